@@ -31,6 +31,7 @@ from wifimgrd.domain.records import (  # noqa: E402
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    OutcomeRecord,
     ResultRecord,
     ServiceRecord,
 )
@@ -51,6 +52,7 @@ ROWS: Final = {
     "rows": HistoryRecord,
     "devices": BluetoothRecord,
     "results": ResultRecord,
+    "outcomes": OutcomeRecord,
 }
 """The arguments of methods that are rows, by name."""
 _ROWS: Final = re.compile(rf"(?<=      )({'|'.join(ROWS)})(: .*)\n(?:        .*\n)+")

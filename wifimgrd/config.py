@@ -23,6 +23,8 @@ DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
 TOPIC_PREFIX: Final = rf"{TOPIC_LEVEL}(/{TOPIC_LEVEL}){{0,7}}"
 """What topics may begin with, as a pattern of a whole string."""
+_PLAIN_NAME: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
+"""A name that is part of paths."""
 
 
 class ConfigError(Exception):
@@ -83,12 +85,32 @@ class Adapters:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectGroup:
+    """`[[connect.group]]`: devices that one command connects together."""
+
+    name: Annotated[str, matching(_PLAIN_NAME, "a plain name")]
+    devices: tuple[int | str, ...]
+    """Their ids or names."""
+
+    def __post_init__(self) -> None:
+        expect(self.devices, "devices", "the ids or the names of devices")
+        for number, one in enumerate(self.devices):
+            expect(one != "", f"devices[{number}]", "the id or the name of a device")
+
+
+@dataclass(frozen=True, slots=True)
 class Connect:
     """`[connect]`: connection attempts."""
 
     on_create: bool = True
     timeout_s: Annotated[float, within(1, 600, "seconds")] = 20.0
     auto_reconnect: bool = True
+    group: tuple[ConnectGroup, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.group]
+        for number, name in enumerate(names):
+            expect(name not in names[:number], f"group[{number}].name", "another name than a group before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +257,7 @@ class Mqtt:
 class TileSource:
     """`[[tiles.source]]`: one source of a tileset's tiles; the sources are used in order."""
 
-    tileset: Annotated[str, matching(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", "a plain name")]
+    tileset: Annotated[str, matching(_PLAIN_NAME, "a plain name")]
     type: Annotated[str, one_of(("folder", "mbtiles", "pmtiles", "upstream"))]
     path: Path | None = None
     url: str | None = None

@@ -16,6 +16,7 @@ from wifimgrd.domain.addresses import AddressPlan, parse_network
 from wifimgrd.domain.allocator import AllocationRules
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.group import Group
 from wifimgrd.domain.recovery import RecoveryRules, RecoveryStep
 from wifimgrd.domain.reservation import ReservationRule
 from wifimgrd.manager.hub import Hub
@@ -43,6 +44,13 @@ def hub_settings(config: Config, models: Models) -> HubSettings:
     return HubSettings(
         rules=rules,
         reserve=reserve,
+        groups=tuple(
+            Group(
+                group.name,
+                tuple(DeviceId(one) if isinstance(one, int) else one for one in group.devices),
+            )
+            for group in config.connect.group
+        ),
         connect_on_create=config.connect.on_create,
         attempt_timeout_s=config.connect.timeout_s,
         auto_reconnect=config.connect.auto_reconnect,

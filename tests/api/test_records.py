@@ -41,6 +41,7 @@ from wifimgrd.domain.records import (
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    OutcomeRecord,
     ResultRecord,
     ServiceRecord,
     absent_record,
@@ -165,7 +166,7 @@ def test_the_pages_types_have_the_fields_of_the_records() -> None:
     assert generate_records.TYPES.read_text() == generate_records.typescript()
 
 
-ROWS = [NetworkRecord, HistoryRecord, AbsentRecord, BluetoothRecord, ResultRecord]
+ROWS = [NetworkRecord, HistoryRecord, AbsentRecord, BluetoothRecord, OutcomeRecord, ResultRecord]
 
 
 @pytest.mark.parametrize("record", [DeviceRecord, CameraRecord, InterfaceRecord, ServiceRecord, *ROWS])
@@ -187,6 +188,9 @@ VALUES = {
     Kind.TEXTS: st.lists(st.text("ab"), max_size=2).map(tuple),
     Kind.MAPPING: st.dictionaries(st.text("ab"), st.text("ab"), min_size=1, max_size=2),
     Kind.COUNTS: st.dictionaries(st.text("ab"), st.integers(0, 9), max_size=2),
+    Kind.GROUPS: st.dictionaries(
+        st.text("ab", min_size=1), st.lists(st.integers(1, 2**60), max_size=2).map(tuple), max_size=2
+    ),
     Kind.LEVEL: st.integers(0, 100),
     Kind.BYTES: st.integers(0, 2**53 - 1),
     Kind.DURATION: st.integers(0, 2**53 - 1),

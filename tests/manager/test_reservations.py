@@ -56,7 +56,7 @@ async def by_a_rule(bench: Bench) -> DeviceId:
 
 def test_a_rule_for_a_name_that_looks_like_an_id_says_how_an_id_is_written() -> None:
     sentence = sentences.reserved_for_no_device(RULE.pin, "3")
-    assert sentence.endswith("(an id has no quotation marks: device = 3)")
+    assert sentence.endswith("(an id has no quotation marks: 3)")
 
 
 @pytest.mark.parametrize("reserve", [by_a_pin, by_a_rule])

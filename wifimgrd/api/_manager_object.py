@@ -23,6 +23,7 @@ from wifimgrd.domain.records import (
     absent_record,
     history_record,
     network_record,
+    outcome_record,
     result_record,
 )
 from wifimgrd.domain.recovery import RecoveryStep
@@ -34,6 +35,7 @@ ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
         **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES),
         "Scan": names.CONNECT,
         "SearchBluetooth": names.CONNECT,
+        "ConnectGroup": names.CONNECT,
         **dict.fromkeys(("StartRecording", "StopRecording"), names.CONTROL_CAMERAS),
         "Diagnose": names.DIAGNOSE,
     }
@@ -68,6 +70,7 @@ class ManagerObject(ExportedInterface):
             bluetooth_state=hub.bluetooth.status.state.value,
             bluetooth_reason=hub.bluetooth.status.reason,
             absent_adapters=tuple(map(absent_record, hub.absent_adapters)),
+            groups=hub.groups.all,
             recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
         )
         super().__init__(names.ROOT_PATH, names.MANAGER, properties_of(self.record))
@@ -80,6 +83,7 @@ class ManagerObject(ExportedInterface):
             "GetNetworks": self._get_networks,
             "SearchBluetooth": self._search_bluetooth,
             "GetBluetoothDevices": self._get_bluetooth_devices,
+            "ConnectGroup": self._connect_group,
             "StartRecording": partial(self._record, True),
             "StopRecording": partial(self._record, False),
             "Reload": self._reload,
@@ -141,6 +145,11 @@ class ManagerObject(ExportedInterface):
         everyone = switch(options, "all", default=False)
         found = await self._hub.cameras.record(map(_device_at, paths), on=on, everyone=everyone)
         return ([variants_of(result_record(device_id, one)) for device_id, one in found.items()],)
+
+    async def _connect_group(self, call: MethodCall) -> Sequence[object]:
+        name, options = typed(tuple[str, dict[str, object]], call.body)
+        ends = await self._hub.groups.connect(name, partial=switch(options, "partial", default=False))
+        return ([variants_of(outcome_record(device_id, why)) for device_id, why in ends.items()],)
 
     async def _reload(self, call: MethodCall) -> Sequence[object]:
         del call

@@ -32,6 +32,7 @@ from wifimgrd.domain.events import (
     DeviceStateChanged,
     DeviceUpdated,
     Event,
+    GroupsChanged,
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
@@ -143,6 +144,8 @@ class HubService:
             case AbsentAdaptersChanged(adapters):
                 absent = tuple(map(absent_record, adapters))
                 self._change_service(self._manager, replace(service, absent_adapters=absent))
+            case GroupsChanged(groups):
+                self._change_service(self._manager, replace(service, groups=groups))
             case BackendChanged(backend):
                 state, reason = backend.state.value, backend.reason
                 changed = replace(service, backend_state=state, backend_reason=reason)

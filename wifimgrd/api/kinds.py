@@ -6,7 +6,7 @@ import nothing of their clients, whose the JSON is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -88,6 +88,13 @@ def settings_json(ssid: bytes) -> dict[str, str]:
 
 def _frozen(value: Mapping[str, object]) -> Mapping[str, object]:
     return MappingProxyType(dict(value))
+
+
+def _groups(value: Mapping[str, Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
+    found = {name: map(names.device_id_of, paths) for name, paths in value.items()}
+    return MappingProxyType(
+        {name: tuple(one for one in devices if one is not None) for name, devices in found.items()}
+    )
 
 
 # -- reading JSON that somebody else has written
@@ -212,6 +219,15 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
             "a{ss}", dict[str, str], {}, to_dbus=dict, of_dbus=_frozen, to_json=dict, of_json=_mapping
         ),
         Kind.COUNTS: Form("a{su}", dict[str, int], to_dbus=dict, of_dbus=_frozen, to_json=dict),
+        Kind.GROUPS: Form(
+            "a{sao}",
+            dict[str, list[int]],
+            to_dbus=lambda groups: {
+                name: list(map(names.device_path, devices)) for name, devices in groups.items()
+            },
+            of_dbus=_groups,
+            to_json=lambda groups: {name: list(devices) for name, devices in groups.items()},
+        ),
         Kind.INTERFACE: Form(
             "o",
             str,

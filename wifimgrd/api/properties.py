@@ -22,6 +22,7 @@ from wifimgrd.domain.records import (
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    OutcomeRecord,
     ResultRecord,
     ServiceRecord,
 )
@@ -225,6 +226,7 @@ _RECORDS: Final[tuple[type[Record], ...]] = (
     HistoryRecord,
     AbsentRecord,
     BluetoothRecord,
+    OutcomeRecord,
     ResultRecord,
     ServiceRecord,
 )

@@ -16,6 +16,7 @@ from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.commands import CONNECT
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.runtime.hardening import forbid_core_dumps
 
@@ -46,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen.of_process(json=arguments.json)
     try:
         _check_broker(arguments)
+        if arguments.command == CONNECT.name:
+            _check_connect(arguments)
         if arguments.command == "add":
             read_network(arguments)
         elif arguments.command == "set":
@@ -78,6 +81,17 @@ def _read_change(arguments: argparse.Namespace) -> None:
         arguments.password = read_password(arguments, f"the network of {arguments.device}")
     if not any(name in vars(arguments) for name in CHANGEABLE):
         raise UsageError("name at least one setting to change, such as --name NAME")
+
+
+def _check_connect(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if a group is to be connected with options that only devices have, or vice versa."""
+    if arguments.group is None:
+        if arguments.partial:
+            raise UsageError("--partial needs --group")
+    elif arguments.when_free or arguments.wake or arguments.no_wait or "timeout" in vars(arguments):
+        raise UsageError("--group has only the option --partial")
+    elif arguments.broker is not None:
+        raise UsageError("--group does not work with --broker")
 
 
 def _check_broker(arguments: argparse.Namespace) -> None:

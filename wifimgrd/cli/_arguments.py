@@ -142,6 +142,7 @@ def parser() -> argparse.ArgumentParser:
     command("devices", "list the registered devices")
     command("hubs", "list the hubs on the broker given by --broker")
     command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
+    command("groups", "list the groups of devices that one command connects")
     networks = command("networks", "scan for networks and list them")
     networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
     _add(command("add", "register a camera, and connect it at once if an interface is free"))
@@ -160,17 +161,7 @@ def parser() -> argparse.ArgumentParser:
     _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
     status.add_argument("device", metavar="DEVICE", nargs="?")
-    history = command("history", "show the history, newest last")
-    history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
-    history.add_argument(
-        "--since",
-        type=values.moment,
-        metavar="WHEN",
-        help='show only entries since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
-    )
-    history.add_argument(
-        "--signal", action="store_true", help="show the device's signal instead, minute by minute"
-    )
+    _history(command("history", "show the history, newest last"))
     _tiles(command("tiles", "list the configured map tilesets, or check them"))
     _bluetooth(command("bluetooth", "list the cameras heard over Bluetooth, search, or check that it works"))
     _simulate(command("simulate", "change the simulated world, where a hub has no real adapters"))
@@ -191,9 +182,22 @@ def parser() -> argparse.ArgumentParser:
     help_.set_defaults(topics=commands.choices)
     completions = command("completions", "print the values for shell completion")
     completions.add_argument(
-        "what", choices=("devices", "interfaces", "codenames"), help="the kind of values to list"
+        "what", choices=("devices", "interfaces", "codenames", "groups"), help="the kind of values to list"
     )
     return top
+
+
+def _history(history: argparse.ArgumentParser) -> None:
+    history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    history.add_argument(
+        "--since",
+        type=values.moment,
+        metavar="WHEN",
+        help='show only entries since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
+    )
+    history.add_argument(
+        "--signal", action="store_true", help="show the device's signal instead, minute by minute"
+    )
 
 
 def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -204,6 +208,16 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
         "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
     )
     which.add_argument("--all", action="store_true", help="connect every device that is not connected")
+    which.add_argument(
+        "--group",
+        metavar="NAME",
+        help="connect the devices of this group, and disconnect others if adapters are missing",
+    )
+    connect.add_argument(
+        "--partial",
+        action="store_true",
+        help="with --group: if not all can have adapters, connect as many as possible",
+    )
     connect.add_argument(
         "--when-free",
         action="store_true",

@@ -12,6 +12,7 @@ from wifimgrd.cli._adding import add
 from wifimgrd.cli._arguments import COMMAND_OF, RECORD, STOP
 from wifimgrd.cli._bluetooth import bluetooth
 from wifimgrd.cli._finding import find_device
+from wifimgrd.cli._groups import connect_group, groups, members
 from wifimgrd.cli._history import history
 from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._monitor import monitor
@@ -160,7 +161,9 @@ async def _is_confirmed(device: DeviceRecord, arguments: argparse.Namespace, scr
 
 
 async def connect(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Connect a device, or several."""
+    """Connect a device, several, or a group."""
+    if arguments.group is not None:
+        return await connect_group(hub, arguments, screen)
     if arguments.all or len(arguments.devices) > 1:
         return await _connect_several(hub, arguments, screen)
     device = find_device(hub.devices, arguments.devices[0])
@@ -257,6 +260,8 @@ async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Scr
     """For shells: words and their meaning, one a line; words that would break a line are left out."""
     if arguments.what == "interfaces":
         words = {one.name: interface_label(one, hub.devices) for one in hub.interfaces.values()}
+    elif arguments.what == "groups":
+        words = {name: members(ids, hub.devices) for name, ids in hub.service.groups.items()}
     else:
         words = {str(one.id): one.name for one in hub.devices.values()}
         words |= {one.name: f"device {one.id}" for one in hub.devices.values()}
@@ -273,6 +278,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         STOP: record,
         "devices": devices,
         "interfaces": interfaces,
+        "groups": groups,
         "networks": networks,
         "status": status,
         "add": add,

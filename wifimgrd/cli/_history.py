@@ -28,6 +28,8 @@ _HEADS = (
     Column("REASON", rank=2, is_optional=True, goes_below=True),
 )
 
+_SIGNAL_COLUMNS = (Column("TIME"), Column("SIGNAL"), Column("LOWEST"))
+
 _WHAT = {"session": "connected", "interruption": "interrupted", "recording": "recorded"}
 
 
@@ -55,7 +57,7 @@ async def _show_signal(hub: HubClient, arguments: argparse.Namespace, screen: Sc
         screen.hint("No signal yet.")
         return True
     rows: list[Row] = [(local_time(at), f"{mean} %", f"{lowest} %") for at, mean, lowest in found.samples]
-    screen.show(signal_history_json(found), screen.table(("TIME", "SIGNAL", "LOWEST"), rows))
+    screen.show(signal_history_json(found), screen.table(_SIGNAL_COLUMNS, rows))
     return True
 
 

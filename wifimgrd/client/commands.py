@@ -13,7 +13,7 @@ from wifimgrd.domain.commands import WAIT, WHEN_FREE, DeviceCommand
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, InvalidRequest
 from wifimgrd.domain.history import LARGEST_ID
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import DeviceRecord, OutcomeRecord
 
 WAITING: Final = "waiting"
 DONE: Final = "done"
@@ -97,6 +97,37 @@ async def carry_out(
     )
     is_done = device.state == command.reaches or (has_ended and not is_waiting)
     return Outcome(command, device, is_done, is_waiting)
+
+
+GROUP: Final = "group"
+PARTIAL: Final = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOrder:
+    """A group that is to be connected."""
+
+    group: str
+    partial: bool = False
+    """As many of its devices as possible."""
+
+
+def group_order(members: Mapping[str, object], what: str) -> GroupOrder:
+    """Read an order in JSON: `group`, and `partial`. `what` it is, for the sentence of InvalidRequest, which
+    this raises."""
+    group, partial = members.get(GROUP), members.get(PARTIAL, False)
+    if not isinstance(group, str) or not group or not isinstance(partial, bool):
+        sentence = 'must have "group", the name of one, and may have "partial", true or false'
+        raise InvalidRequest(f"{what} {sentence}")
+    return GroupOrder(group, partial)
+
+
+async def connect_group(hub: HubClient, order: GroupOrder) -> list[OutcomeRecord]:
+    """Connect the devices of a group; raises as HubClient.connect_group does, and BackendUnavailable."""
+    try:
+        return await available(hub).connect_group(order.group, partial=order.partial)
+    except TimeoutError:
+        raise BackendUnavailable("wifimgrd did not answer in time") from None
 
 
 MOST_AT_ONCE: Final = 256

@@ -21,6 +21,7 @@ from wifimgrd.domain.records import (
     BluetoothRecord,
     HistoryRecord,
     NetworkRecord,
+    OutcomeRecord,
     ResultRecord,
     SearchRecord,
     SignalHistoryRecord,
@@ -33,6 +34,8 @@ _SLOW_ANSWER_S: Final = 30.0
 """Timeout of a command that needs a disk, or that takes a link down."""
 _PAIRING_S: Final = 90.0
 """The same if a camera is paired meanwhile."""
+_GROUP_S: Final = 900.0
+"""The same if attempts are waited for: the longest that the configuration allows, with a wake before it."""
 _DIALOGUE_S: Final = 130.0
 """The same if the user may be asked for a password, for which the daemon waits up to 120 s."""
 _COMMANDS_AT_ONCE: Final = 64
@@ -144,6 +147,18 @@ class HubClient(LiveObjects):
         reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "aoa{sv}", body)
         rows = typed(tuple[list[dict[str, object]]], reply)[0]
         return [record_of(ResultRecord, row) for row in rows]
+
+    async def connect_group(self, name: str, *, partial: bool = False) -> list[OutcomeRecord]:
+        """Connect the devices of a group, and disconnect others that have the adapters for that; each member
+        has a result of its own. Without `partial` nothing is changed where not every member can have an
+        adapter.
+
+        Raises GroupNotFound, NoInterfaceAvailable, DeviceNotReachable, Busy.
+        """
+        body = [name, {"partial": Variant("b", partial)}]
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, "ConnectGroup", "sa{sv}", body, _GROUP_S)
+        rows = typed(tuple[list[dict[str, object]]], reply)[0]
+        return [record_of(OutcomeRecord, row) for row in rows]
 
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
         """A TCP socket to the camera of a connected device, non-blocking; the caller closes it.

@@ -24,6 +24,7 @@ from wifimgrd.domain.records import (
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    OutcomeRecord,
     ResultRecord,
     ServiceRecord,
 )
@@ -254,6 +255,29 @@ def _interface_members() -> tuple[Member, ...]:
 
 class ResultJson(JsonObject, of=members_of(ResultRecord)):
     """What a command to several cameras has done at one of them."""
+
+
+class OutcomeJson(JsonObject, of=members_of(OutcomeRecord)):
+    """What has come of a command to a group at one of its devices."""
+
+
+class OutcomesJson(TypedDict):
+    """What has come of a command to a group."""
+
+    results: Annotated[list[OutcomeJson], "One for each device of the group."]
+
+
+class GroupJson(TypedDict):
+    """A group of the configuration."""
+
+    name: str
+    device_ids: Annotated[list[Id], "Its registered devices."]
+
+
+class GroupsJson(TypedDict):
+    """The groups of the configuration."""
+
+    groups: list[GroupJson]
 
 
 class ResultsJson(TypedDict):

@@ -9,6 +9,7 @@ from wifimgrd.api.kinds import time_text
 from wifimgrd.client.json_members import (
     AbsentAdapterJson,
     DeviceJson,
+    GroupsJson,
     HistoryRowJson,
     InterfaceJson,
     InterfacesJson,
@@ -55,6 +56,12 @@ def signal_history_json(found: SignalHistoryRecord) -> SignalHistoryJson:
         "step_s": found.step_us // 1_000_000,
         "samples": [[time_text(at), mean, minimum] for at, mean, minimum in found.samples],
     }
+
+
+def groups_json(service: ServiceRecord) -> GroupsJson:
+    """The answer to the groups request."""
+    groups = service.groups.items()
+    return {"groups": [{"name": name, "device_ids": list(devices)} for name, devices in groups]}
 
 
 def search_json(found: SearchRecord) -> SearchJson:

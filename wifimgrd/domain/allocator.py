@@ -6,7 +6,8 @@ Invariants, which hold by construction and are tested as a rule-based state mach
 - no interface has two devices, no device has two interfaces;
 - an interface is in use if and only if it is assigned;
 - of the interfaces of one radio at most one is available, and none while another one uses the radio;
-- only a listed interface that has no obstacle and is not reserved for another device is assigned;
+- only a listed interface that has no obstacle, and is neither reserved for nor promised to another device, is
+  assigned;
 - an operation on one device never changes another device's assignment;
 - `available`, `kept`, `index` and `counts`, which avoid iterating over all interfaces, equal a recount.
 """
@@ -101,6 +102,8 @@ class Allocator:
     """Those of them that are reserved, each for a device: all others are free."""
     index: InterfaceIndex = field(default_factory=InterfaceIndex)
     """Of all interfaces."""
+    promises: Frozen[str, DeviceId] = field(default_factory=empty)
+    """The radios that are being freed for a device: nobody else gets them."""
 
     def with_rules(self, rules: AllocationRules) -> Allocator:
         """Replace the rules; assignments are kept, also those that the new rules would not allow."""
@@ -143,8 +146,8 @@ class Allocator:
         return rest._listed_again(name)._share(known.radio)
 
     def assign(self, claim: Claim, name_of: NameOf = _nameless) -> tuple[Allocator, str]:
-        """Assign the best interface: a reserved one, else the device's last one, else any, in natural
-        order of names; a suspect one only where there is no other.
+        """Assign the best interface: a promised one, else a reserved one, else the device's last one, else
+        any, in natural order of names; a suspect one only where there is no other.
 
         A device that has an interface keeps it. Raises NoInterfaceAvailable, with the reason
         for each interface, which names devices by `name_of`.
@@ -154,7 +157,7 @@ class Allocator:
         name = self._best_for(claim, ())
         if name is None:
             refusals = {name: self.refusal(claim, one, name_of) for name, one in self.interfaces.items()}
-            raise NoInterfaceAvailable(_refusal_message(refusals), refusals)
+            raise NoInterfaceAvailable(refusal_message(refusals), refusals)
         return self.adopt(claim.device_id, name), name
 
     def would_get(self, claim: Claim, *, but: Container[str] = ()) -> str | None:
@@ -176,7 +179,7 @@ class Allocator:
             assignments=plus(self.assignments, {device_id: name}),
             holders=plus(self.holders, {name: device_id}),
         )
-        return assigned._listed_again(name)._share(self.interfaces[name].radio)
+        return assigned.without_promise(device_id)._listed_again(name)._share(self.interfaces[name].radio)
 
     def release(self, device_id: DeviceId) -> Allocator:
         """End the device's assignment; nothing changes for a device without one."""
@@ -188,6 +191,17 @@ class Allocator:
         )
         return freed._listed_again(name)._share(self.interfaces[name].radio)
 
+    def promise(self, device_id: DeviceId, name: str) -> Allocator:
+        """Keep the radio of a listed interface for a device until it is assigned one, or
+        `without_promise`."""
+        radio = self.interfaces[name].radio
+        return replace(self, promises=plus(self.without_promise(device_id).promises, {radio: device_id}))
+
+    def without_promise(self, device_id: DeviceId) -> Allocator:
+        """End the promise to a device, if there is one."""
+        kept = {radio: one for radio, one in self.promises.items() if one != device_id}
+        return self if len(kept) == len(self.promises) else replace(self, promises=Frozen(kept))
+
     def refusal(self, claim: Claim, interface: Interface, name_of: NameOf = _nameless) -> str:
         """Why `interface` cannot be assigned for the claim now; empty where it can."""
         holder = self.holders.get(interface.name)
@@ -198,6 +212,9 @@ class Allocator:
         kept_for = interface.reserved_for
         if kept_for is not None and kept_for != claim.device_id:
             return sentences.reserved_for(kept_for, name_of(kept_for))
+        promised_to = self.promises.get(interface.radio)
+        if promised_to is not None and promised_to != claim.device_id:
+            return sentences.needed_for(promised_to, name_of(promised_to))
         bands = interface.facts.bands
         if claim.bands and bands and not claim.bands & bands:
             return f"cannot use the {' or '.join(sorted(claim.bands))} band"
@@ -212,7 +229,7 @@ class Allocator:
         names."""
         names = self.index.by_mac.get(identity.mac, ())
         matching = [name for name in names if self.interfaces[name].adapter.identity == identity]
-        return sorted({one for name in matching for one in self.of_radio(name)}, key=_position)
+        return sorted({one for name in matching for one in self.of_radio(name)}, key=position)
 
     def of_radio(self, name: str) -> frozenset[str]:
         """The interfaces of the radio of a listed interface: itself, mostly."""
@@ -262,14 +279,17 @@ class Allocator:
         """The suitable interface with the lowest rank, the first in natural order, that is not in `but`: a
         preferred one, or else the first suitable one."""
         fit = [name for name in self._preferred(claim) if self._is_suitable(claim, name, but)]
-        if not any(self._rank(claim, name) < _NO_PREFERENCE for name in fit):
+        if not any(self.rank(claim, name) < _NO_PREFERENCE for name in fit):
             fit.extend(self._first_suitable(claim, but))
-        return min(fit, key=lambda name: (self._rank(claim, name), _position(name)), default=None)
+        return min(fit, key=lambda name: (self.rank(claim, name), position(name)), default=None)
 
     def _preferred(self, claim: Claim) -> frozenset[str]:
         """All interfaces that may rank before others for a claim."""
         index = self.index
         reserved = index.by_reservation.get(claim.device_id, frozenset())
+        for radio, device_id in self.promises.items():
+            if device_id == claim.device_id:
+                reserved |= index.by_radio.get(radio, frozenset())
         return reserved | index.like(claim.last_adapter) if claim.last_adapter else reserved
 
     def _first_suitable(self, claim: Claim, but: Container[str]) -> Iterator[str]:
@@ -283,9 +303,11 @@ class Allocator:
     def _is_suitable(self, claim: Claim, name: str, but: Container[str]) -> bool:
         return name not in but and not self.refusal(claim, self.interfaces[name])
 
-    def _rank(self, claim: Claim, name: str) -> tuple[int, int]:
+    def rank(self, claim: Claim, name: str) -> tuple[int, int]:
         """The rank of an interface for a claim; lower is better."""
         interface = self.interfaces[name]
+        if self.promises.get(interface.radio) == claim.device_id:
+            return (-1, 0)
         if interface.reserved_for == claim.device_id:
             return (0, 0)
         last = claim.last_adapter
@@ -337,7 +359,7 @@ class Allocator:
             bool(interface.exclusion),
             bool(interface.facts.obstacle),
             adapter.index,
-            _position(interface.name),
+            position(interface.name),
         )
 
     def _put(self, interface: Interface) -> Allocator:
@@ -355,16 +377,17 @@ class Allocator:
         interface = self.interfaces.get(name)
         is_available = interface is not None and name not in self.holders and not interface.obstacle
         is_kept = is_available and interface is not None and interface.reserved_for is not None
-        available = sorted_minus(self.available, name, _position)
-        kept = sorted_minus(self.kept, name, _position)
+        available = sorted_minus(self.available, name, position)
+        kept = sorted_minus(self.kept, name, position)
         return replace(
             self,
-            available=sorted_plus(available, name, _position) if is_available else available,
-            kept=sorted_plus(kept, name, _position) if is_kept else kept,
+            available=sorted_plus(available, name, position) if is_available else available,
+            kept=sorted_plus(kept, name, position) if is_kept else kept,
         )
 
 
-def _refusal_message(refusals: Mapping[str, str]) -> str:
+def refusal_message(refusals: Mapping[str, str]) -> str:
+    """Why no interface serves, from the reason of each."""
     prefix = "no Wi-Fi interface is available: "
     if not refusals:
         return prefix + "no USB Wi-Fi adapter is plugged in"
@@ -375,6 +398,6 @@ def _refusal_message(refusals: Mapping[str, str]) -> str:
     return prefix + ", ".join(shown)
 
 
-def _position(name: str) -> tuple[object, str]:
+def position(name: str) -> tuple[object, str]:
     """A sort key: natural order of names, and a defined order of names that are equal in it."""
     return natural_key(name), name

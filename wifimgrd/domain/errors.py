@@ -21,6 +21,7 @@ class ErrorCode(StrEnum):
     CANCELLED = "cancelled"
     DEVICE_NOT_FOUND = "device-not-found"
     INTERFACE_NOT_FOUND = "interface-not-found"
+    GROUP_NOT_FOUND = "group-not-found"
     NO_INTERFACE_AVAILABLE = "no-interface-available"
     BUSY = "busy"
     DEVICE_NOT_REACHABLE = "device-not-reachable"
@@ -97,6 +98,14 @@ class InterfaceNotFound(WifimgrdError):
     code = ErrorCode.INTERFACE_NOT_FOUND
     status = 404
     title = "No such interface"
+
+
+class GroupNotFound(WifimgrdError):
+    """The configuration has no group of that name."""
+
+    code = ErrorCode.GROUP_NOT_FOUND
+    status = 404
+    title = "No such group"
 
 
 class NoInterfaceAvailable(WifimgrdError):

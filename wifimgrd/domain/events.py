@@ -5,6 +5,7 @@ When an interface is assigned or freed, its change comes before the device's.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -169,6 +170,13 @@ class AbsentAdaptersChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupsChanged:
+    """The groups, or the registered devices in them, are others than before."""
+
+    groups: Mapping[str, tuple[DeviceId, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class BackendChanged:
     """The backend became ready, is starting, or became unavailable."""
 
@@ -193,5 +201,6 @@ Event = (
     | InterfaceRemoved
     | AdapterRecovery
     | AbsentAdaptersChanged
+    | GroupsChanged
     | BackendChanged
 )

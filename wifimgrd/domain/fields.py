@@ -41,6 +41,8 @@ class Kind(StrEnum):
     TEXTS = "texts"
     MAPPING = "mapping"
     """Text -> text."""
+    GROUPS = "groups"
+    """Text -> ids of devices; the paths of their objects on D-Bus."""
     COUNTS = "counts"
     """Text -> count."""
     INTERFACE = "interface"

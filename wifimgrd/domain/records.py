@@ -27,7 +27,7 @@ from wifimgrd.domain.camera import (
 )
 from wifimgrd.domain.commands import BLUETOOTH, CAMERA, POWER
 from wifimgrd.domain.device import CONNECTION_TYPE, ConnectionPhase, DeviceState, DeviceStatus, PowerState
-from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.fields import Field, Kind, Record
 from wifimgrd.domain.history import HistoryKind, HistoryRow
@@ -511,11 +511,19 @@ class BluetoothRecord(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultRecord(Record):
-    """What a command to several cameras has done at one of them."""
+class OutcomeRecord(Record):
+    """What has come of a command to several devices at one of them."""
 
     device_id: Annotated[int, Field(Kind.DEVICE, "The device.", {"minimum": 1}, dbus="device")]
     done: Annotated[bool, Field(Kind.FLAG, "Whether it does what was wanted.")]
+    code: Annotated[str | None, Field(Kind.TEXT, "Why it does not.", _one_of(ErrorCode))] = None
+    message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRecord(OutcomeRecord):
+    """What a command to several cameras has done at one of them."""
+
     after: Annotated[
         int | None,
         Field(
@@ -524,8 +532,6 @@ class ResultRecord(Record):
             json="after_ms",
         ),
     ] = None
-    code: Annotated[str | None, Field(Kind.TEXT, "Why it does not.", _one_of(ErrorCode))] = None
-    message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -585,6 +591,10 @@ class ServiceRecord(Record):
             " plugged in: one row for each.",
         ),
     ] = ()
+    groups: Annotated[
+        Mapping[str, tuple[int, ...]],
+        Field(Kind.GROUPS, "The groups of the configuration, and the registered devices in each."),
+    ] = field(default_factory=lambda: MappingProxyType({}))
     recoveries: Annotated[
         Mapping[str, int],
         Field(
@@ -665,6 +675,12 @@ def camera_record(status: CameraStatus) -> CameraRecord:
 
 def _text(value: StrEnum | None) -> str | None:
     return None if value is None else value.value
+
+
+def outcome_record(device_id: int, error: WifimgrdError | None) -> OutcomeRecord:
+    """What has come of a command at one device, for clients."""
+    code, message = (None, None) if error is None else (error.code.value, error.message)
+    return OutcomeRecord(device_id=device_id, done=error is None, code=code, message=message)
 
 
 def result_record(device_id: int, result: CommandResult) -> ResultRecord:

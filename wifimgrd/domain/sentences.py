@@ -34,6 +34,23 @@ def reserved_for(device_id: DeviceId, name: str) -> str:
     return f"reserved for {title(device_id, name)}"
 
 
+def needed_for(device_id: DeviceId, name: str) -> str:
+    """Why an interface is not for another device while a group is connected, as a sentence's end."""
+    return f"needed for {title(device_id, name)}"
+
+
+def not_in_group(group: str, device: DeviceId | str) -> str:
+    """A group that names a device that is not registered."""
+    return (
+        f'the group "{group}" has a device {_wanted(device)}, but there is no such device{_id_hint(device)}'
+    )
+
+
+def asleep(device_id: DeviceId) -> str:
+    """A camera that sleeps, and what to do about it."""
+    return f"the camera is asleep: wake it, such as by wifimgrctl wake {device_id}"
+
+
 def name_is_taken(name: str) -> str:
     """Why a device cannot have a name."""
     return f'Another device is already named "{name}".'
@@ -61,11 +78,19 @@ def reserved_otherwise(pin: AdapterPin, device_id: DeviceId, name: str) -> str:
 
 def reserved_for_no_device(pin: AdapterPin, device: DeviceId | str) -> str:
     """A rule of the configuration that names no device."""
-    wanted = f'named "{device}"' if isinstance(device, str) else f"with the id {device}"
     nobody = "but there is no such device, so any device can use it"
-    sentence = f"{pin} is to be reserved for a device {wanted}, {nobody}"
+    sentence = f"{pin} is to be reserved for a device {_wanted(device)}, {nobody}"
+    return sentence + _id_hint(device)
+
+
+def _wanted(device: DeviceId | str) -> str:
+    return f'named "{device}"' if isinstance(device, str) else f"with the id {device}"
+
+
+def _id_hint(device: DeviceId | str) -> str:
+    """For a name in the configuration that looks like an id."""
     is_id = isinstance(device, str) and device.isascii() and device.isdigit()
-    return f"{sentence} (an id has no quotation marks: device = {device})" if is_id else sentence
+    return f" (an id has no quotation marks: {device})" if is_id else ""
 
 
 def disconnected_by_command() -> str:

@@ -84,6 +84,9 @@ class Connections:
         the attempt fail, or Cancelled.
         """
         entry = self._state.entry_to_change(device_id)
+        if entry.turn is not None:
+            await asyncio.shield(entry.turn)
+            entry = self._state.entry_to_change(device_id)
         if wake:
             supported(self._state.model(entry.device))
         if connect_means(entry.state) is ConnectMeans.START:
@@ -141,6 +144,8 @@ class Connections:
     async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
         entry = self._state.entry_to_change(device_id)
+        if entry.turn is not None and not entry.turn.done():
+            entry.turn.set_result(False)
         was_waiting = bool(entry.device.waiting_since_us)
         self._state.end_waiting(entry)
         if entry.state is DeviceState.DISCONNECTED:

@@ -42,6 +42,9 @@ class DeviceEntry:
     """The attempt was not requested by a client: its failure is not reported as ConnectionFailed."""
     lost_us: int = 0
     """When the link was lost, or found lost; meaningful while the device is to be reconnected."""
+    turn: asyncio.Future[bool] | None = None
+    """Set while an adapter is freed for it by a command for its group; resolves when its attempt begins, to
+    False where a disconnect came before."""
     grace: asyncio.TimerHandle | None = None
     teardown: asyncio.Task[None] | None = None
     """The running release."""

@@ -86,6 +86,8 @@ class HubState:
         """A device is disconnected without a command."""
         self.signal_read = Notice[SignalReading]()
         """The signal of a connected device was read."""
+        self.rules_applied = Notice[HubSettings]()
+        """The configuration, or the devices or their names, may have changed."""
         self.interface_may_be_free = Notice[str]()
         """An interface was listed or has changed, and may be available now."""
         self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
@@ -284,6 +286,7 @@ class HubState:
                 if interface != before.interfaces[name]:
                     self.publish_interface(name)
         self.check_reservations()
+        self.rules_applied.notify(self.settings)
 
     def check_reservations(self) -> None:
         """The reservations, the names of devices or the adapters may have changed: publish the devices whose

@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.device import ConnectionPhase, DeviceId, PowerState
 from wifimgrd.domain.errors import (
@@ -349,10 +350,8 @@ class Waking:
                     async with asyncio.timeout(_ASLEEP_LIMIT_S):
                         await self.find(address, _ASLEEP_SEARCH_S, [model])
             if entry.sight.state is PowerState.ASLEEP:
-                raise DeviceNotReachable(
-                    f"{error.message}; the camera is asleep: wake it, such as by wifimgrctl wake"
-                    f" {entry.device.id}"
-                ) from None
+                hint = sentences.asleep(entry.device.id)
+                raise DeviceNotReachable(f"{error.message}; {hint}") from None
             raise
         finally:
             asking.cancel()

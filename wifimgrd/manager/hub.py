@@ -34,6 +34,7 @@ from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._backend_events import BackendEvents
 from wifimgrd.manager._cameras import Cameras
 from wifimgrd.manager._connections import Connections
+from wifimgrd.manager._groups import Groups
 from wifimgrd.manager._liveness import Liveness
 from wifimgrd.manager._over_bluetooth import OverBluetooth
 from wifimgrd.manager._pairing import Pairing
@@ -105,6 +106,8 @@ class Hub:
             state, backend, arrivals, waking, tasks.part("connections")
         )
         """Connects and disconnects devices, also for clients."""
+        self.groups = Groups(state, connections, waking, backend, tasks.part("groups"))
+        """Connects groups of devices, also for clients."""
         self._reconnecting = Reconnecting(state, connections, waking, backend)
         self._recovering = Recovering(state, self._reconnecting, backend, adapters, tasks.part("recovery"))
         self._backend_events = BackendEvents(state, connections, arrivals, backend, event_tasks)
@@ -169,6 +172,7 @@ class Hub:
         state.link_ended.subscribe(self.cameras.link_ended)
         state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
+        state.rules_applied.subscribe(self.groups.resolve)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
         self._backend_events.status_changed.subscribe(self._reconciling.backend_changed)
@@ -199,6 +203,7 @@ class Hub:
         await self.bluetooth.stop()
         await self._recovering.stop()
         await self._reconnecting.stop()
+        await self.groups.stop()
         await self.connections.stop()
         await self._scans.stop()
         await self._liveness.stop()
@@ -227,6 +232,7 @@ class Hub:
             now = state.status(state.entries[status.device.id])
             if now != status:
                 state.publish(DeviceUpdated(now))
+        self.groups.forget_unknown()
         state.apply_rules()
         self._reconnecting.reconfigured()
         self._recovering.reconfigure(settings.recovery)

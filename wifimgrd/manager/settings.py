@@ -9,6 +9,7 @@ from types import MappingProxyType
 from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.allocator import AllocationRules
 from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.domain.group import Group
 from wifimgrd.domain.recovery import RecoveryRules
 from wifimgrd.domain.reservation import ReservationRule
 
@@ -20,6 +21,8 @@ class HubSettings:
     rules: AllocationRules = field(default_factory=AllocationRules)
     """Without reservations, which follow from `reserve` and the devices."""
     reserve: tuple[ReservationRule, ...] = ()
+    groups: tuple[Group, ...] = ()
+    """The devices that are connected together."""
     connect_on_create: bool = True
     attempt_timeout_s: float = 20.0
     auto_reconnect: bool = True

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wifimgrd.client.commands import recording_order, shallow
+from wifimgrd.client.commands import group_order, recording_order, shallow
 from wifimgrd.client.json_text import dumps, loads
-from wifimgrd.domain.commands import DEVICE_COMMANDS
+from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.mqtt.topics import Target
 
@@ -37,7 +37,9 @@ class CommandRefused(Exception):
 CREATE: Final = "create"
 SCAN: Final = "scan"
 RECORD: Final = "record"
-OF_HUB: Final = (CREATE, SCAN, RECORD)
+CONNECT_GROUP: Final = CONNECT.name
+"""To the hub it connects a group, to a device that device."""
+OF_HUB: Final = (CREATE, SCAN, RECORD, CONNECT_GROUP)
 """The commands to the hub; those to a device are DEVICE_COMMANDS."""
 OF_EVERYONE: Final = (RECORD,)
 """The commands to all cameras together, for who may use cameras, and not add any."""
@@ -109,12 +111,12 @@ def parse_command(message: CommandMessage) -> Command:
         raise _invalid("options must be an object")
     if name == CREATE:
         options = {key: shallow(value) for key, value in options.items() if key in _OF_CREATE}
-    _check_options(name, options)
+    _check_options(name, options, of_device=of_device)
     return Command(name, message.target.device_id, options)
 
 
-def _check_options(name: str, options: Mapping[str, object]) -> None:
-    if name in DEVICE_COMMANDS:
+def _check_options(name: str, options: Mapping[str, object], *, of_device: bool) -> None:
+    if of_device:
         command = DEVICE_COMMANDS[name]
         known = {*command.options, *command.texts}
         if options.keys() - known:
@@ -125,11 +127,13 @@ def _check_options(name: str, options: Mapping[str, object]) -> None:
             raise _invalid("an option must be true or false")
     if name == SCAN and (options.keys() - {"interface"} or not isinstance(options.get("interface", ""), str)):
         raise _invalid("the option of scan is interface, a name")
-    if name == RECORD:
-        try:
+    try:
+        if name == RECORD:
             recording_order(options, "options")
-        except InvalidRequest as error:
-            raise _invalid(error.message) from None
+        if name == CONNECT_GROUP and not of_device:
+            group_order(options, "options")
+    except InvalidRequest as error:
+        raise _invalid(error.message) from None
 
 
 def _invalid(message: str) -> CommandRefused:

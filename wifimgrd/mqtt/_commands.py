@@ -9,13 +9,14 @@ from typing import Final
 import structlog
 
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, CommandRate
-from wifimgrd.client.commands import available, carry_out, recording_order
+from wifimgrd.client.commands import available, carry_out, connect_group, group_order, recording_order
 from wifimgrd.client.hub import HubClient
-from wifimgrd.client.json_members import ResultJson
+from wifimgrd.client.json_members import OutcomeJson, ResultJson
 from wifimgrd.client.json_records import search_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS, WAIT
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
 from wifimgrd.mqtt._command_messages import (
+    CONNECT_GROUP,
     CREATE,
     RECORD,
     SCAN,
@@ -157,6 +158,10 @@ class Commands:
             results = await available(hub).record(order.device_ids, on=order.on, everyone=order.everyone)
             sentence = f"{sum(one.done for one in results)} of {len(results)} done"
             return None, sentence, {"results": list(map(ResultJson.of, results))}
+        if command.name == CONNECT_GROUP and device_id is None:
+            outcomes = await connect_group(hub, group_order(options, "options"))
+            sentence = f"{sum(one.done for one in outcomes)} of {len(outcomes)} done"
+            return None, sentence, {"results": list(map(OutcomeJson.of, outcomes))}
         if device_id is None:
             raise DeviceNotFound("a command to a device names one")
         wanted = DEVICE_COMMANDS[command.name]

@@ -23,7 +23,12 @@ SOCKET: Final = "/run/systemd/journal/socket"
 PRIORITIES: Final = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}
 """The priorities of log levels, as in syslog(3)."""
 
-_FIELDS: Final = {"device": "WIFIMGRD_DEVICE", "interface": "WIFIMGRD_INTERFACE", "code": "WIFIMGRD_CODE"}
+_FIELDS: Final = {
+    "device": "WIFIMGRD_DEVICE",
+    "group": "WIFIMGRD_GROUP",
+    "interface": "WIFIMGRD_INTERFACE",
+    "code": "WIFIMGRD_CODE",
+}
 """The fields of an event that can be searched for; SSIDs are left out on purpose."""
 _SEND_BUFFER: Final = 8 * 1024 * 1024
 _LATER_S: Final = 0.25

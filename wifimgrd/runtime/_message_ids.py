@@ -50,6 +50,22 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
         ("connection_refused", ""): KnownMessage(
             "47f2b0c9a85d4d3e9c16e8d7350fb207", "connect", _DEVICE + "not connected: {reason} ({code})"
         ),
+        ("group_refused", ""): KnownMessage(
+            "1e4bd3ec1ff24c52a2ab7b2c5a0f6c71",
+            "connect",
+            'the group "{group}" was not connected: {reason} ({code})',
+        ),
+        ("group_connected", ""): KnownMessage(
+            "8d0c7a51c3f04be0b4c25b6d0be4f2a9",
+            "connect",
+            'the group "{group}": {connected} of {devices} devices are connected',
+        ),
+        ("freed_for_group", ""): KnownMessage(
+            "b52f3a08e6c749d7a9c1d40f7e8b6d13",
+            "connect",
+            _DEVICE + 'disconnected, since the group "{group}" needs its adapter',
+        ),
+        ("group_device_unknown", ""): KnownMessage("e3b9641f7a5d4c08bb6d1f92c07a5e48", "group", "{reason}"),
         ("link_interrupted", ""): KnownMessage(
             "6ed93a17f5c24b80a4d7b2e85c901f08",
             "link",

@@ -16,6 +16,7 @@ from wifimgrd.http.access.token import AccessToken
 from wifimgrd.http.api.connect import Connect
 from wifimgrd.http.api.devices import Devices
 from wifimgrd.http.api.diagnose import Diagnose
+from wifimgrd.http.api.groups import Groups
 from wifimgrd.http.api.health import Health
 from wifimgrd.http.api.history import History
 from wifimgrd.http.api.interfaces import Interfaces
@@ -74,6 +75,7 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
         Devices(client, prefix, channel),
         Power(client, prefix),
         Recording(client, prefix),
+        Groups(client, prefix),
         Cameras(client),
     ):
         resource.add_to(routes)

@@ -1,4 +1,4 @@
-"""Commands that a client of the channel sends as messages: connect and disconnect.
+"""Commands that a client of the channel sends as messages: connect and disconnect, also a group.
 
 They do the same as the routes. Their results are events for every client; a refusal is `command.failed` for
 that client alone, and `observation.device.action.failed` where no status `failed` reports it: the platform's
@@ -12,15 +12,22 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from wifimgrd.client.changes import AttemptFailed, Change, DeviceChanged
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, CommandRate
-from wifimgrd.client.commands import carry_out, known_device
+from wifimgrd.client.commands import (
+    GROUP,
+    GroupOrder,
+    carry_out,
+    connect_group,
+    group_order,
+    known_device,
+)
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_text import dumps
-from wifimgrd.domain.commands import WAIT
+from wifimgrd.domain.commands import CONNECT, WAIT
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.requests import integer_id, invalid
 from wifimgrd.http.channel.message_types import (
@@ -37,6 +44,8 @@ _ALONE: Final = frozenset({ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_AUTHORIZED}
 """The codes of refusals after which nothing more is sent."""
 _LONGEST_ECHO: Final = 20
 """Characters of an id that is repeated in a refusal."""
+_LONGEST_GROUP: Final = 64
+"""The same of a group's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,11 @@ class Command:
     kind: str
     device_connection_id: object
     options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def is_for_group(self) -> bool:
+        """Whether it connects a group, not a device."""
+        return COMMANDS[self.kind] is CONNECT and GROUP in self.options
 
     @property
     def switches(self) -> dict[str, bool | str]:
@@ -132,28 +146,56 @@ class ClientCommands:
         if command is None:
             return
         try:
-            device_id, switches = self._admit(command)
+            task = self._start(command)
         except Exception as error:  # noqa: BLE001 - each failure is reported
             problem = problem_of_failure(error)
             self._refuse(command, problem)
             if problem.code == ErrorCode.BACKEND_UNAVAILABLE:
                 self._explain(problem)
             return
-        task = asyncio.create_task(self._carry_out(command, device_id, switches, self._last.get(device_id)))
-        self._last[device_id] = task
         self._running.add(task)
-        task.add_done_callback(lambda done: self._finished(device_id, done))
+        task.add_done_callback(self._running.discard)
 
-    def _admit(self, command: Command) -> tuple[int, dict[str, bool | str]]:
-        """The device of a command and its options; raises the error with which it is refused."""
+    def _start(self, command: Command) -> asyncio.Task[None]:
+        """Start a command; raises the error with which it is refused."""
         if not self._rate.admits(time.monotonic()):
             raise Problem(TOO_MANY_REQUESTS, f"at most {COMMANDS_AT_ONCE} commands a second are carried out")
         self._authorize()
-        device = known_device(self._hub, command.device_id)
-        return device.id, command.switches
+        if command.is_for_group:
+            return asyncio.create_task(
+                self._connect_group(command, group_order(command.options, "a command"))
+            )
+        device_id, switches = known_device(self._hub, command.device_id).id, command.switches
+        task = asyncio.create_task(self._carry_out(command, device_id, switches, self._last.get(device_id)))
+        self._last[device_id] = task
+        task.add_done_callback(lambda done: self._finished(device_id, done))
+        return task
+
+    async def _connect_group(self, command: Command, order: GroupOrder) -> None:
+        """The members' states are events; what is none is a refusal for each member that it is of."""
+        failures: set[int] = set()
+
+        def watch(change: Change) -> None:
+            if isinstance(change, AttemptFailed):
+                failures.add(change.device_id)
+
+        unsubscribe = self._hub.subscribe(watch)
+        try:
+            outcomes = await connect_group(self._hub, order)
+        except Exception as error:  # noqa: BLE001 - each failure is reported
+            problem = problem_of_failure(error)
+            self._refuse(command, problem)
+            self._explain(problem)
+            return
+        finally:
+            unsubscribe()
+        for one in outcomes:
+            if one.code is not None and one.device_id not in failures:
+                problem = Problem(ErrorCode(one.code), one.message or "")
+                self._refuse(replace(command, device_connection_id=one.device_id), problem)
+                self._explain(problem)
 
     def _finished(self, device_id: int, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
         if self._last.get(device_id) is task:
             del self._last[device_id]
 
@@ -204,6 +246,8 @@ class ClientCommands:
             "code": str(problem.code),
             "message": problem.detail,
         }
+        if isinstance(group := command.options.get(GROUP), str) and command.is_for_group:
+            answer["group"] = group[:_LONGEST_GROUP]
         self._reply(LoggedEvent(COMMAND_FAILED, dumps(answer)), has_failed)
 
     def _explain(self, problem: Problem) -> None:

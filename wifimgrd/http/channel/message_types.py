@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Final, TypedDict
+from typing import Annotated, Final, NotRequired, TypedDict
 
 from wifimgrd.client import channel_messages
 from wifimgrd.client.json_members import DeviceJson, InterfaceJson, ServiceJson
@@ -62,6 +62,7 @@ class CommandFailedJson(TypedDict):
     type: Annotated[str, Keywords(const=COMMAND_FAILED)]
     command: Annotated[str, Keywords(enum=_COMMANDS)]
     device_connection_id: Annotated[int | float | str | None, "As it was sent, if it can be an id."]
+    group: NotRequired[Annotated[str, "The group that it was sent for."]]
     code: Annotated[str, Keywords(enum=sorted(one.value for one in ErrorCode))]
     message: Annotated[str, "The reason as a sentence for people."]
 

@@ -1,0 +1,246 @@
+"""Connects the devices of a group in one step, and frees the adapters of other devices for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+import structlog
+
+from wifimgrd.domain import sentences
+from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    Busy,
+    Cancelled,
+    DeviceNotReachable,
+    GroupNotFound,
+    InternalError,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import GroupsChanged
+from wifimgrd.domain.group import GroupPlan, Holder, Member, members_of, plan_group, unknown_of
+from wifimgrd.manager._connections import Connections
+from wifimgrd.manager._entry import DeviceEntry
+from wifimgrd.manager._state import HubState
+from wifimgrd.manager._waking import Waking
+from wifimgrd.manager.settings import HubSettings
+from wifimgrd.ports import Backend
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_LONGEST_ECHO: Final = 64
+"""Characters of a name that is repeated in a refusal."""
+
+Ends = Mapping[DeviceId, WifimgrdError | None]
+"""Why each member is not connected; None where it is."""
+Begun = asyncio.Future[None] | WifimgrdError | None
+"""The outcome of an attempt that runs, or why there is none; None where the device is connected."""
+
+
+class Groups:
+    """The groups of the configuration, and the command for one."""
+
+    def __init__(
+        self, state: HubState, connections: Connections, waking: Waking, backend: Backend, tasks: Tasks
+    ) -> None:
+        self._state = state
+        self._connections = connections
+        self._waking = waking
+        self._backend = backend
+        self._tasks = tasks
+        self.all: Mapping[str, tuple[DeviceId, ...]] = MappingProxyType({})
+        """The registered devices of each group."""
+        self._unknown: set[tuple[str, DeviceId | str]] = set()
+        """What groups name that is not registered, as logged last."""
+        self._deciding = asyncio.Lock()
+        """Held until each member has its adapter: of two commands the later one finds what the first has
+        done."""
+
+    # -- the groups
+
+    def forget_unknown(self) -> None:
+        """The configuration is read again: what it names that is not registered is logged again."""
+        self._unknown.clear()
+
+    def resolve(self, settings: HubSettings) -> None:
+        """The configuration, or the devices or their names, may have changed."""
+        names = {entry.device.id: entry.device.name for entry in self._state.entries.values()}
+        unknown = {(one.name, device) for one in settings.groups for device in unknown_of(one, names)}
+        for group, device in sorted(unknown - self._unknown, key=str):
+            _log.warning("group_device_unknown", reason=sentences.not_in_group(group, device))
+        self._unknown = unknown
+        found = {one.name: members_of(one, names) for one in settings.groups}
+        if found != self.all:
+            self.all = MappingProxyType(found)
+            self._state.publish(GroupsChanged(self.all))
+
+    # -- the command
+
+    async def connect(self, name: str, *, partial: bool = False) -> Ends:
+        """Connect the devices of a group, and disconnect others that have the adapters for that; returns when
+        each attempt has ended.
+
+        Unless `partial`, nothing is changed where not every member can have an adapter now. Raises
+        GroupNotFound, BackendUnavailable, NoInterfaceAvailable, and where a member cannot be connected for
+        another reason, Busy or DeviceNotReachable.
+        """
+        async with self._deciding:
+            try:
+                entries = self._members(name)
+                unable = self._unable(entries, partial=partial)
+                plan = self._plan([one for one in entries if one.device.id not in unable], partial=partial)
+            except WifimgrdError as refusal:
+                _log.warning("group_refused", group=name, code=refusal.code, reason=refusal.message)
+                raise
+            begun = await self._begin(name, entries, plan, {**unable, **plan.refusals})
+        ends: dict[DeviceId, WifimgrdError | None] = {}
+        for device_id, end in begun.items():
+            ends[device_id] = await _end(end) if isinstance(end, asyncio.Future) else end
+        connected = sum(why is None for why in ends.values())
+        _log.info("group_connected", group=name, connected=connected, devices=len(ends))
+        return ends
+
+    def _members(self, name: str) -> list[DeviceEntry]:
+        if name not in self.all:
+            raise GroupNotFound(f'there is no group "{name[:_LONGEST_ECHO]}"')
+        return [self._state.entries[one] for one in self.all[name]]
+
+    def _unable(self, entries: Sequence[DeviceEntry], *, partial: bool) -> dict[DeviceId, WifimgrdError]:
+        """The members that no adapter would help; raises the error of the first unless `partial`."""
+        unable: dict[DeviceId, WifimgrdError] = {}
+        for entry in entries:
+            whose = sentences.title(entry.device.id, entry.device.name)
+            if entry.removing:
+                unable[entry.device.id] = Busy(f"{whose} is being removed")
+            elif self._sleeps_on(entry):
+                reason = f"{whose}: {sentences.asleep(entry.device.id)}"
+                unable[entry.device.id] = DeviceNotReachable(reason)
+        if unable and not partial:
+            raise next(iter(unable.values()))
+        return unable
+
+    def _sleeps_on(self, entry: DeviceEntry) -> bool:
+        """Whether a camera is known to sleep, and its attempt would not wake it."""
+        is_asleep = entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP
+        return is_asleep and not self._waking.may_wake(entry)
+
+    def _plan(self, entries: Sequence[DeviceEntry], *, partial: bool) -> GroupPlan:
+        state = self._state
+        seeking = [one for one in entries if one.state is DeviceState.DISCONNECTED or _is_leaving(one)]
+        if not seeking:
+            return GroupPlan()
+        self._backend.status.require_ready(self._backend.name)
+        staying = {one.device.id for one in entries} - {one.device.id for one in seeking}
+        holders = [
+            Holder(
+                one,
+                entry.device.priority,
+                is_commanded=not entry.automatic,
+                is_leaving=_is_leaving(entry),
+            )
+            for one in state.allocator.assignments
+            if one not in staying and (entry := state.entries.get(one)) is not None
+        ]
+        members = [Member(self._connections.claim(one), one.device.priority) for one in seeking]
+        return plan_group(state.allocator, members, holders, state.device_name, partial=partial)
+
+    async def _begin(
+        self,
+        name: str,
+        entries: Sequence[DeviceEntry],
+        plan: GroupPlan,
+        refused: Mapping[DeviceId, WifimgrdError],
+    ) -> Mapping[DeviceId, Begun]:
+        """Free the adapters, and begin each attempt as soon as its adapter is free."""
+        state = self._state
+        for device_id, interface in plan.interfaces.items():
+            state.entries[device_id].turn = asyncio.get_running_loop().create_future()
+            state.allocator = state.allocator.promise(device_id, interface)
+        tasks: dict[DeviceId, asyncio.Task[asyncio.Future[None] | None]] = {}
+        try:
+            for device_id in plan.freed:
+                await self._free(name, state.entries[device_id])
+            for entry in entries:
+                if entry.device.id not in refused:
+                    work = self._attempt(entry, self._in_the_way(entry, plan))
+                    tasks[entry.device.id] = self._tasks.start("attempt", work, expected=(WifimgrdError,))
+            if tasks:
+                await asyncio.wait(tasks.values())
+        finally:
+            for device_id in plan.interfaces:
+                self._end_turn(device_id)
+        return {
+            device_id: _result(tasks[device_id]) if device_id in tasks else refused[device_id]
+            for device_id in (entry.device.id for entry in entries)
+        }
+
+    async def _free(self, name: str, entry: DeviceEntry) -> None:
+        """Begin to disconnect a device that is not in the group. One that was lost is still looked for, as it
+        is when `connect` takes the adapter of its attempt."""
+        device = entry.device
+        _log.info("freed_for_group", device=device.id, device_name=device.name, group=name)
+        if entry.automatic:
+            await self._connections.release(entry, wait=False)
+        else:
+            await self._connections.disconnect(device.id, wait=False)
+
+    def _in_the_way(self, entry: DeviceEntry, plan: GroupPlan) -> list[asyncio.Task[None]]:
+        """The releases that a member's attempt waits for: its own, and those on the radio that it gets."""
+        state, interface = self._state, plan.interfaces.get(entry.device.id)
+        radio = () if interface is None else state.allocator.of_radio(interface)
+        holders = [holder for name in radio if (holder := state.holder(name)) is not None]
+        return [one.teardown for one in (entry, *holders) if one.teardown is not None]
+
+    async def _attempt(
+        self, entry: DeviceEntry, in_the_way: Sequence[asyncio.Task[None]]
+    ) -> asyncio.Future[None] | None:
+        """Connect a member once its adapter is free; returns the outcome, None where it is connected."""
+        if in_the_way:
+            await asyncio.wait(in_the_way)
+        if (turn := entry.turn) is not None:
+            if turn.done():
+                raise Cancelled("the attempt was cancelled by a disconnect")
+            entry.turn = None  # from here on `connect` does not wait for it
+            turn.set_result(True)
+        await self._connections.connect(entry.device.id, wait=False)
+        return entry.outcome
+
+    def _end_turn(self, device_id: DeviceId) -> None:
+        """No adapter is freed for a member any more, which may have been removed."""
+        self._state.allocator = self._state.allocator.without_promise(device_id)
+        entry = self._state.entries.get(device_id)
+        if entry is not None and entry.turn is not None:
+            turn, entry.turn = entry.turn, None
+            if not turn.done():
+                turn.set_result(False)
+
+    async def stop(self) -> None:
+        """End what waits for adapters."""
+        await self._tasks.stop()
+
+
+async def _end(outcome: asyncio.Future[None]) -> WifimgrdError | None:
+    try:
+        await asyncio.shield(outcome)
+    except WifimgrdError as error:
+        return error
+    return None
+
+
+def _is_leaving(entry: DeviceEntry) -> bool:
+    """Whether its link is being taken down."""
+    return entry.teardown is not None or entry.state is DeviceState.DISCONNECTING
+
+
+def _result(task: asyncio.Task[asyncio.Future[None] | None]) -> Begun:
+    """The result of a task, or the error by which it ended; one that is not expected was logged."""
+    if task.cancelled():
+        return BackendUnavailable("wifimgrd is stopping")
+    error = task.exception()
+    if error is None:
+        return task.result()
+    return error if isinstance(error, WifimgrdError) else InternalError("the attempt could not begin")
