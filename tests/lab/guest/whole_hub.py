@@ -27,8 +27,8 @@ STATE = Path("/var/lib/wifimgrd")
 CONFIGURATION = Path("/etc/wifimgrd/wifimgrd.toml")
 CODENAME = "insta360-x3"
 BACK_S = 20.0
-"""After the backend is back, all that was connected is connected again: in 2 s, or in 6 if the first scan misses
-a camera (FIRST_WAIT_S of `domain/reconnect_policy.py`); later on a busy machine."""
+"""After the backend is back, all that was connected is connected again: in 2 s, or in 6 if the first scan
+misses a camera (FIRST_WAIT_S of `domain/reconnect_policy.py`); later on a busy machine."""
 
 Json = Any
 
