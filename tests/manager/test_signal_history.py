@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tests.manager.test_history import SECOND, HistoryInMemory, now_us, remembered, run, started
+from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import MINUTE_US, SignalReading, SignalSample
 from wifimgrd.manager.signal_history import WRITE_S, SignalHistory
@@ -67,7 +68,7 @@ def test_writes_are_ten_minutes_apart_and_one_is_at_the_end() -> None:
     async def test() -> None:
         store = HistoryInMemory()
         signals = SignalHistory(store, now_us)
-        for second in range(0, 2 * HOUR, 10):
+        for second in range(0, 2 * HOUR + 300, 10):
             for device in range(1, 65):
                 signals.read(SignalReading(DeviceId(device), second % 100))
             await asyncio.sleep(10)
@@ -76,7 +77,7 @@ def test_writes_are_ten_minutes_apart_and_one_is_at_the_end() -> None:
         assert min(later - earlier for earlier, later in pairwise(times)) >= WRITE_S
         signals.stop()
         assert len(store.signals_written) == len(times) + 1
-        assert {len(samples) for samples in store.signals.values()} == {120}
+        assert {len(samples) for samples in store.signals.values()} == {125}
         signals.read(SignalReading(FRONT, 50))
         await asyncio.sleep(HOUR)
         assert len(store.signals_written) == len(times) + 1
@@ -89,13 +90,15 @@ def test_nothing_is_written_while_nothing_is_read() -> None:
         store = HistoryInMemory()
         signals = SignalHistory(store, now_us)
         signals.read(SignalReading(FRONT, 50))
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        waits = loop.waits
         await asyncio.sleep(HOUR)
-        assert store.signals_written == [], "the minute is not over, as far as readings say"
-        signals.read(SignalReading(FRONT, 60))
-        await asyncio.sleep(HOUR)
-        assert len(store.signals_written) == 1
+        assert [at for at, _ in store.signals_written] == [WRITE_S], "also if no reading follows"
+        assert loop.waits == waits + 2
+        assert [one.mean for _, one in await signals.samples(FRONT)] == [50]
         signals.stop()
-        assert len(store.signals_written) == 2
+        assert len(store.signals_written) == 1
 
     run(test())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Final
 
 from wifimgrd.domain.device import DeviceId
@@ -46,9 +47,10 @@ class SignalHistory:
         if running is None:
             self._running[device_id] = RunningMinute.first(reading.percent, now_us)
         else:
-            self._running[device_id] = now = running.read(reading.percent, now_us)
+            now = running.read(reading.percent, now_us)
             if now.minute != running.minute:
-                self._pending[device_id][running.minute] = running.sample
+                self._finish([device_id])
+            self._running[device_id] = now
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(WRITE_S, self._write)
@@ -73,8 +75,7 @@ class SignalHistory:
     def stop(self) -> None:
         """Write everything, that of the running minutes, too."""
         self._stopped = True
-        for device_id in self._running:
-            self._pending[device_id] = self._fresh(device_id)
+        self._finish(list(self._running))
         self._write()
 
     def _fresh(self, device_id: DeviceId) -> dict[int, SignalSample]:
@@ -84,13 +85,20 @@ class SignalHistory:
             fresh[running.minute] = running.sample
         return fresh
 
+    def _finish(self, devices: Iterable[DeviceId]) -> None:
+        """No further reading is expected in the running minutes of some devices."""
+        for device_id in devices:
+            running = self._running.pop(device_id)
+            self._pending[device_id][running.minute] = running.sample
+
     def _write(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        now_us, (since_us, since_s) = self._clock(), self._collected_since
+        self._finish([one for one, last in self._running.items() if last.minute != now_us // MINUTE_US])
         if not self._pending:
             return
-        now_us, (since_us, since_s) = self._clock(), self._collected_since
         passed_s = asyncio.get_running_loop().time() - since_s
         has_jumped = abs((now_us - since_us) / 1e6 - passed_s) > _JUMP_S
         # A clock that was just set may be set right again: nothing is too old yet.

@@ -118,7 +118,12 @@ export default function Timeline({ device, past }: Props) {
       .catch((error: unknown) => isWanted && setFault(error instanceof Problem ? error.message : t.hub.failed));
     return () => void (isWanted = false);
   }, [device.id, range, turn, device.connected, measured > 0]);
-  const marks = useMemo(() => marksOf(past ?? []), [past, turn]);
+  const since = device.connected && device.camera?.recording ? device.camera.recording_since : null;
+  const marks = useMemo(() => {
+    const found = marksOf(past ?? []);
+    // The history has a recording only when it has ended.
+    return since === null ? found : { ...found, recordings: [...found.recordings, { from: seconds(since), to: seconds(null) }] };
+  }, [past, turn, since]);
   const begin = Date.now() / 1_000 - RANGES[range];
   const summary = t.plot.summary(
     countIn(marks.sessions, begin),
