@@ -50,7 +50,7 @@ CASES: Final[list[tuple[str, dict[str, Any]]]] = [
     ("Waiting", {"power_state": "asleep", "waiting_since": NOW}),
     ("Off", {"power_state": "awake"}),
     ("Failed", {"connection_error_code": "authentication-failed"}),
-    ("Failed", {"connection_error_code": "no-interface-available"}),
+    ("No adapter", {"connection_error_code": "no-interface-available"}),
     ("Off", {}),
     ("Off", {"connection_error_code": "cancelled"}),
     ("Off", {"state": "disconnecting"}),

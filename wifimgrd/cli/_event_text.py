@@ -221,7 +221,7 @@ def _state_text(data: Data) -> str:
             return f"{state} for its network"
         case CameraState.OFF | CameraState.FAILED if data.get("connection_phase") == ConnectionPhase.WAKING:
             return "waking up"
-        case CameraState.FAILED:
+        case CameraState.FAILED | CameraState.NO_ADAPTER:
             return _failed(data)
         case CameraState.NOT_ANSWERING | CameraState.OFF:
             return state.value

@@ -41,6 +41,7 @@ class CameraState(StrEnum):
     SEARCHING = "searching"
     NOT_ANSWERING = "not answering"
     FAILED = "failed"
+    NO_ADAPTER = "no adapter"
     ASLEEP = "asleep"
     OFF = "off"
 
@@ -76,6 +77,8 @@ def camera_state(
         return CameraState.ASLEEP
     if lost_at is not None:
         return CameraState.SEARCHING
+    if error_code == ErrorCode.NO_INTERFACE_AVAILABLE:
+        return CameraState.NO_ADAPTER
     has_failed = error_code is not None and error_code != ErrorCode.CANCELLED
     return CameraState.FAILED if has_failed else CameraState.OFF
 
