@@ -259,4 +259,4 @@ async def test_a_gopro_whose_wifi_is_off_records_over_bluetooth_and_is_not_woken
     assert "its camera is asleep: wake it" in problem["detail"]
     now = air.state(NUMBER)
     assert (now["awake"], now["events"].count("connected")) == (False, connections)
-    assert not air.do("adapter")["listens"]
+    poll_until(lambda: not air.do("adapter")["listens"], "the search has ended")
