@@ -56,16 +56,19 @@ async def opened_menu(at: Locator) -> Locator:
 
 async def details(page: Page, name: str) -> Locator:
     """Go to a camera's own page, which has all that is known of it."""
-    await page.get_by_role("link", name=name, exact=True).first.click()
+    await page.get_by_role("link", name=name, exact=True).click()
     article = page.get_by_role("article", name=name)
     await expect(article).to_be_visible()
     return article
 
 
-async def beside(page: Page, hub: RunningHub, view: str) -> Page:
+async def beside(page: Page, hub: RunningHub, view: str, *, is_ready: bool = True) -> Page:
     """A second page, beside the first, with another view."""
     other = await page.context.new_page()
-    await opened(other, hub, view)
+    if is_ready:
+        await opened(other, hub, view)
+    else:
+        await other.goto(hub.url + view)
     return other
 
 

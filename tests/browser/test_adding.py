@@ -207,7 +207,7 @@ async def test_after_a_wrong_password_the_first_action_is_to_change_it(page: Pag
     await opened(page, hub)
     await hub.create(1, "Front", "not-its-password")
     await shows(page, "Front", "Failed")
-    first = card(page, "Front").locator(".actions").get_by_role("button").first
+    first = card(page, "Front").locator(".card-foot").get_by_role("button").first
     await expect(first).to_have_text("Change the password")
     await first.click()
     await expect(page.get_by_label("Camera's Wi-Fi password")).to_be_focused()

@@ -144,6 +144,7 @@ async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
     record = hub.client.devices[device]
     assert (record.codename, record.ssid, record.priority) == ("insta360-x4", b"SIM-CAM-2", 3)
     await act(page.get_by_role("article"), "Disconnect")
+    await expect(page.get_by_role("article").locator(".badge")).to_have_text("Off")
     await act(page.get_by_role("article"), "Connect")
     await expect(page.get_by_role("article", name="Nose").locator(".badge")).to_have_text("Connected")
     assert hub.client.devices[device].interface == "wlan1"

@@ -133,7 +133,7 @@ async def test_the_map_is_read_when_it_is_opened(page: Page, tmp_path: Path) -> 
     page.on("request", lambda request: asked.append(request.url))
     async with running_hub(tmp_path, sources) as hub:
         await opened(page, hub)
-        assert not any("/map-" in url or "/tiles" in url for url in asked)
+        assert not any("/map-" in url or "/tiles/terrain" in url for url in asked)
         await page.get_by_role("link", name="Map").click()
         await expect(page.locator(".leaflet-tile-loaded").first).to_be_visible()
         await expect(page.get_by_label("Tileset")).to_have_value("terrain")

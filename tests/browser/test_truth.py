@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
-from tests.browser.looking import SIZES, act, beside, card, details, opened, shows, sized, toast
+from tests.browser.looking import SIZES, act, beside, card, details, opened, opened_menu, shows, sized, toast
 from tests.browser.running_hub import ADAPTERS, RunningHub, running_hub
 from tests.commands import disconnect
 
@@ -70,13 +70,13 @@ async def test_the_interfaces_of_one_radio_are_one_adapter(page: Page, tmp_path:
     radio = 'radio = "phy0"\n'
     scenario = "".join(f'[[adapter]]\nname = "{name}"\n{radio}' for name in ("wlan0", "uap0"))
     async with running_hub(tmp_path, scenario=f'{scenario}[[adapter]]\nname = "wlan1"\n') as hub:
-        await opened(page, hub)
+        await opened(page, hub, "#adapters")
         await expect(page.locator('[data-interface="uap0"]')).to_contain_text("Shares the radio of wlan0")
         await expect(page.locator("#adapters-title .count")).to_have_text("2 of 2 free")
 
 
 async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page, hub: RunningHub) -> None:
-    await opened(page, hub)
+    await opened(page, hub, "#adapters")
     device = await hub.connected(1, "Nose")
     adapter = hub.client.interfaces[hub.client.devices[device].interface or ""]
     await hub.client.update_device(device, {"pin": {"usb_port": adapter.usb_port}})
@@ -100,6 +100,7 @@ async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> Non
     await shows(page, "Tail", "Waiting")
     await expect(card(page, "Tail").locator(".trouble")).to_contain_text("Waiting for a free adapter since ")
     await act(card(page, "Tail"), "Stop waiting")
+    await expect(card(page, "Tail").get_by_role("button", name="Connect when free")).to_be_enabled()
     await act(card(page, "Tail"), "Connect when free")
     await shows(page, "Tail", "Waiting")
     await disconnect(hub.client, first)
@@ -137,6 +138,7 @@ async def test_a_refusal_comes_with_its_events_too(page: Page, hub: RunningHub) 
 @pytest.mark.parametrize("verb", ["connect", "disconnect"])
 async def test_a_click_is_answered_before_the_hub_answers(page: Page, hub: RunningHub, verb: str) -> None:
     device = await hub.connected(1, "Front")
+    await hub.client.update_device(device, {"codename": "generic-wifi-camera"})  # it cannot record
     if verb == "connect":
         await disconnect(hub.client, device)
         await hub.until(device, "disconnected")
@@ -202,8 +204,11 @@ async def test_while_the_daemon_is_away_nothing_counts(page: Page, hub: RunningH
         await expect(page.get_by_role("heading", name="Cameras")).to_contain_text("1 camera, states unknown")
         adapters = page.get_by_role("heading", name="Adapters")
         await expect(adapters).to_contain_text("3 adapters, states unknown")
+        await expect(page.locator(".tag.unknown")).to_have_text(ADAPTERS)
+        other = await beside(page, hub, "#adapters", is_ready=False)
         for name in ADAPTERS:
-            await expect(page.locator(f"[data-interface={name}] .badge")).to_have_text("Unknown")
+            await expect(other.locator(f"[data-interface={name}] .badge")).to_have_text("Unknown")
+        await other.close()
     await hub.until(device, "connected")
     await expect(page.get_by_role("heading", name="Cameras")).to_contain_text("1 of 1 connected")
     log = page.get_by_role("log")
@@ -214,16 +219,19 @@ async def test_while_the_daemon_is_away_nothing_counts(page: Page, hub: RunningH
 async def test_a_camera_that_does_not_answer_is_not_green(page: Page, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
     await opened(page, hub)
-    green = await edge(page)
-    await expect(card(page, "Front").get_by_role("link", name="Open the camera's own page")).to_be_visible()
+    green = await colour(page)
+    menu = await opened_menu(card(page, "Front"))
+    await expect(menu.get_by_role("menuitem", name="Open the camera's own page")).to_be_visible()
+    await page.keyboard.press("Escape")
     await hub.set_fault("silent")
     await shows(page, "Front", "Not answering")
-    assert await edge(page) != green
+    assert await colour(page) != green
     await expect(page.get_by_role("heading", name="Cameras")).to_contain_text("1 not answering")
-    await expect(card(page, "Front").get_by_role("link", name="Open the camera's own page")).to_have_count(0)
+    menu = await opened_menu(card(page, "Front"))
+    await expect(menu.get_by_role("menuitem", name="Open the camera's own page")).to_have_count(0)
 
 
-async def edge(page: Page) -> Any:
-    """The colour of the only card's edge, once it shows the camera as connected or not answering."""
+async def colour(page: Page) -> Any:
+    """The colour of the only card's state, once it shows the camera as connected or not answering."""
     await expect(page.locator(".card.connected, .card.not-answering")).to_have_count(1)
-    return await page.locator(".card").evaluate("card => getComputedStyle(card).borderLeftColor")
+    return await page.locator(".card .badge").evaluate("badge => getComputedStyle(badge).color")

@@ -158,9 +158,9 @@ function Air() {
 const Cameras = ({ cameras }: { cameras: readonly Device[] }) => (
   <span class="chips">
     {cameras.map((one) => (
-      <a key={one.id} class="tag" href={`#camera/${one.id}`} title={one.interface ?? undefined}>
+      <span key={one.id} class="tag" title={one.interface ?? undefined}>
         <Name text={one.name} />
-      </a>
+      </span>
     ))}
   </span>
 );

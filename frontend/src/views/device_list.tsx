@@ -25,6 +25,10 @@ type Sort = "need" | "name" | "state" | "signal" | "battery" | "card" | "address
 const sort = signal<{ by: Sort; isReverse: boolean }>({ by: "need", isReverse: false });
 const chosen = signal<ReadonlySet<number>>(new Set());
 
+// A column is not there until it has a value; then it stays, since what is beside it does not move.
+let isAnyRead = false;
+let isAnyConnected = false;
+
 const addressOf = (one: Device): string | null => (one.connected ? (one.address ?? one.camera_address) : null);
 
 /** What is not known comes last. */
@@ -52,10 +56,9 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   const picked = shown.filter((one) => chosen.value.has(one.id));
   const able = picked.filter(takesCommands);
   const isAll = shown.length > 0 && picked.length === shown.length;
-  // A column without a value is not there.
   const hasCameras = everyone.some((one) => one.camera);
-  const isAnyRead = everyone.some((one) => one.connected && one.camera && one.camera.read_at !== null);
-  const isAnyConnected = everyone.some((one) => one.connected);
+  isAnyRead ||= everyone.some((one) => one.connected && one.camera && one.camera.read_at !== null);
+  isAnyConnected ||= everyone.some((one) => one.connected);
 
   const pick = (ids: readonly number[], isPicked: boolean) => {
     const next = new Set([...chosen.value].filter((id) => devices.value.has(id)));
@@ -119,8 +122,6 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
               device={device}
               isPicked={chosen.value.has(device.id)}
               onPick={(on) => pick([device.id], on)}
-              isAnyRead={isAnyRead}
-              isAnyConnected={isAnyConnected}
             />
           ))}
         </tbody>
@@ -151,11 +152,9 @@ interface RowProps {
   device: Device;
   isPicked: boolean;
   onPick: (isPicked: boolean) => void;
-  isAnyRead: boolean;
-  isAnyConnected: boolean;
 }
 
-function Row({ device, isPicked, onPick, isAnyRead, isAnyConnected }: RowProps) {
+function Row({ device, isPicked, onPick }: RowProps) {
   const trouble = useTrouble(device);
   const title = `camera-${device.id}`;
   return (

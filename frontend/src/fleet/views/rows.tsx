@@ -77,7 +77,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
   const { record, state } = camera;
   const isKnown = isCurrent(hub, isLive);
   const code = record.connection_error_code;
-  const why = state === "failed" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+  const why = state === "failed" || state === "no-adapter" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
   const battery = record.camera && batteryWords(record.camera);
   const [problem] = record.camera ? problemsOf(record.camera) : [];
   const obstacle = obstacleOf(hub, isLive);
