@@ -183,6 +183,8 @@ VALUES = {
     Kind.DBM: st.integers(-(2**15), -2),
     Kind.NUMBER: st.integers(-(2**31), 2**31 - 1),
     Kind.COUNT: st.integers(0, 2**32 - 1),
+    Kind.FREQUENCY: st.integers(1, 2**32 - 1),
+    Kind.BIT_RATE: st.integers(1, 2**32 - 1),
     Kind.NUMBERS: st.lists(st.integers(0, 2**32 - 1), max_size=2).map(tuple),
     Kind.FLAG: st.booleans(),
     Kind.TEXTS: st.lists(st.text("ab"), max_size=2).map(tuple),

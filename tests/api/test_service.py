@@ -545,6 +545,22 @@ async def test_the_history_of_a_removed_device_goes_with_the_option(
     assert bool(await hub.client.history(device)) == keeps
 
 
+async def test_the_signal_of_a_device_is_forgotten_with_its_history(hub: Hub, bus: BusConnection) -> None:
+    device = await hub.create(1)
+    await hub.until(device, "connected")
+
+    async def signal(since: int, until: int) -> list[Any]:
+        path, body = names.device_path(device), [since, until, {}]
+        return await bus.call(names.BUS_NAME, path, names.DEVICE, "GetSignalHistory", "tta{sv}", body)
+
+    step, [[begun, *percents], *_] = await signal(0, 0)
+    assert (step, percents, begun % step) == (60_000_000, [70, 70], 0)
+    assert (await signal(begun, 2**64 - 1))[1][0][0] == begun
+    assert await signal(0, begun) == [step, []]
+    await manage(bus, "ForgetHistory", "ta{sv}", device, {})
+    assert await signal(0, 0) == [step, []]
+
+
 async def test_an_option_of_another_type_removes_nothing(hub: Hub, bus: BusConnection) -> None:
     device = await hub.create(1)
     with pytest.raises(BusError) as caught:

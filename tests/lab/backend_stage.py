@@ -14,7 +14,7 @@ from .guest.namespace import run
 
 
 class QuietRecorder(Recorder):
-    """Notes not that a start is under way; that the signal was read counts as nothing about links."""
+    """Does not note that a start is under way; a reading of the signal says nothing about links."""
 
     def backend_changed(self, status: BackendStatus) -> None:
         if status.state is not BackendState.STARTING:

@@ -11,7 +11,7 @@ from tests.manager.test_history import SECOND, HistoryInMemory, now_us, remember
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import MINUTE_US, SignalReading, SignalSample
-from wifimgrd.manager.signal_history import WRITE_S, SignalHistory
+from wifimgrd.manager._signal_history import WRITE_S, SignalHistory
 
 FRONT = DeviceId(1)
 HOUR = 3600

@@ -9,7 +9,6 @@ from typing import Final
 from wifimgrd.domain.device import DeviceId
 
 MINUTE_US: Final = 60_000_000
-STEP_S: Final = 60
 KEPT_DAYS: Final = 7
 _KEPT_MINUTES: Final = KEPT_DAYS * 24 * 60
 _MOST: Final = 100

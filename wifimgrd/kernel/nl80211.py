@@ -66,7 +66,7 @@ _INFO_TX_RATE: Final = 8
 _INFO_RX_RATE: Final = 14
 _RATE_16: Final = 1
 _RATE_32: Final = 5
-"""enum nl80211_rate_info: both in 100 kbit/s; the first one is missing where it is too small."""
+"""enum nl80211_rate_info: both in 100 kbit/s; the first one is missing if the rate does not fit in it."""
 _BANDS: Final = {0: Band.GHZ_2_4, 1: Band.GHZ_5, 3: Band.GHZ_6}
 """enum nl80211_band; of 60 GHz there is none for cameras."""
 _MODES: Final = {

@@ -25,8 +25,8 @@ from wifimgrd.domain.events import (
     WakeEnded,
 )
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
+from wifimgrd.manager._signal_history import SignalHistory
 from wifimgrd.manager._state import Clock
-from wifimgrd.manager.signal_history import SignalHistory
 from wifimgrd.ports import HistoryStore
 
 _log = structlog.get_logger()
