@@ -7,7 +7,7 @@ _wifimgrctl() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface | --priority) ((i++)) ;;
+            --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --group | --interface | --priority) ((i++)) ;;
             --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
@@ -22,6 +22,7 @@ _wifimgrctl() {
         --password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
+        --group) _wifimgrctl_of_service groups; return ;;
         --auto-reconnect | --auto-wake) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
         --priority | --pin-mac | --pin-usb-port | --since | --address | --seconds) return ;;
         --broker | --user | --prefix) return ;;
@@ -44,7 +45,7 @@ _wifimgrctl() {
             models) words+=(--config) ;;
             history) words+=(--since) ;;
             remove) words+=(--history) ;;
-            connect) words+=(--all --no-wait --timeout --wake --when-free) ;;
+            connect) words+=(--all --group --partial --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
             record | stop) words+=(--all) ;;
             wake | sleep) words+=(--no-wait --timeout) ;;
@@ -60,7 +61,7 @@ _wifimgrctl() {
     fi
     case $command in
         '')
-            words=(devices hubs interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles diagnose backup restore monitor completions)
+            words=(devices hubs groups interfaces networks add set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles diagnose backup restore monitor completions)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         record | stop) _wifimgrctl_of_service devices ;;
