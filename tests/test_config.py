@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.config import Config, ConfigError, Reserve, TileSource, load, load_models
+from wifimgrd.config import Config, ConfigError, ConnectGroup, Reserve, TileSource, load, load_models
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.group import Group
+from wifimgrd.live_settings import hub_settings
 
 SOURCE = "[[tiles.source]]\ntileset = 't'\n"
+GROUP = "[[connect.group]]\nname = 'a'\ndevices = [1]"
 
 
 @pytest.fixture
@@ -94,6 +98,13 @@ def test_every_key_is_read(file: Path) -> None:
         ),
         ("[[interfaces.reserve]]\ndevice = 1", "interfaces.reserve[0].mac", "either mac or usb_port"),
         ('[[interfaces.reserve]]\nmac = "00:00:00:00:00:01"', "interfaces.reserve[0]", "the key device"),
+        ("[[connect.group]]\ndevices = [1]", "connect.group[0]", "the key name"),
+        ("[[connect.group]]\nname = 'a b'\ndevices = [1]", "connect.group[0].name", "a plain name"),
+        ("[[connect.group]]\nname = 'a/b'\ndevices = [1]", "connect.group[0].name", "a plain name"),
+        ("[[connect.group]]\nname = 'a'\ndevices = []", "connect.group[0].devices", "the ids or the names"),
+        ("[[connect.group]]\nname = 'a'\ndevices = [1, '']", "connect.group[0].devices[1]", "the id or"),
+        ("[[connect.group]]\nname = 'a'\ndevices = [true]", "connect.group[0].devices[0]", "a text"),
+        (f"{GROUP}\n{GROUP}", "connect.group[1].name", "another name than a group before"),
         ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),
         ('[cameras]\nnetwork = "10.77.0.1/24"', "cameras.network", "/16 to /30"),
         ('[cameras]\nshare = "192.168.8.0/24"', "cameras.share", "a list"),
@@ -160,6 +171,28 @@ def test_drop_ins_win_by_key_and_add_to_arrays_of_tables(file: Path) -> None:
     config = load(file)
     assert config.link.grace_s == 2
     assert [one.device for one in config.interfaces.reserve] == [1, 2]
+
+
+def test_groups_have_ids_and_names_in_the_order_of_the_files(file: Path) -> None:
+    file.write_text('[[connect.group]]\nname = "nose"\ndevices = ["Nose", 3, "3"]\n')
+    folder = file.with_name("wifimgrd.toml.d")
+    folder.mkdir()
+    (folder / "10.toml").write_text(GROUP)
+    config = load(file)
+    assert config.connect.group == (ConnectGroup("nose", ("Nose", 3, "3")), ConnectGroup("a", (1,)))
+    assert hub_settings(config, {}).groups == (
+        Group("nose", ("Nose", DeviceId(3), "3")),
+        Group("a", (DeviceId(1),)),
+    )
+    (folder / "20.toml").write_text(GROUP)
+    with pytest.raises(ConfigError, match=r"20\.toml: connect\.group\[2\]\.name: expected another name"):
+        load(file)
+
+
+def test_a_mistake_in_a_group_has_its_line(file: Path) -> None:
+    file.write_text(f"{GROUP}\n\n{GROUP.replace('[1]', '[1, 2.5]')}\n")
+    with pytest.raises(ConfigError, match=r"connect\.group\[1\]\.devices\[1\]: .* \(at line 7\)$"):
+        load(file)
 
 
 def test_a_mistake_in_a_drop_in_names_the_drop_in(file: Path) -> None:

@@ -7,7 +7,7 @@ _wifimgrctl() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --interface | --priority) ((i++)) ;;
+            --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --group | --interface | --priority) ((i++)) ;;
             --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
             --qr | --match | --camera | --percent | --reason | --heals) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
@@ -25,6 +25,7 @@ _wifimgrctl() {
         --qr | --match | --percent | --reason | --heals) return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
+        --group) _wifimgrctl_of_service groups; return ;;
         --auto-reconnect | --auto-wake) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
         --priority | --pin-mac | --pin-usb-port | --since | --address | --seconds) return ;;
         --broker | --user | --prefix) return ;;
@@ -51,7 +52,7 @@ _wifimgrctl() {
             models) words+=(--config) ;;
             history) words+=(--since --signal) ;;
             remove) words+=(--history --yes) ;;
-            connect) words+=(--all --no-wait --timeout --wake --when-free) ;;
+            connect) words+=(--all --group --partial --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
             record | stop) words+=(--all) ;;
             wake | sleep) words+=(--no-wait --timeout) ;;
@@ -73,7 +74,7 @@ _wifimgrctl() {
     fi
     case $command in
         '' | help)
-            words=(devices hubs interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor completions help)
+            words=(devices hubs groups interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor completions help)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         record | stop | connect) _wifimgrctl_of_service devices ;;

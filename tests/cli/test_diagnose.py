@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
-from wifimgrd.config import Config, Http, Interfaces, Mqtt, Reserve, Tiles, TileSource
+from wifimgrd.config import Config, Connect, ConnectGroup, Http, Interfaces, Mqtt, Reserve, Tiles, TileSource
 from wifimgrd.daemon_report import Facts, report_text
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow
@@ -286,15 +286,27 @@ def test_what_the_settings_name_is_hidden_wherever_it_stands() -> None:
             listen="192.0.2.8:80", allowed_hosts=("bay.example",), fleet_broker="wss://page.example:84/mqtt"
         ),
         mqtt=Mqtt(broker="mqtts://broker.secret.example", hub="submarine", prefix="navy", user="captain"),
+        connect=Connect(group=(ConnectGroup("deck", ("the mast", 3)),)),
         tiles=Tiles((TileSource("the-bay", "mbtiles", Path("/srv/maps/secret-bay.mbtiles")),)),
     )
     aliases = Anonymizer(b"key")
     hide_settings(aliases, config, Config())
     shown = aliases.applied(
         "certificate is not valid for 'broker.secret.example'; no such file: '/srv/maps/secret-bay.mbtiles';"
-        " page.example bay.example 192.0.2.8 submarine navy captain; wifimgrd homeassistant 127.0.0.1 wlan1"
+        " page.example bay.example 192.0.2.8 submarine navy captain the mast; group=deck;"
+        " wifimgrd homeassistant 127.0.0.1 wlan1"
     )
-    for name in ("secret", "page.example", "bay.example", "192.0.2.8", "submarine", "navy", "captain"):
+    for name in (
+        "secret",
+        "page.example",
+        "bay.example",
+        "192.0.2.8",
+        "submarine",
+        "navy",
+        "captain",
+        "mast",
+        "deck",
+    ):
         assert name not in shown
     for name in ("wifimgrd", "homeassistant", "127.0.0.1", "wlan1"):
         assert name in shown

@@ -33,6 +33,7 @@ def test_the_codes_are_those_of_the_contract() -> None:
         "cancelled",
         "device-not-found",
         "interface-not-found",
+        "group-not-found",
         "no-interface-available",
         "busy",
         "device-not-reachable",

@@ -26,7 +26,7 @@ from wifimgrd.client.changes import (
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
-from wifimgrd.domain.records import DeviceRecord, ResultRecord, ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, OutcomeRecord, ResultRecord, ServiceRecord
 from wifimgrd.helper.sockets import open_socket
 
 
@@ -92,6 +92,10 @@ class FakeHub(HubClient):
 
     async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
         await self._do("update", device_id, dict(properties))
+
+    async def connect_group(self, name: str, *, partial: bool = False) -> list[OutcomeRecord]:
+        await self._do("connect_group", name, partial)
+        return []
 
     async def remove_device(self, device_id: int, *, history: bool = False) -> None:
         del history

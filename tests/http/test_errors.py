@@ -18,6 +18,7 @@ OF_CONTRACT = {
     "cancelled": 409,
     "device-not-found": 404,
     "interface-not-found": 404,
+    "group-not-found": 404,
     "no-interface-available": 409,
     "busy": 409,
     "device-not-reachable": 504,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +17,8 @@ from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import write_map
 from tests.http.served import Answer, Served
 from tests.http.tiles.making import pyramid, write_folder
+from tests.message_bus import MessageBusDaemon
+from tests.processes import Hub, running_hub
 from tools.descriptions.examples import EXAMPLES
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import Map, TileSource
@@ -89,6 +91,17 @@ def settings(tmp_path: Path) -> Settings:
             resources=folder / "resources",
         ),
     )
+
+
+@pytest.fixture
+async def daemon(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """With the examples' group."""
+    configuration, state = tmp_path / "wifimgrd.toml", tmp_path / "state"
+    configuration.write_text('[[connect.group]]\nname = "nose"\ndevices = [1]\n')
+    state.mkdir()
+    arguments = ("--simulate", "--config", str(configuration))
+    async with running_hub(message_bus.address, state, *arguments) as hub:
+        yield hub
 
 
 async def description(shim: Served) -> Mapping[str, Any]:

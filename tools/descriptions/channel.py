@@ -9,6 +9,7 @@ from tools.descriptions.json_schema import Schemas
 from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
 from wifimgrd.client.json_types import Keywords
+from wifimgrd.domain.commands import CONNECT
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
     COMMAND_FAILED,
@@ -24,6 +25,9 @@ from wifimgrd.http.platform.squawk import MESSAGES as SQUAWK_MESSAGES
 _ADDRESS: Final = "/ws/management/"
 _SQUAWK: Final = "squawk"
 _COMMAND: Final = "command"
+_GROUP_COMMAND: Final = "group_command"
+_SENT: Final = (_COMMAND, _GROUP_COMMAND)
+_CONNECT: Final = next(kind for kind, command in COMMANDS.items() if command is CONNECT)
 _UNNUMBERED: Final = frozenset({"device.signal"})
 _ABOUT: Final = (
     "First a snapshot, then every event, numbered without gaps (`seq`) within one run of the service"
@@ -50,6 +54,16 @@ class CommandJson(TypedDict):
     when_free: NotRequired[Annotated[bool, "For connect: the device waits for an adapter if none is free."]]
 
 
+class GroupCommandJson(TypedDict):
+    """A command of a client to connect the devices of a group."""
+
+    type: Annotated[str, Keywords(const=_CONNECT)]
+    group: Annotated[str, "The group's name.", Keywords(minLength=1)]
+    partial: NotRequired[
+        Annotated[bool, "If not every device can have an adapter, connect as many as possible."]
+    ]
+
+
 def asyncapi() -> dict[str, Any]:
     """The description of the management channel."""
     schemas = Schemas()
@@ -59,6 +73,7 @@ def asyncapi() -> dict[str, Any]:
     messages[ACTION_FAILED] = _message(ACTION_FAILED, schemas.of(ActionFailedJson))
     received = {kind: _name(kind) for kind in messages}
     messages[_COMMAND] = _message(_COMMAND, schemas.of(CommandJson))
+    messages[_GROUP_COMMAND] = _message(_GROUP_COMMAND, schemas.of(GroupCommandJson))
     names = {kind: _name(kind) for kind in messages}
     dialect = {kind: _message(kind, schemas.of(payload)) for kind, payload in SQUAWK_MESSAGES.items()}
     dialect_names = {kind: _name(kind) for kind in dialect}
@@ -77,7 +92,7 @@ def asyncapi() -> dict[str, Any]:
                 "description": _ABOUT_SQUAWK,
                 "messages": {
                     name: {"$ref": f"#/components/messages/{name}"}
-                    for name in (*dialect_names.values(), names[_COMMAND])
+                    for name in (*dialect_names.values(), *(names[kind] for kind in _SENT))
                 },
                 "bindings": {"ws": {"method": "GET", "bindingVersion": "0.1.0"}},
             },
@@ -95,7 +110,7 @@ def asyncapi() -> dict[str, Any]:
                 "action": "receive",
                 "channel": {"$ref": "#/channels/management"},
                 "summary": "Messages of a client, at most 20 a second.",
-                "messages": [{"$ref": f"#/channels/management/messages/{names[_COMMAND]}"}],
+                "messages": [{"$ref": f"#/channels/management/messages/{names[kind]}"} for kind in _SENT],
             },
             "receive_squawk": {
                 "action": "send",
@@ -109,7 +124,7 @@ def asyncapi() -> dict[str, Any]:
                 "action": "receive",
                 "channel": {"$ref": f"#/channels/{_SQUAWK}"},
                 "summary": "Messages of a client, at most 20 a second.",
-                "messages": [{"$ref": f"#/channels/{_SQUAWK}/messages/{names[_COMMAND]}"}],
+                "messages": [{"$ref": f"#/channels/{_SQUAWK}/messages/{names[kind]}"} for kind in _SENT],
             },
         },
         "components": {
@@ -117,8 +132,7 @@ def asyncapi() -> dict[str, Any]:
             "schemas": schemas.named,
         },
     }
-    command = messages.pop(_COMMAND)
-    open_values(document, [messages, dialect], [command])
+    open_values(document, [messages, dialect], [messages.pop(kind) for kind in _SENT])
     return document
 
 

@@ -19,11 +19,14 @@ from wifimgrd.client.json_members import (
     BluetoothDevicesJson,
     CameraJson,
     HistoryJson,
+    OutcomeJson,
+    OutcomesJson,
     ResultJson,
     ResultsJson,
 )
 from wifimgrd.client.json_records import (
     device_json,
+    groups_json,
     history_json,
     interfaces_json,
     search_json,
@@ -39,6 +42,7 @@ from wifimgrd.domain.records import (
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
+    OutcomeRecord,
     ResultRecord,
     SearchRecord,
     ServiceRecord,
@@ -85,6 +89,7 @@ PARAMETERS: Final[Mapping[str, Any]] = MappingProxyType(
         "wait": 10.0,
         "when_free": "1",
         "wake": "1",
+        "partial": "1",
         "seconds": 5,
         "history": "1",
         "verbose": "1",
@@ -136,6 +141,7 @@ _ADAPTERS: Final = {
 }
 _SERVICE: Final = ServiceRecord(
     total_interfaces=len(_ADAPTERS),
+    groups={"nose": (1, 2)},
     absent_adapters=(
         AbsentRecord(
             1,
@@ -211,6 +217,19 @@ _RESULTS: Final[ResultsJson] = {
         ResultJson.of(
             ResultRecord(
                 device_id=2, done=False, after=37_000, code="camera-refused", message="the card is full"
+            )
+        ),
+    ]
+}
+_OUTCOMES: Final[OutcomesJson] = {
+    "results": [
+        OutcomeJson.of(OutcomeRecord(device_id=1, done=True)),
+        OutcomeJson.of(
+            OutcomeRecord(
+                device_id=2,
+                done=False,
+                code="device-not-reachable",
+                message="the network X3 AB12.OSC was not seen: the camera is powered off or out of range",
             )
         ),
     ]
@@ -381,6 +400,8 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "get_recording": Example(parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),
         "record": Example({"recording": True}, parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),
         "set_clock": Example(parameters=_OF_SLEEPING),
+        "list_groups": Example(answer=groups_json(_SERVICE)),
+        "connect_group": Example(parameters={"name": "nose"}, answer=_OUTCOMES),
         "record_on_many": Example({"recording": True, "device_ids": [1, 2]}, answer=_RESULTS),
         "search_bluetooth": Example(answer=_HEARD),
         "list_bluetooth_devices": Example(answer=_HEARD),

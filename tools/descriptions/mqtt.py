@@ -15,6 +15,7 @@ from wifimgrd.client.json_members import (
     DeviceJson,
     InterfaceJson,
     NetworkJson,
+    OutcomeJson,
     PowerStateJson,
     ResultJson,
 )
@@ -76,7 +77,7 @@ class HubCommandJson(TypedDict):
         Annotated[
             dict[str, Any],
             "For create as `CreateDevice` on D-Bus has them; for scan `interface`; for record `recording`,"
-            " and `device_ids` or `all`, as over HTTP.",
+            " and `device_ids` or `all`, for connect `group` and `partial`, as over HTTP.",
         ]
     ]
 
@@ -96,7 +97,12 @@ class AnswerJson(TypedDict):
     ok: bool
     code: Annotated[str, "Why it failed.", Keywords(enum=_CODES)] | None
     message: Annotated[str, "A sentence for people."]
-    results: NotRequired[Annotated[list[ResultJson], "Of record: one for each camera."]]
+    results: NotRequired[
+        Annotated[
+            list[ResultJson] | list[OutcomeJson],
+            "Of record: one for each camera. Of connect with a group: one for each of its devices.",
+        ]
+    ]
     networks: NotRequired[Annotated[list[NetworkJson], "Of scan: the strongest first."]]
     scanned_interfaces: NotRequired[list[str]]
     skipped_interfaces: NotRequired[dict[str, str]]

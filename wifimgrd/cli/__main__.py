@@ -88,7 +88,7 @@ def _check_connect(arguments: argparse.Namespace) -> None:
     if arguments.group is None:
         if arguments.partial:
             raise UsageError("--partial needs --group")
-    elif arguments.when_free or arguments.wake or arguments.no_wait or "timeout" in vars(arguments):
+    elif arguments.when_free or arguments.wake or arguments.no_wait or arguments.timeout is not None:
         raise UsageError("--group has only the option --partial")
     elif arguments.broker is not None:
         raise UsageError("--group does not work with --broker")

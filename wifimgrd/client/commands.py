@@ -116,8 +116,9 @@ def group_order(members: Mapping[str, object], what: str) -> GroupOrder:
     """Read an order in JSON: `group`, and `partial`. `what` it is, for the sentence of InvalidRequest, which
     this raises."""
     group, partial = members.get(GROUP), members.get(PARTIAL, False)
-    if not isinstance(group, str) or not group or not isinstance(partial, bool):
-        sentence = 'must have "group", the name of one, and may have "partial", true or false'
+    is_more = bool(members.keys() - {GROUP, PARTIAL})
+    if not isinstance(group, str) or not group or not isinstance(partial, bool) or is_more:
+        sentence = 'must have "group", a name, and may have "partial", true or false, and nothing else'
         raise InvalidRequest(f"{what} {sentence}")
     return GroupOrder(group, partial)
 

@@ -36,8 +36,8 @@ _NETWORK: Final = re.compile(
 _DEVICE: Final = re.compile(
     rf"""(?P<lead>)(?P<quote>")(?P<name>[^\n]{{0,{_MOST_OF_A_NAME}}}?)"(?=\ \(device\ [0-9]+\))"""
 )
-# A tileset's, which may be any word.
-_TILESET: Final = re.compile(r"(?P<lead>\btileset=)(?P<quote>)(?P<name>[\w.-]+)")
+# A tileset's or a group's, which may be any word.
+_PLAIN_NAME: Final = re.compile(r"(?P<lead>\b(?:tileset=|group=|group \"))(?P<quote>)(?P<name>[\w.-]+)")
 # None of the data that is read contains one; that of a later program version might.
 _SECRET: Final = re.compile(
     r"(?i)\b((?:wifi[-_ ])?(?:psk|password|passphrase|wep[-_]key\d?|sae[-_]password|pin|token))"
@@ -105,7 +105,7 @@ class Anonymizer:
 
     def _without_unknown(self, text: str, marks: _Marks) -> str:
         text = _SECRET.sub(lambda found: f"{found[1]}{found['sign']}<hidden>", text)
-        for kind, pattern in (("SSID", _DEVICE), ("SSID", _NETWORK), ("SETTING", _TILESET)):
+        for kind, pattern in (("SSID", _DEVICE), ("SSID", _NETWORK), ("SETTING", _PLAIN_NAME)):
             text = pattern.sub(partial(self._name, kind, marks), text)
         for pattern in (_EUI64, _IPV6, _MAC, _DOTTED_MAC, _BARE):
             text = pattern.sub(lambda found: self._address(found, marks), text)

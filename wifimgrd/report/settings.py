@@ -27,7 +27,9 @@ _SHOWN: Final = frozenset(
     }
 )
 """Settings whose texts have one of some known forms, which identify nobody."""
-_LOGGED: Final = re.compile(r"(platform|interfaces\.reserve\.device|http|mqtt|tiles|map)(\..*)?")
+_LOGGED: Final = re.compile(
+    r"(platform|interfaces\.reserve\.device|connect\.group\.devices|http|mqtt|tiles|map)(\..*)?"
+)
 """Settings that are logged, or stand in errors, and whose values are not needed to understand those."""
 _PLAIN: Final = "tiles.source.tileset"
 """Names that may be any word, so that they are replaced only where they are a field of a line."""

@@ -162,9 +162,7 @@ class ClientCommands:
             raise Problem(TOO_MANY_REQUESTS, f"at most {COMMANDS_AT_ONCE} commands a second are carried out")
         self._authorize()
         if command.is_for_group:
-            return asyncio.create_task(
-                self._connect_group(command, group_order(command.options, "a command"))
-            )
+            return asyncio.create_task(self._connect_group(command, _group_of(command)))
         device_id, switches = known_device(self._hub, command.device_id).id, command.switches
         task = asyncio.create_task(self._carry_out(command, device_id, switches, self._last.get(device_id)))
         self._last[device_id] = task
@@ -253,6 +251,12 @@ class ClientCommands:
     def _explain(self, problem: Problem) -> None:
         answer: ActionFailedJson = {"type": ACTION_FAILED, "data": {"message": problem.detail}}
         self._reply(LoggedEvent(ACTION_FAILED, dumps(answer)), False)
+
+
+def _group_of(command: Command) -> GroupOrder:
+    """The group of a command; raises InvalidRequest."""
+    members = {name: value for name, value in command.options.items() if name != "type"}
+    return group_order(members, "a command to a group")
 
 
 def _echo(value: object) -> str | float | None:

@@ -1,0 +1,50 @@
+"""The daemon with a group of two cameras, and two others that are connected, on three adapters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from tests.commands import connect
+from tests.processes import Hub, running_hub
+
+NOSE: Final = 1
+CHIN: Final = 2
+LEFT: Final = 3
+TAIL: Final = 4
+"""Those of the group, and the others; of these Tail has to leave first."""
+CONFIGURATION: Final = """\
+[connect]
+on_create = false
+
+[[connect.group]]
+name = "nose"
+devices = ["Nose", 2, "nobody"]
+
+[[connect.group]]
+name = "everyone"
+devices = ["Nose", "Chin", "Left", "Tail"]
+"""
+
+
+@asynccontextmanager
+async def grouped_hub(address: str, folder: Path) -> AsyncIterator[Hub]:
+    """The daemon from start to stop."""
+    (folder / "wifimgrd.toml").write_text(CONFIGURATION)
+    (folder / "state").mkdir()
+    arguments = ("--simulate", "--config", str(folder / "wifimgrd.toml"))
+    async with running_hub(address, folder / "state", *arguments) as hub:
+        for number, name in enumerate(("Nose", "Chin", "Left", "Tail"), 1):
+            assert await hub.create(number, name=name) == number
+        await asyncio.gather(*(connect(hub.client, one) for one in (LEFT, TAIL)))
+        for one in (LEFT, TAIL):
+            await hub.until(one, "connected")
+        yield hub
+
+
+def connected(hub: Hub) -> set[int]:
+    """The connected cameras."""
+    return {one.id for one in hub.client.devices.values() if one.is_connected}
