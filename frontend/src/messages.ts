@@ -403,6 +403,18 @@ const en = {
     },
   },
 
+  groups: {
+    title: "Groups",
+    connect: (name: string, count: number) => `Connect ${name} (${count})`,
+    partial: (name: string) => `Connect as many of ${name} as possible`,
+    connecting: (name: string, count: number) => `Connecting the ${plural(count, "camera", "cameras")} of ${name} …`,
+    connected: (name: string, done: number, failures: readonly string[]) => {
+      const more = failures.length > LISTED_FAILURES ? [`${failures.length - LISTED_FAILURES} more failed`] : [];
+      const first = `${name}: ${done} of ${plural(done + failures.length, "camera", "cameras")} connected`;
+      return `${[first, ...failures.slice(0, LISTED_FAILURES), ...more].join("; ")}.`;
+    },
+  },
+
   events: {
     title: "Events",
     none: "No events.",

@@ -2,16 +2,19 @@
 
 import { useEffect } from "preact/hooks";
 import { useWhoSleeps } from "../bluetooth";
+import { connectGroup, groups, readGroups } from "../groups";
 import { t } from "../messages";
 import { loadModels } from "../models";
 import { openStep, route } from "../route";
-import { devices, isCurrent } from "../state";
+import { printable } from "../sentences";
+import { devices, isCurrent, service } from "../state";
 import type { Device } from "../types";
 import { AddCamera } from "./add_camera";
 import { DeviceCard } from "./device_card";
 import { DeviceList } from "./device_list";
 import { Filters, shownOf } from "./filters";
 import { InRange } from "./in_range";
+import { Menu } from "./menu";
 import { byNeed, useOrder } from "./order";
 
 /** With more cameras than this, each is a row instead of a card. */
@@ -42,6 +45,7 @@ export function Devices() {
           )}
         </h2>
         {everyone.length >= FEW && <Filters everyone={everyone} />}
+        <Groups />
         <button type="button" class="primary add" disabled={!isCurrent.value} onClick={() => openStep(0)}>
           {t.cameras.add}
         </button>
@@ -50,6 +54,35 @@ export function Devices() {
       {isList() ? <DeviceList everyone={everyone} /> : <Cards everyone={everyone} />}
       {shown.view === "add" && <AddCamera step={shown.step} />}
     </section>
+  );
+}
+
+/** The groups of the configuration, each connected by one choice. */
+function Groups() {
+  const current = isCurrent.value;
+  const cause = service.value?.backend_state;
+  useEffect(() => {
+    if (current) void readGroups();
+  }, [current, cause]);
+  if (groups.value.length === 0) return null;
+  const items = groups.value.flatMap((group) => [
+    {
+      key: group.name,
+      words: t.groups.connect(printable(group.name), group.device_ids.length),
+      act: () => void connectGroup(group),
+      isDisabled: !current,
+    },
+    {
+      key: `${group.name} partial`,
+      words: t.groups.partial(printable(group.name)),
+      act: () => void connectGroup(group, true),
+      isDisabled: !current,
+    },
+  ]);
+  return (
+    <Menu label={t.groups.title} items={items} isWide>
+      {t.groups.title}
+    </Menu>
   );
 }
 

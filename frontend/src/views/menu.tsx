@@ -18,7 +18,15 @@ export interface Item {
 
 const GAP = 4;
 
-export function Menu({ label, items, children }: { label: string; items: readonly Item[]; children: ComponentChildren }) {
+interface Props {
+  label: string;
+  items: readonly Item[];
+  children: ComponentChildren;
+  /** Whether the button has words instead of a picture. */
+  isWide?: boolean;
+}
+
+export function Menu({ label, items, children, isWide = false }: Props) {
   const [place, setPlace] = useState<Record<string, string> | null>(null);
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -79,7 +87,7 @@ export function Menu({ label, items, children }: { label: string; items: readonl
       <button
         ref={button}
         type="button"
-        class="quiet icon"
+        class={isWide ? "" : "quiet icon"}
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-label={label}
