@@ -1,4 +1,4 @@
-// Builds the page into wifimgrd/http/page/built: four documents, and assets with a hash in each name.
+// Builds the page into wifimgrd/http/page/built: five documents, and assets with a hash in each name.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });
 const built = await build({
   absWorkingDir: here,
-  entryPoints: { page: "src/main.tsx", docs: "src/docs.tsx", missing: "src/missing.tsx", fleet: "src/fleet/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
+  entryPoints: { page: "src/main.tsx", docs: "src/docs.tsx", missing: "src/missing.tsx", gallery: "src/gallery.tsx", fleet: "src/fleet/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
   outdir: join(target, "assets"),
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
@@ -73,6 +73,7 @@ await writeFile(join(target, "assets", assets.manifest), manifest);
 const documents = {
   "index.html": { title: "Camera hub", script: "src/main.tsx" },
   "docs.html": { title: "Camera hub API", script: "src/docs.tsx" },
+  "style.html": { title: "Parts of the page", script: "src/gallery.tsx" },
   "missing.html": { title: "Not found", script: "src/missing.tsx" },
   "fleet.html": { title: "All hubs", script: "src/fleet/main.tsx", template: "src/fleet/document.html" },
 };

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.async_api import Page, expect
+from typing import Literal
 
-from tests.browser.looking import card, opened, opened_menu, shows
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.browser.looking import SIZES, card, opened, opened_menu, shows, sized
 from tests.browser.running_hub import RunningHub
-from tests.browser.test_accessibility import findings
+from tests.browser.test_accessibility import findings, no_scrolling_sideways
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -99,3 +101,21 @@ async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
     assert await findings(page) == []
     await page.get_by_role("link", name="Back to the cameras").click()
     await expect(page.locator(".hub-state.ready")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_part_in_every_state_is_on_one_page(
+    browser: Browser, hub: RunningHub, scheme: Literal["light", "dark"], size: str
+) -> None:
+    async with sized(browser, size, scheme) as page:
+        await page.goto(hub.url + "style")
+        await expect(page.locator(".card")).to_have_count(12)
+        await expect(page.locator("tbody tr")).to_have_count(12)
+        heights = await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)")
+        assert len(set(heights)) == 1, "cards of one height"
+        heights = await page.locator("tbody tr").evaluate_all("rows => rows.map(one => one.offsetHeight)")
+        assert len(set(heights)) == 1, "rows of one height"
+        assert await no_scrolling_sideways(page)
+        found = [one for one in await findings(page) if not one.startswith("duplicate-id")]
+        assert found == []

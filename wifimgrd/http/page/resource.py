@@ -42,6 +42,7 @@ _DOCUMENT_HEADERS: Final = {
 _ASSET_HEADERS: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 """The name of an asset contains a hash of its content."""
 _ICON_HEADERS: Final = {"Cache-Control": "public, max-age=3600"}
+_STYLE: Final = "style.html"
 _FURTHER: Final = {304: "The client has it."}
 
 
@@ -74,6 +75,8 @@ class Page:
         routes.add("GET HEAD", "/", self.page)
         routes.add("GET HEAD", "/docs", self.docs)
         routes.add("GET HEAD", "/fleet", self.fleet)
+        if self._files.document(_STYLE) is not None:
+            routes.add("GET HEAD", "/style", self.style)
         routes.add("GET HEAD", "/assets/{name}", self.asset)
         routes.add("GET HEAD", "/icons/{name}", self.icon)
 
@@ -82,6 +85,12 @@ class Page:
     async def page(self, request: web.Request) -> web.Response:
         """Show the page for people."""
         return _answer(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
+
+    @public
+    async def style(self, request: web.Request) -> web.Response:
+        """Show the page's parts to those who change it; only in a checkout, and so no part of the API."""
+        root = "../" if request.path.endswith("/") else ""
+        return _answer(request, self._document(_STYLE, root), _DOCUMENT_HEADERS)
 
     @web.middleware
     async def missing(self, request: web.Request, handler: Handler) -> web.StreamResponse:

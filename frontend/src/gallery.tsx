@@ -1,0 +1,163 @@
+// The page's parts, each in each of its states, for those who change them: at /style, in a checkout and in no package.
+
+import { render } from "preact";
+import { type CameraState, STATES } from "./camera_state";
+import { t } from "./messages";
+import { devices, interfaces, link, service } from "./state";
+import type { Camera, Device } from "./types";
+import { Badge, RecordingBadge } from "./views/badge";
+import { DeviceCard } from "./views/device_card";
+import { DeviceList } from "./views/device_list";
+import { Signal } from "./views/parts";
+import { BatteryLevel } from "./views/reading";
+
+const COLOURS = ["ground", "surface", "sunken", "line", "edge", "text", "faint", "accent", "good", "busy", "bad", "recording"];
+const now = new Date().toISOString();
+
+const CAMERA: Camera = {
+  battery_level: 64,
+  battery_state: "discharging",
+  recording: false,
+  recording_since: null,
+  recording_requested: false,
+  storage_state: "ok",
+  storage_free: 36e9,
+  storage_total: 128e9,
+  recording_time_left_s: 2_880,
+  temperature_state: "normal",
+  clock_offset_ms: 200,
+  clock_read_at: now,
+  model: null,
+  serial_number: null,
+  firmware_version: null,
+  problems: [],
+  read_at: now,
+};
+
+const DEVICE: Device = {
+  id: 0,
+  name: "",
+  codename: "insta360-x4",
+  connection_type: "wifi",
+  connection_status: "disconnected",
+  connected: false,
+  connection_settings: { ssid: "X4 34UQG5.OSC" },
+  interface: null,
+  local_address: null,
+  camera_address: null,
+  signal_strength: null,
+  frequency: null,
+  tx_bitrate: null,
+  rx_bitrate: null,
+  address: null,
+  reachable: null,
+  device_reachability: "unknown",
+  last_connection_attempt: null,
+  last_successful_connection: null,
+  last_disconnection: null,
+  connection_error_code: null,
+  connection_error_message: null,
+  connection_error_at: null,
+  waiting_since: null,
+  connection_phase: null,
+  power_state: null,
+  last_seen: null,
+  auto_wake: null,
+  paired: null,
+  bluetooth_address: null,
+  camera: CAMERA,
+  device_type_icon_url: null,
+  device_type_icon: "icons.device.camera-360",
+  auto_reconnect: true,
+  priority: 0,
+  lost_at: null,
+  pin: null,
+  warnings: [],
+};
+
+const UP: Partial<Device> = {
+  connection_status: "connected",
+  connected: true,
+  reachable: true,
+  interface: "wlan0",
+  address: "10.77.0.1",
+  signal_strength: 61,
+  frequency: 2437,
+  tx_bitrate: 173_000,
+  rx_bitrate: 144_000,
+};
+
+const failed = (connection_error_code: Device["connection_error_code"]): Partial<Device> => ({
+  connection_error_code,
+  connection_error_message: t.headings[connection_error_code ?? ""] ?? "",
+  connection_error_at: now,
+});
+
+/** A device in each state, called by it. */
+const SAMPLES: Record<CameraState, Partial<Device>> = {
+  failed: failed("authentication-failed"),
+  "not-answering": { ...UP, reachable: false },
+  searching: { ...failed("connection-lost"), lost_at: now },
+  waiting: { waiting_since: now },
+  waking: { connection_phase: "waking", connection_status: "connecting" },
+  connecting: { connection_status: "connecting" },
+  connected: UP,
+  asleep: { power_state: "asleep", last_seen: now },
+  "no-adapter": failed("no-interface-available"),
+  off: { last_disconnection: now },
+};
+
+const samples: Device[] = STATES.map((state, index) => ({ ...DEVICE, id: index + 1, name: t.states[state], ...SAMPLES[state] }));
+samples.push(
+  { ...DEVICE, ...UP, id: 20, name: t.reading.recording, camera: { ...CAMERA, recording: true, recording_since: now } },
+  { ...DEVICE, ...UP, id: 21, name: t.problems["storage-full"].what, camera: { ...CAMERA, storage_state: "full", problems: ["storage-full"] } },
+);
+
+function Gallery() {
+  return (
+    <main id="content" class="gallery">
+      <h1>{t.hub.title}</h1>
+      <div class="swatches">
+        {COLOURS.map((name) => (
+          <span key={name} class={`swatch ${name}`}>
+            <code>{name}</code>
+          </span>
+        ))}
+      </div>
+      <p class="actions">
+        <button type="button" class="primary">{t.camera.connect}</button>
+        <button type="button">{t.camera.disconnect}</button>
+        <button type="button" class="danger">{t.camera.remove}</button>
+        <button type="button" class="quiet">{t.camera.edit}</button>
+        <button type="button" disabled>{t.camera.record}</button>
+        <button type="button" class="chip" aria-pressed="true">{t.cameras.all}</button>
+        <button type="button" class="chip attention" aria-pressed="false">{t.cameras.attention}</button>
+      </p>
+      <p class="actions">
+        {STATES.map((one) => (
+          <Badge key={one} state={one} isCurrent />
+        ))}
+        <Badge state="connected" isCurrent={false} />
+        <RecordingBadge label={t.reading.recordingFor("12:34")} />
+        <Signal percent={61} />
+        <BatteryLevel percent={64} words={t.reading.percent(64)} />
+        <BatteryLevel percent={9} words={t.reading.percent(9)} />
+      </p>
+      <ul class="cards">
+        {samples.map((one) => (
+          <DeviceCard key={one.id} device={one} />
+        ))}
+      </ul>
+      <DeviceList everyone={samples} />
+    </main>
+  );
+}
+
+const page = document.getElementById("page");
+if (page) {
+  link.value = "live";
+  service.value = null;
+  devices.value = new Map(samples.map((one) => [one.id, one]));
+  interfaces.value = new Map();
+  render(<Gallery />, page);
+}
