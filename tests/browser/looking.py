@@ -62,13 +62,10 @@ async def details(page: Page, name: str) -> Locator:
     return article
 
 
-async def beside(page: Page, hub: RunningHub, view: str, *, is_ready: bool = True) -> Page:
+async def beside(page: Page, hub: RunningHub, view: str) -> Page:
     """A second page, beside the first, with another view."""
     other = await page.context.new_page()
-    if is_ready:
-        await opened(other, hub, view)
-    else:
-        await other.goto(hub.url + view)
+    await opened(other, hub, view)
     return other
 
 

@@ -21,11 +21,11 @@ OBSERVE = """
   new PerformanceObserver(list => {
     for (const one of list.getEntries())
       for (const {node} of one.sources)
-        if (!node?.parentElement?.closest('.beside, .chips'))
+        if (!node?.parentElement?.closest('.beside, .section-head'))
           window.shifts.push(node?.outerHTML?.slice(0, 120) ?? 'gone');
   }).observe({type: "layout-shift"});
 """
-"""What moves, but for the overview beside the cameras, whose log grows, and the line of states above them."""
+"""What moves, but for the overview beside the cameras, whose log grows, and the line above the cameras, which counts them."""
 
 
 def row(page: Page, name: str) -> Locator:
