@@ -72,6 +72,24 @@ def test_a_failure() -> None:
     assert sentences(shown, STATUS, status(device, connection_status="failed")) != [], "another one"
 
 
+def test_an_attempt_that_got_no_adapter() -> None:
+    shown = event_text(DeviceRecord(1, "Front"))
+    device = DeviceRecord(
+        1,
+        "Front",
+        connection_error_code="no-interface-available",
+        connection_error_message='no Wi-Fi interface is available: wlan0 (in use by "Tail")',
+    )
+    assert sentences(shown, STATUS, status(device, connection_status="failed")) == [
+        'Front (1): no adapter: no Wi-Fi interface is available: wlan0 (in use by "Tail")'
+        " (no-interface-available)"
+    ]
+    assert sentences(shown, STATUS, status(device)) == []
+    assert sentences(shown, STATUS, status(replace(device, connection_phase="waking"))) == [
+        "Front (1): waking up"
+    ]
+
+
 def test_a_lost_camera_is_searched_for() -> None:
     lost = DeviceRecord(
         1, "Front", connection_error_code="connection-lost", connection_error_message="gone", lost_at=1

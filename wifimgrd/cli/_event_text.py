@@ -13,6 +13,7 @@ from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.camera_state import CameraState, camera_state
 from wifimgrd.domain.device import ConnectionPhase
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.sentences import recording_ended
@@ -214,24 +215,27 @@ def _state(data: Data) -> CameraState:
 
 def _state_text(data: Data) -> str:
     """A device's state, with what belongs to it."""
+    is_waking = data.get("connection_phase") == ConnectionPhase.WAKING
     match state := _state(data):
         case CameraState.WAITING:
             return f"{state} for a free adapter"
         case CameraState.SEARCHING:
             return f"{state} for its network"
-        case CameraState.OFF | CameraState.FAILED if data.get("connection_phase") == ConnectionPhase.WAKING:
+        case CameraState.OFF | CameraState.FAILED | CameraState.NO_ADAPTER if is_waking:
             return "waking up"
         case CameraState.FAILED | CameraState.NO_ADAPTER:
             return _failed(data)
         case CameraState.NOT_ANSWERING | CameraState.OFF:
             return state.value
     what = f"{state} through {data['interface']}" if data["interface"] is not None else state.value
-    return f"{what}, waking the camera" if data.get("connection_phase") == ConnectionPhase.WAKING else what
+    return f"{what}, waking the camera" if is_waking else what
 
 
 def _failed(data: Data) -> str:
-    error = _error(data)
-    return f"{CameraState.FAILED}: {error}" if error else CameraState.FAILED.value
+    """How an attempt ended, with the reason: it failed, or was refused because no adapter was free."""
+    is_refused = data["connection_error_code"] == ErrorCode.NO_INTERFACE_AVAILABLE
+    word, error = CameraState.NO_ADAPTER if is_refused else CameraState.FAILED, _error(data)
+    return f"{word}: {error}" if error else word.value
 
 
 def _bluetooth(data: Data) -> Sentence:
