@@ -73,7 +73,7 @@ _wifimgrctl() {
     fi
     case $command in
         '' | help)
-            words=(devices hubs interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor completions help)
+            words=(devices hubs interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor watch completions help)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         record | stop | connect) _wifimgrctl_of_service devices ;;

@@ -19,6 +19,8 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.runtime.hardening import forbid_core_dumps
 
+_ENDLESS: Final = ("monitor", "watch")
+"""The commands that go on until they are ended, even while the daemon is away."""
 DONE: Final = 0
 FAILED: Final = 1
 _NO_BUS: Final = (
@@ -61,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         screen.fail_with(error)
         return FAILED
     except KeyboardInterrupt:
-        return DONE if arguments.command == "monitor" else INTERRUPTED
+        return DONE if arguments.command in _ENDLESS else INTERRUPTED
     except OSError as error:
         # The reader of the results has closed the pipe, or a disk is full; Python must not fail on that
         # again at exit.
@@ -138,7 +140,7 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     hub = HubClient(arguments.bus, interactive=True)
     await hub.start()
     try:
-        if not hub.available and arguments.command != "monitor":
+        if not hub.available and arguments.command not in _ENDLESS:
             if arguments.bus == "system":
                 screen.hint(_NO_BUS)
             elif hub.reason.startswith("cannot connect"):

@@ -74,7 +74,7 @@ CONNECT_WITH_WAKE_S: Final = 180.0
 """How long `connect` waits, by default; with a wake before it the hub itself takes up to two minutes more."""
 SEARCH_S: Final = 10
 """How long the command line searches for cameras over Bluetooth, by default."""
-_WAIT_S: Final = {WAKE.name: 130.0, SLEEP.name: 60.0, PAIR.name: 90.0}
+WAIT_S: Final = {WAKE.name: 130.0, SLEEP.name: 60.0, PAIR.name: 90.0}
 """How long each waits, by default: longer than the hub's own limits."""
 
 
@@ -181,6 +181,7 @@ def parser() -> argparse.ArgumentParser:
     restore.add_argument("--replace", action="store_true", help="replace the existing devices")
     _passphrase(restore)
     command("monitor", "print every change as it happens, until Ctrl-C")
+    command("watch", "show all cameras on one screen, with keys that connect, wake and record")
     help_ = command(HELP, "explain a command")
     help_.add_argument(
         "topic", metavar="COMMAND", nargs="?", choices=commands.choices, help="one of the commands"
@@ -224,7 +225,7 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
         _device(one)
         waiting = one.add_mutually_exclusive_group()
         waiting.add_argument("--no-wait", action="store_true", help="return as soon as it has started")
-        _timeout(waiting, _WAIT_S[name])
+        _timeout(waiting, WAIT_S[name])
     pair.add_argument(
         "--address",
         metavar="ADDRESS",
