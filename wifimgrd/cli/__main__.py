@@ -52,7 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             read_network(arguments)
         elif arguments.command == "set":
             _read_change(arguments)
-        if arguments.broker is not None:
+        if arguments.command == "setup":  # asks, which Ctrl-C ends at once only without an event loop
+            from wifimgrd.cli._setup import setup  # noqa: PLC0415
+
+            done = setup(arguments, screen)
+        elif arguments.broker is not None:
             done = _run_at_broker(arguments, screen)
         else:
             done = asyncio.run(_run(arguments, screen))
