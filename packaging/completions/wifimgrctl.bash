@@ -9,6 +9,7 @@ _wifimgrctl() {
         case $word in
             --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --group | --interface | --priority) ((i++)) ;;
             --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
+            --country | --listen | --mqtt-broker | --mqtt-user | --mqtt-password-file | --mqtt-commands | --strict-models) ((i++)) ;;
             --qr | --match | --camera | --percent | --reason | --heals) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
@@ -20,13 +21,13 @@ _wifimgrctl() {
     done
     case $prev in
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
-        --password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --password-file | --mqtt-password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --camera) _wifimgrctl_of_service devices; return ;;
-        --qr | --match | --percent | --reason | --heals) return ;;
+        --country | --listen | --mqtt-broker | --mqtt-user | --qr | --match | --percent | --reason | --heals) return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
         --group) _wifimgrctl_of_service groups; return ;;
-        --auto-reconnect | --auto-wake) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
+        --auto-reconnect | --auto-wake | --mqtt-commands | --strict-models) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
         --priority | --pin-mac | --pin-usb-port | --since | --address | --seconds) return ;;
         --broker | --user | --prefix) return ;;
         --ssid | --ssid-hex | --name | --timeout | --tileset | --bbox | --zoom | --url) return ;;
@@ -61,6 +62,10 @@ _wifimgrctl() {
             networks) words+=(--interface) ;;
             backup) words+=(--encrypt --passphrase-file) ;;
             restore) words+=(--replace --passphrase-file) ;;
+            setup)
+                words+=(--country --listen --new-token --mqtt-broker --mqtt-user --mqtt-password-file --mqtt-commands)
+                words+=(--strict-models --config --dry-run --yes)
+                ;;
             simulate)
                 case $action in
                     power-off) words+=(--cut) ;;
@@ -74,7 +79,7 @@ _wifimgrctl() {
     fi
     case $command in
         '' | help)
-            words=(devices hubs groups interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate diagnose backup restore monitor completions help)
+            words=(devices hubs groups interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate setup diagnose backup restore monitor watch completions help)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         record | stop | connect) _wifimgrctl_of_service devices ;;

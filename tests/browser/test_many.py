@@ -25,7 +25,7 @@ OBSERVE = """
           window.shifts.push(node?.outerHTML?.slice(0, 120) ?? 'gone');
   }).observe({type: "layout-shift"});
 """
-"""What moves, but for the overview beside the cameras, whose log grows, and the line above the cameras, which counts them."""
+"""What moves, but for the overview beside the cameras, whose log grows, and the line above, which counts."""
 
 
 def row(page: Page, name: str) -> Locator:

@@ -102,15 +102,18 @@ class Terminal:
         """Wait until some words were shown."""
         async with asyncio.timeout(PATIENCE_S):
             while words not in self.seen:
-                self._news.clear()
-                await self._news.wait()
+                await self.more()
+
+    async def more(self) -> None:
+        """Wait until more was shown, or it was closed."""
+        self._news.clear()
+        await self._news.wait()
 
     async def until_closed(self) -> None:
         """Wait until all has been read that was shown."""
         async with asyncio.timeout(PATIENCE_S):
             while not self.is_closed:
-                self._news.clear()
-                await self._news.wait()
+                await self.more()
 
     def type(self, keys: str) -> None:
         """Type on the keyboard."""
@@ -132,7 +135,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 @asynccontextmanager
 async def on_terminal(
-    bus: str, *line: str, columns: int = 80, rows: int = 24, **more: str
+    bus: str, *line: str, columns: int = 80, rows: int = 24, program: str = PROGRAM, **more: str
 ) -> AsyncIterator[Terminal]:
     """A command whose stdin, stdout and stderr are a terminal."""
     ours, theirs = pty.openpty()
@@ -141,7 +144,7 @@ async def on_terminal(
         sys.executable,
         "-c",
         _TAKE_TERMINAL,
-        PROGRAM,
+        program,
         *line,
         stdin=theirs,
         stdout=theirs,

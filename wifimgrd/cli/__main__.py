@@ -20,6 +20,8 @@ from wifimgrd.domain.commands import CONNECT
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.runtime.hardening import forbid_core_dumps
 
+_ENDLESS: Final = ("monitor", "watch")
+"""The commands that go on until they are ended, even while the daemon is away."""
 DONE: Final = 0
 FAILED: Final = 1
 _NO_BUS: Final = (
@@ -53,7 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             read_network(arguments)
         elif arguments.command == "set":
             _read_change(arguments)
-        if arguments.broker is not None:
+        if arguments.command == "setup":  # asks, which Ctrl-C ends at once only without an event loop
+            from wifimgrd.cli._setup import setup  # noqa: PLC0415
+
+            done = setup(arguments, screen)
+        elif arguments.broker is not None:
             done = _run_at_broker(arguments, screen)
         else:
             done = asyncio.run(_run(arguments, screen))
@@ -64,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         screen.fail_with(error)
         return FAILED
     except KeyboardInterrupt:
-        return DONE if arguments.command == "monitor" else INTERRUPTED
+        return DONE if arguments.command in _ENDLESS else INTERRUPTED
     except OSError as error:
         # The reader of the results has closed the pipe, or a disk is full; Python must not fail on that
         # again at exit.
@@ -152,7 +158,7 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     hub = HubClient(arguments.bus, interactive=True)
     await hub.start()
     try:
-        if not hub.available and arguments.command != "monitor":
+        if not hub.available and arguments.command not in _ENDLESS:
             if arguments.bus == "system":
                 screen.hint(_NO_BUS)
             elif hub.reason.startswith("cannot connect"):

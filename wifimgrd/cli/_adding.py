@@ -7,11 +7,11 @@ import sys
 from contextlib import suppress
 from typing import Any, Final
 
-from wifimgrd.cli._arguments import DEFAULT_CODENAME
 from wifimgrd.cli._bluetooth import choose_camera
 from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._outcome import current, show_warnings, show_way_out, summary, title
 from wifimgrd.cli._password import UsageError, prompted, read_password
+from wifimgrd.cli._registering_arguments import DEFAULT_CODENAME
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.cli._wifi_text import WifiText, wifi_text

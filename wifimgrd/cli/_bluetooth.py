@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from wifimgrd.cli._arguments import SEARCH_S
 from wifimgrd.cli._finding import find_device
+from wifimgrd.cli._hub_arguments import SEARCH_S
 from wifimgrd.cli._outcome import progress, title
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Column, Row

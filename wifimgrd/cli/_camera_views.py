@@ -53,9 +53,9 @@ def cameras_view(
         (
             device.name,
             device_state(device, now_us, current=current),
-            _battery(camera),
-            _card(camera),
-            _problems(camera),
+            battery(camera),
+            card(camera),
+            problems(camera),
         )
         for device in devices
         if (camera := device.camera) is not None
@@ -84,11 +84,11 @@ def camera_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]
     )
     return [
         ("Recording", _recording(camera, now_us)),
-        ("Battery", _battery(camera)),
+        ("Battery", battery(camera)),
         ("Card", _card_details(camera)),
         ("Temperature", camera.temperature_state),
         ("Clock", _clock(camera, now_us)),
-        ("Problems", _problems(camera)),
+        ("Problems", problems(camera)),
         ("Camera says it is", ", ".join(filter(None, parts)) or None),
         ("Last read", moment(camera.read_at, now_us)),
     ]
@@ -103,14 +103,15 @@ def _recording(camera: CameraRecord, now_us: int) -> str | None:
     return f"since {since}" if since else "yes"
 
 
-def _battery(camera: CameraRecord) -> str | None:
+def battery(camera: CameraRecord) -> str | None:
+    """What is left of a battery."""
     if camera.battery_level is None:
         return None
     charging = ", charging" if camera.battery_state == BatteryState.CHARGING else ""
     return f"{camera.battery_level} %{charging}"
 
 
-def _card(camera: CameraRecord) -> str | None:
+def card(camera: CameraRecord) -> str | None:
     """The state of a card, or how long one can record, or what is free."""
     if (word := _CARD_WORDS.get(camera.storage_state)) is not None:
         return word
@@ -146,7 +147,8 @@ def _clock(camera: CameraRecord, now_us: int) -> str | None:
     return f"{word}, read {moment(camera.clock_read_at, now_us)}"
 
 
-def _problems(camera: CameraRecord) -> Cell:
+def problems(camera: CameraRecord) -> Cell:
+    """What is wrong with a camera."""
     return Cell(", ".join(map(problem_words, camera.problems)) or None, Style.BAD)
 
 

@@ -124,6 +124,13 @@ async def many(hub: HubClient, arguments: argparse.Namespace, screen: Screen) ->
     return await (import_cameras if arguments.command == "import" else export_cameras)(hub, arguments, screen)
 
 
+async def watched(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Show the cameras on one screen."""
+    from wifimgrd.cli._watch import watch  # noqa: PLC0415 - it takes time
+
+    return await watch(hub, arguments, screen)
+
+
 async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Change the settings of a device; a new password was read before."""
     device = find_device(hub.devices, arguments.device)
@@ -291,6 +298,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "bluetooth": bluetooth,
         "monitor": monitor,
         "simulate": simulate,
+        "watch": watched,
         "completions": completions,
     }
 )

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import first_connection
-from wifimgrd.cli._arguments import DEFAULT_CODENAME
 from wifimgrd.cli._camera_csv import camera_table, csv_entries
 from wifimgrd.cli._entries import Entry
 from wifimgrd.cli._models import known_models
 from wifimgrd.cli._profiles import is_profile, profile_entry
+from wifimgrd.cli._registering_arguments import DEFAULT_CODENAME
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import Style, safe

@@ -33,7 +33,7 @@ async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     def take(change: Change) -> None:
         messages = []
         if isinstance(change, DaemonAppeared):
-            messages.append(_snapshot(hub))
+            messages.append(snapshot(hub))
             messages += translator.resynchronise(hub.service, hub.devices.values())
         messages += translator.messages(change)
         changes.put_nowait((_now_us(), messages))
@@ -49,7 +49,8 @@ async def monitor(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         end()
 
 
-def _snapshot(hub: HubClient) -> Message:
+def snapshot(hub: HubClient) -> Message:
+    """All that there is, as the first message."""
     data: dict[str, Any] = {
         "devices": [device_json(device) for device in hub.devices.values()],
         "interfaces": [interface_json(interface) for interface in hub.interfaces.values()],

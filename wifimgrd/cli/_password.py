@@ -30,7 +30,7 @@ def read_password(arguments: argparse.Namespace, network: str) -> str:
     if arguments.open:
         return ""
     if arguments.password_file is not None:
-        password = _of_file(arguments.password_file)
+        password = read_password_file(arguments.password_file)
     elif arguments.password_stdin:
         password = _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
     else:
@@ -40,7 +40,8 @@ def read_password(arguments: argparse.Namespace, network: str) -> str:
     return password
 
 
-def _of_file(path: Path) -> str:
+def read_password_file(path: Path) -> str:
+    """The password in a file; raises InvalidRequest."""
     try:
         with path.open("rb") as file:
             return _text(file.read(_LONGEST + 1), str(path))
@@ -65,7 +66,7 @@ def read_passphrase(file: Path | None, *, new: bool = False) -> str:
     """
     no_terminal = "there is no terminal for a prompt; use --passphrase-file"
     if file is not None:
-        passphrase = _of_file(file)
+        passphrase = read_password_file(file)
     else:
         passphrase = prompted("Passphrase of the backup", no_terminal)
         if new and passphrase != prompted("Repeat the passphrase", no_terminal):
@@ -78,7 +79,7 @@ def read_passphrase(file: Path | None, *, new: bool = False) -> str:
 def read_broker_password(file: Path | None, user: str, broker: str) -> str:
     """The password of a user at a broker, from a file or a prompt. Raises as `read_password` does."""
     if file is not None:
-        password = _of_file(file)
+        password = read_password_file(file)
     else:
         no_terminal = "there is no terminal for a prompt; use --password-file"
         password = prompted(f"Password for {safe(user)} at {safe(broker)}", no_terminal)

@@ -56,10 +56,14 @@ def result_line(
 
 def conclude(results: Sequence[ResultRecord], screen: Screen, *, on: bool) -> bool:
     """Whether every camera does what was wanted; a note of how many if there are several, or none."""
-    done = sum(one.done for one in results)
+    if len(results) != 1:
+        screen.hint(summary_of(results, on=on))
+    return all(one.done for one in results) if results else not on
+
+
+def summary_of(results: Sequence[ResultRecord], *, on: bool) -> str:
+    """How many cameras do what was wanted."""
     if not results:
-        screen.hint(_NONE_TO_RECORD if on else _NONE_TO_STOP)
-        return not on
-    if len(results) > 1:
-        screen.hint(f"{done} of {len(results)} cameras {'are recording' if on else 'have stopped'}")
-    return done == len(results)
+        return _NONE_TO_RECORD if on else _NONE_TO_STOP
+    done = sum(one.done for one in results)
+    return f"{done} of {len(results)} cameras {'are recording' if on else 'have stopped'}"

@@ -7,8 +7,8 @@ import os
 from typing import Final
 
 from wifimgrd.bus.connection import Variant
-from wifimgrd.cli._arguments import FAULT_OPTIONS
 from wifimgrd.cli._finding import find_device
+from wifimgrd.cli._hub_arguments import FAULT_OPTIONS
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import DeviceNotFound, InvalidRequest, NotSupported

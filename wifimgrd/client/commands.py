@@ -17,6 +17,7 @@ from wifimgrd.domain.records import DeviceRecord, OutcomeRecord
 
 WAITING: Final = "waiting"
 DONE: Final = "done"
+_OF_PIN: Final = frozenset({"mac", "usb_port"})
 STARTED: Final = "started"
 
 
@@ -62,6 +63,18 @@ def shallow(value: object) -> object:
     """A value of a registration in JSON, for D-Bus. None is a list or an object; an empty one causes the same
     error, and fits."""
     return type(value)() if isinstance(value, list | dict) else value
+
+
+def registered_value(name: str, value: object) -> object:
+    """A value of a registration or of a change in JSON, for D-Bus, by its name: a pin is an object, and none
+    is an empty one. What is not a pin is a list, which the daemon refuses."""
+    if name != "pin":
+        return shallow(value)
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not value or value.keys() - _OF_PIN:
+        return []
+    return {kind: shallow(text) for kind, text in value.items()}
 
 
 async def carry_out(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from wifimgrd.client.commands import group_order, recording_order, shallow
+from wifimgrd.client.commands import group_order, recording_order, registered_value
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
@@ -110,7 +110,7 @@ def parse_command(message: CommandMessage) -> Command:
     if not isinstance(options, dict):
         raise _invalid("options must be an object")
     if name == CREATE:
-        options = {key: shallow(value) for key, value in options.items() if key in _OF_CREATE}
+        options = {key: registered_value(key, value) for key, value in options.items() if key in _OF_CREATE}
     _check_options(name, options, of_device=of_device)
     return Command(name, message.target.device_id, options)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.client.commands import available, known_device, shallow
+from wifimgrd.client.commands import available, known_device, registered_value
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import DeviceJson
 from wifimgrd.client.json_records import device_json
@@ -41,7 +41,6 @@ _OF_UPDATE: Final = _OF_BOTH
 _OF_CREATE: Final = ("connection_type", *_OF_BOTH, "connect", "when_free")
 _OF_SETTINGS: Final = ("ssid", "password")
 _ADDRESS: Final = "bluetooth_address"
-_OF_PIN: Final = frozenset({"mac", "usb_port"})
 _NO_OBJECT: Final = "The body must be a JSON object."
 _NO_SETTINGS: Final = "connection_settings must be an object with ssid and password."
 
@@ -178,16 +177,7 @@ def _properties(body: object, names: tuple[str, ...]) -> dict[str, object]:
     nested: Mapping[str, object] = settings if isinstance(settings, dict) else {}
     flat = {name: fields[name] for name in names if name in fields}
     flat |= {name: nested[name] for name in (*_OF_SETTINGS, _ADDRESS) if name in nested}
-    return {name: _pin(value) if name == "pin" else shallow(value) for name, value in flat.items()}
-
-
-def _pin(value: object) -> object:
-    """A pin as on D-Bus, where an empty dictionary means none. An object with other members is not a pin."""
-    if value is None:
-        return {}
-    if not isinstance(value, dict) or not value or value.keys() - _OF_PIN:
-        return []
-    return {name: shallow(text) for name, text in value.items()}
+    return {name: registered_value(name, value) for name, value in flat.items()}
 
 
 def _about_its_shape(error: InvalidRequest, body: object) -> InvalidRequest:

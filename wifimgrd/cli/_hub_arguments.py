@@ -1,0 +1,156 @@
+"""The arguments of the commands with actions, or settings of the hub: Bluetooth, tiles, simulate, setup."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Final
+
+from wifimgrd.cli import _values as values
+from wifimgrd.cli._parser import everywhere
+from wifimgrd.domain.power import LONGEST_SEARCH_S
+
+SEARCH_S: Final = 10
+"""How long the command line searches for cameras over Bluetooth, by default."""
+FAULT_OPTIONS: Final = (
+    "interface",
+    "seconds",
+    "percent",
+    "reason",
+    "heals",
+    "crashed",
+    "hard",
+    "drains",
+    "off",
+)
+"""The options of faults, by their names in the simulated world, beside the camera's network."""
+
+
+def bluetooth_arguments(bluetooth: argparse.ArgumentParser) -> None:
+    """Those of `bluetooth`."""
+    bluetooth.set_defaults(action="list")
+    actions = bluetooth.add_subparsers(metavar="ACTION")
+    search = actions.add_parser(
+        "search", parents=[everywhere()], help="search, and list the cameras heard", allow_abbrev=False
+    )
+    check = actions.add_parser(
+        "check",
+        parents=[everywhere()],
+        help="check step by step that Bluetooth works with your camera",
+        allow_abbrev=False,
+    )
+    for name, action in (("search", search), ("check", check)):
+        action.set_defaults(action=name, grammar=action)
+        action.add_argument(
+            "--seconds",
+            type=values.search_time,
+            default=SEARCH_S,
+            metavar="NUMBER",
+            help=f"how long to search, at most {LONGEST_SEARCH_S} (default: {SEARCH_S})",
+        )
+    check.add_argument(
+        "device", metavar="DEVICE", nargs="?", help="a device that is woken as the last step of the check"
+    )
+
+
+def tiles_arguments(tiles: argparse.ArgumentParser) -> None:
+    """Those of `tiles`."""
+    actions = tiles.add_subparsers(metavar="ACTION", required=True)
+    for name, help_text in (
+        ("list", "list the sources of each tileset and whether they are usable"),
+        ("check", "check all sources; exit with status 1 if anything is damaged or missing"),
+    ):
+        action = actions.add_parser(name, parents=[everywhere()], help=help_text, allow_abbrev=False)
+        action.set_defaults(action=name, grammar=action)
+        action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
+    action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
+    action.add_argument(
+        "--bbox",
+        type=values.box,
+        metavar="W,S,E,N",
+        help="list the missing tiles of this area",
+    )
+    action.add_argument(
+        "--zoom", type=values.zooms, metavar="A-B", help="zoom levels to check in the area (default: all)"
+    )
+    action.add_argument(
+        "--url", help="request a missing tile from the shim at this address, such as http://127.0.0.1:8080"
+    )
+
+
+def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
+    """Those of `simulate`."""
+    actions = simulate.add_subparsers(metavar="ACTION", required=True)
+
+    def action(name: str, help_text: str) -> argparse.ArgumentParser:
+        one = actions.add_parser(
+            name,
+            parents=[everywhere()],
+            help=help_text,
+            description=help_text[0].upper() + help_text[1:] + ".",
+            allow_abbrev=False,
+        )
+        one.set_defaults(action=name, grammar=one)
+        return one
+
+    camera = "the camera's network, or the id or the name of its device"
+    action("power-on", "switch a camera on").add_argument("camera", metavar="CAMERA", help=camera)
+    off = action("power-off", "switch a camera off")
+    off.add_argument("camera", metavar="CAMERA", help=camera)
+    off.add_argument("--cut", action="store_true", help="cut its power, so that it says nothing before")
+    action("sleep", "put a camera to sleep, as it does by itself").add_argument(
+        "camera", metavar="CAMERA", help=camera
+    )
+    for name, help_text in (
+        ("plug", "plug an adapter in: the one that was unplugged, or a new one"),
+        ("unplug", "unplug an adapter"),
+    ):
+        action(name, help_text).add_argument("adapter", metavar="INTERFACE", help="such as wlan1")
+    fault = action("fault", "make something fail, or with --off work again")
+    fault.add_argument(
+        "kind", metavar="KIND", help="such as dhcp-dead; another word is answered with all kinds"
+    )
+    fault.add_argument("--off", action="store_true", default=argparse.SUPPRESS, help="end the fault")
+    for option, metavar, read, help_text in (
+        ("--camera", "CAMERA", str, "of one camera only"),
+        ("--interface", "INTERFACE", str, "of one adapter only"),
+        ("--seconds", "NUMBER", float, "how long something takes, or goes wrong"),
+        ("--percent", "NUMBER", int, "the signal or the battery"),
+        ("--reason", "WORD", str, "why a recording stops"),
+        ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
+    ):
+        fault.add_argument(option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text)
+    for option, help_text in (
+        ("--crashed", "the driver of a stuck adapter reports a crash"),
+        ("--hard", "an adapter is blocked by its switch"),
+        ("--drains", "a battery loses one percent each second"),
+    ):
+        fault.add_argument(option, action="store_true", default=argparse.SUPPRESS, help=help_text)
+
+
+def setup_arguments(setup: argparse.ArgumentParser) -> None:
+    """Those of `setup`."""
+    setup.add_argument("--country", metavar="CC", help="where this hub is, such as DE")
+    setup.add_argument(
+        "--listen", metavar="ADDRESS:PORT", help="where the page and the API are, such as 0.0.0.0:8080"
+    )
+    setup.add_argument("--new-token", action="store_true", help="make a token, which every client needs then")
+    setup.add_argument("--mqtt-broker", metavar="ADDRESS", help='such as mqtts://broker.example; "" for none')
+    setup.add_argument("--mqtt-user", metavar="NAME", help="the user at the broker")
+    setup.add_argument(
+        "--mqtt-password-file", metavar="FILE", type=Path, help="copy the user's password from this file"
+    )
+    setup.add_argument(
+        "--mqtt-commands",
+        metavar="yes|no",
+        type=values.switch,
+        help="whether clients of the broker may command the cameras",
+    )
+    setup.add_argument(
+        "--strict-models", metavar="yes|no", type=values.switch, help="accept only models of the catalog"
+    )
+    setup.add_argument("--config", type=Path, metavar="FILE", help="another configuration, of no service")
+    setup.add_argument(
+        "--dry-run", action="store_true", help="show what would be written, and change nothing"
+    )
+    setup.add_argument("--yes", action="store_true", help="write it without asking")

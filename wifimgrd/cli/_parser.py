@@ -1,0 +1,72 @@
+"""The parser of a command's line, and the options that commands share."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from wifimgrd.cli._finding import meant
+from wifimgrd.cli._screen import columns_of, write_line
+from wifimgrd.cli._text import safe
+
+_NO_SUCH_CHOICE: Final = re.compile(
+    r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests commands and options for one that does not exist, and shows the usage of the
+    command that is wrong."""
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """See ArgumentParser; but there must be no argument that is not known, since the parser of a command
+        would pass it to the one of all commands, which has another usage."""
+        arguments, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            if not options:
+                self.error(f'unexpected argument "{safe(unknown[0])}"')
+            # Without what follows: it may be a password.
+            known = [one for one in self._option_string_actions if one.startswith("--")]
+            self.error(f'unknown option "{safe(options[0])}"{meant(options[0], known)}')
+        return arguments, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """See ArgumentParser."""
+        found = _NO_SUCH_CHOICE.fullmatch(message)
+        if found:
+            known = [one.strip("' ") for one in found[2].split(",")]
+            message = f'unknown command "{found[1]}"{meant(found[1], known)}'
+        text = f"{self.prog}: {message}. See `{self.prog} --help`.".replace("?.", "?")
+        for line in (*self.format_usage().splitlines(), text):
+            write_line(sys.stderr, line, columns_of(sys.stderr))
+        self.exit(2)
+
+
+def everywhere() -> Parser:
+    """The options that may come before or after a command. Each parser needs its own: a default set
+    on the outer one would be the inner one's, too, and overwrite the options before the command."""
+    shared = Parser(add_help=False)
+    shared.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print JSON (ASCII only) instead of text",
+    )
+    shared.add_argument(
+        "--bus",
+        metavar="session|system|ADDRESS",
+        default=argparse.SUPPRESS,
+        help="the message bus (default: $WIFIMGRD_BUS, else system)",
+    )
+    return shared
+
+
+def device(command: argparse.ArgumentParser) -> None:
+    """The device that a command is for."""
+    command.add_argument("device", metavar="DEVICE", help="the id or the name of a device")
