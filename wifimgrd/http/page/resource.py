@@ -75,8 +75,6 @@ class Page:
         routes.add("GET HEAD", "/", self.page)
         routes.add("GET HEAD", "/docs", self.docs)
         routes.add("GET HEAD", "/fleet", self.fleet)
-        if self._files.document(_STYLE) is not None:
-            routes.add("GET HEAD", "/style", self.style)
         routes.add("GET HEAD", "/assets/{name}", self.asset)
         routes.add("GET HEAD", "/icons/{name}", self.icon)
 
@@ -86,24 +84,20 @@ class Page:
         """Show the page for people."""
         return _answer(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
 
-    @public
-    async def style(self, request: web.Request) -> web.Response:
-        """Show the page's parts to those who change it; only in a checkout, and so no part of the API."""
-        root = "../" if request.path.endswith("/") else ""
-        return _answer(request, self._document(_STYLE, root), _DOCUMENT_HEADERS)
-
     @web.middleware
     async def missing(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer a browser at an address that does not exist with a page that leads to the hub's."""
+        """Answer a browser at an address that does not exist with a page that leads to the hub's; at `/style`
+        of a checkout with the page's parts, which are for those who change it and no part of the API."""
         is_missing = isinstance(request.match_info.http_exception, web.HTTPNotFound)
         is_browser = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
         if not (is_missing and is_browser):
             return await handler(request)
+        is_style = request.path == "/style" and self._files.document(_STYLE) is not None
         # Not kept: there are as many of these documents as depths of addresses.
-        file = File(self._text("missing.html", root="../" * (request.path.count("/") - 1)), "html")
-        return web.Response(
-            status=404, body=file.octets, headers={**_DOCUMENT_HEADERS, "Content-Type": file.content_type}
-        )
+        root = "../" * (request.path.count("/") - 1)
+        file = File(self._text(_STYLE if is_style else "missing.html", root), "html")
+        headers = {**_DOCUMENT_HEADERS, "Content-Type": file.content_type}
+        return web.Response(status=200 if is_style else 404, body=file.octets, headers=headers)
 
     @public
     @Operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
