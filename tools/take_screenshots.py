@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.looking import card, opened, shows
@@ -72,6 +74,7 @@ async def _desktop(browser: Browser, hub: RunningHub) -> None:
     await page.screenshot(path=_IMAGES / "page.png")
     await card(page, "Right wing").get_by_role("link", name="Right wing").click()
     await expect(page.get_by_role("article").get_by_role("listitem").first).to_be_visible()
+    await expect(page.get_by_role("slider")).to_be_visible()
     await _quiet(page)
     await page.screenshot(path=_IMAGES / "camera.png")
 
@@ -94,7 +97,22 @@ async def _page(browser: Browser, width: int, height: int, scheme: str) -> Page:
         viewport={"width": width, "height": height},
         color_scheme="dark" if scheme == "dark" else "light",
     )
-    return await context.new_page()
+    page = await context.new_page()
+    await page.route("**/signal?*", _an_hour)
+    return page
+
+
+async def _an_hour(route: Route) -> None:
+    """The signal of an hour, since the hub has run for a minute: a slow wave, and a gap."""
+    device = int(route.request.url.partition("/signal")[0].rpartition("/")[2])
+    now = datetime.now(UTC).replace(microsecond=0)
+    values = [
+        [(now - timedelta(minutes=ago)).isoformat(), mean, mean - 4 - ago * device % 7]
+        for ago in range(60, 1, -1)
+        if not 20 + device <= ago <= 22 + 2 * device
+        for mean in (round(64 + 9 * math.sin(ago / 7 + device) + 5 * math.sin(ago / 2.3)),)
+    ]
+    await route.fulfill(json={"step_s": 60, "samples": values})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // The management channel: joined, followed, joined again from where it was left.
 
+import { batch } from "@preact/signals";
 import { Problem, request } from "./api";
 import { clear } from "./draft";
 import { t } from "./messages";
@@ -14,10 +15,14 @@ const JOIN_TIMEOUT_MS = 4_000;
 /** and so often the service is asked whether it is still there. */
 const CHECK_MS = 4_000;
 const CHECK_TIMEOUT_MS = 3_000;
+/** Shorter than what a person takes for a delay. */
+const BURST_MS = 100;
 
 let socket: WebSocket | null = null;
 let mark: { epoch: string; seq: number } | null = null;
 let pauseMs = FIRST_PAUSE_MS;
+let waiting: Event[] = [];
+let burst: ReturnType<typeof setTimeout> | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
 /** The other tabs of this browser, which have the same cookie. */
 const tabs = new BroadcastChannel("wifimgrd");
@@ -51,6 +56,7 @@ function lock(): void {
   clearTimeout(retry);
   leave();
   mark = null;
+  waiting = [];
   forget();
   forgetPast();
   clear();
@@ -80,13 +86,26 @@ function join(): void {
 
 function take(message: Snapshot | Event): void {
   if (message.type === "snapshot") {
+    showWaiting();
     mark = { epoch: message.epoch, seq: message.seq };
     takeSnapshot(message);
     live();
     return;
   }
   if (mark && message.seq !== undefined) mark.seq = message.seq;
-  takeEvent(message);
+  waiting.push(message);
+  if (burst === undefined) showWaiting();
+}
+
+/** The first event of a burst is shown at once, the others together after a moment: two hundred cameras may change. */
+function showWaiting(): void {
+  clearTimeout(burst);
+  burst = undefined;
+  if (waiting.length === 0) return;
+  const events = waiting;
+  waiting = [];
+  batch(() => events.forEach(takeEvent));
+  burst = setTimeout(showWaiting, BURST_MS);
 }
 
 function live(): void {

@@ -143,6 +143,7 @@ function Gallery() {
         <BatteryLevel percent={64} words={t.reading.percent(64)} />
         <BatteryLevel percent={9} words={t.reading.percent(9)} />
       </p>
+      <h2 id="cameras-title">{t.cameras.title}</h2>
       <ul class="cards">
         {samples.map((one) => (
           <DeviceCard key={one.id} device={one} />

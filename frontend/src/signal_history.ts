@@ -16,7 +16,9 @@ const HOUR_MS = 3_600_000;
 const hours = signal<ReadonlyMap<number, readonly Minute[]>>(new Map());
 const asked = new Set<number>();
 
-export const hourOf = (id: number): readonly Minute[] => hours.value.get(id) ?? [];
+const NOTHING: readonly Minute[] = [];
+
+export const hourOf = (id: number): readonly Minute[] => hours.value.get(id) ?? NOTHING;
 
 /** What the hub has kept of a camera since a time; throws Problem. */
 export const readHistory = (id: number, since: Date): Promise<History> =>

@@ -96,6 +96,7 @@ async def test_a_reserved_adapter_that_is_unplugged_stays_in_the_list(page: Page
 async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     first, _, _, tail = await no_adapter_for(hub, "Tail")
+    await shows(page, "Tail", "No adapter")
     await act(card(page, "Tail"), "Connect when free")
     await shows(page, "Tail", "Waiting")
     await expect(card(page, "Tail").locator(".trouble")).to_contain_text("Waiting for a free adapter since ")

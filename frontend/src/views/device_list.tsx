@@ -1,7 +1,8 @@
 // Many cameras: one row each, sorted by a column, and several commanded at once.
 
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, VNode } from "preact";
+import { useRef } from "preact/hooks";
 import { STATES, stateOf } from "../camera_state";
 import { commandMany, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
@@ -47,6 +48,13 @@ const ORDERS: Record<Sort, Compare> = {
   address: (one, other) => byText(addressOf(one) ?? "\uffff", addressOf(other) ?? "\uffff"),
 };
 
+interface Drawn {
+  device: Device;
+  isPicked: boolean;
+  columns: string;
+  row: VNode;
+}
+
 export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   const current = isCurrent.value;
   const { by, isReverse } = sort.value;
@@ -83,6 +91,18 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   const run = (words: string, verb: Verb, whenFree = false) => many(words, picked.length, () => void commandMany(picked, verb, { whenFree }));
   const record = (words: string, isOn: boolean) => many(words, able.length, () => void recordOnMany(isOn, able));
 
+  // Only rows that have changed are drawn anew: of two hundred cameras, one changes at a time.
+  const drawn = useRef(new Map<number, Drawn>());
+  const columns = `${isAnyRead} ${isAnyConnected}`;
+  const rowOf = (device: Device) => {
+    const isPicked = chosen.value.has(device.id);
+    const before = drawn.current.get(device.id);
+    if (before?.device === device && before.isPicked === isPicked && before.columns === columns) return before.row;
+    const row = <Row key={device.id} device={device} isPicked={isPicked} onPick={(on) => pick([device.id], on)} />;
+    drawn.current.set(device.id, { device, isPicked, columns, row });
+    return row;
+  };
+
   return (
     <>
       <div class={`chosen${picked.length ? "" : " none"}`}>
@@ -116,14 +136,7 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
           </tr>
         </thead>
         <tbody ref={place}>
-          {shown.map((device) => (
-            <Row
-              key={device.id}
-              device={device}
-              isPicked={chosen.value.has(device.id)}
-              onPick={(on) => pick([device.id], on)}
-            />
-          ))}
+          {shown.map(rowOf)}
         </tbody>
       </table>
       {shown.length === 0 && <p class="empty">{t.cameras.noMatches}</p>}

@@ -1,6 +1,7 @@
 // The signal of the last hour in a small picture, with its gaps; values are on the camera's page.
 
-import { useEffect } from "preact/hooks";
+import { computed } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
 import { t } from "../messages";
 import { hourOf, readHour, type Minute } from "../signal_history";
 import { samples } from "../state";
@@ -14,9 +15,12 @@ const GAP_MS = 150_000;
 
 export function Sparkline({ device }: { device: Device }) {
   useEffect(() => void readHour(device.id), [device.id, device.connected]);
-  const live = samples.value.get(device.id) ?? [];
+  // Drawn anew when this camera's values change, and not with those of all others.
+  const { id } = device;
+  const live = useMemo(() => computed(() => samples.value.get(id)), [id]).value ?? [];
+  const kept = useMemo(() => computed(() => hourOf(id)), [id]).value;
   const end = Date.now();
-  const values = [...hourOf(device.id), ...live.map(({ at, percent }): Minute => [at, percent])].filter(
+  const values = [...kept, ...live.map(({ at, percent }): Minute => [at, percent])].filter(
     ([at], index, all) => at > end - HOUR_MS && (index === 0 || at > (all[index - 1]?.[0] ?? 0)),
   );
   const newest = live[live.length - 1];
