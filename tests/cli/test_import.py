@@ -75,6 +75,7 @@ async def test_what_is_exported_is_known_to_its_hub_and_lacks_passwords(hub: Hub
     ran = await wifimgrctl(hub.address, "export")
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.splitlines()[0].startswith("name,ssid,ssid_hex,password,")
+    assert (await wifimgrctl(hub.address, "export", "--json")).value == {"csv": ran.out}
     file = tmp_path / "cameras.csv"
     told = await wifimgrctl(hub.address, "export", str(file))
     assert (told.status, told.out) == (0, f"2 cameras are in {file}.\n")
@@ -104,6 +105,7 @@ async def test_profiles_of_a_directory_and_those_that_match(hub: Hub, tmp_path: 
     agents = "[wifi-security]\nkey-mgmt=sae\npsk-flags=1\n"
     written(tmp_path / "2.nmconnection", profile("SIM-CAM-2", agents, name="SIM-CAM-2"))
     written(tmp_path / "3.nmconnection", profile("Home"))
+    written(tmp_path / "5.nmconnection", profile("Office", agents, name="Office"))
     written(tmp_path / "4.nmconnection", "[connection]\nid=eth\ntype=ethernet\n")
     (tmp_path / "README").write_text("not a profile")
     ran = await wifimgrctl(hub.address, "import", str(tmp_path), "--match", "SIM-*", "--when-free", "--json")
@@ -203,6 +205,8 @@ async def test_add_by_the_text_of_a_qr_code(hub: Hub) -> None:
     assert "camera-pass" not in ran.err
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin="SIM-CAM-2\n")
     assert (ran.status, "not the text of a Wi-Fi QR code" in ran.err) == (1, True)
+    ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin="x" * 5000)
+    assert (ran.status, "contains more than a password" in ran.err) == (1, True)
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", "--open", stdin=text)
     assert (ran.status, "the text has the password" in ran.err) == (2, True)
 

@@ -49,3 +49,21 @@ def test_the_manual_pages_are_there(machine: Machine) -> None:
         *("org.wifimgrd1.5.gz", "wifimgrctl.1.gz", "wifimgrd-http.8.gz", "wifimgrd-net.8.gz"),
         *("wifimgrd.8.gz", "wifimgrd.catalog.5.gz", "wifimgrd.toml.5.gz"),
     ]
+
+
+def test_setup_moves_the_page_and_makes_a_token_while_links_stay_up(hub: Hub) -> None:
+    machine, device = hub.machine, hub.add(1)
+    line = ("wifimgrctl", "setup", "--country", "DE", "--listen", "127.0.0.1:8099", "--new-token", "--yes")
+    done = machine.run(*line)
+    assert "/etc/wifimgrd/wifimgrd.toml.d/50-setup.toml is written.\n" in done.stdout
+    assert "systemctl restart wifimgrd.service\n" in done.stderr
+    assert machine.sh("stat -c %a:%U:%G /etc/wifimgrd/token").strip() == "640:root:wifimgrd-http"
+    page = "http://127.0.0.1:8099/plugin-views/platform_plugin_device_manager/devices/"
+    asked = "curl --silent --output /dev/null --write-out '%{http_code}'"
+    assert machine.sh(f"{asked} {page}") == "401"
+    with_token = '--header "Authorization: Bearer $(cat /etc/wifimgrd/token)"'
+    assert machine.sh(f"{asked} {with_token} {page}") == "200"
+    assert machine.sh("ss --listening --tcp --numeric --no-header").count(":8080") == 0
+    hub.until(device, "connected")
+    assert "lost" not in hub.journal()
+    assert machine.run(*line[:6]).stdout == "Everything is set already.\n"

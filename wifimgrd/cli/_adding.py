@@ -10,7 +10,7 @@ from typing import Any, Final
 from wifimgrd.cli._bluetooth import choose_camera
 from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._outcome import current, show_warnings, show_way_out, summary, title
-from wifimgrd.cli._password import UsageError, prompted, read_password
+from wifimgrd.cli._password import UsageError, prompted, read_password, read_stdin
 from wifimgrd.cli._registering_arguments import DEFAULT_CODENAME
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
@@ -21,7 +21,6 @@ from wifimgrd.domain.camera_state import CameraState, camera_state_of
 from wifimgrd.domain.device import CONNECTION_TYPE, Ssid
 from wifimgrd.domain.errors import InvalidRequest, WifimgrdError
 
-_LONGEST: Final = 4096
 _SETTINGS: Final = ("name", "priority", "auto_reconnect", "auto_wake", "pin")
 """What beside network and model is given as it is: names of arguments, and of properties on D-Bus."""
 _NOT_WITH: Final = ("password_file", "password_stdin", "open")
@@ -47,7 +46,7 @@ def _scanned(argument: str) -> WifiText:
     """The network in the text of a QR code: that of the argument, or of stdin, or of a prompt."""
     text = argument
     if argument == "-":
-        text = prompted("Text of the QR code", "") if sys.stdin.isatty() else sys.stdin.read(_LONGEST)
+        text = prompted("Text of the QR code", "") if sys.stdin.isatty() else read_stdin("the text")
     network = wifi_text(text)
     if network is None:
         raise InvalidRequest(

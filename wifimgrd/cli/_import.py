@@ -67,7 +67,9 @@ async def import_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
     """
     entries = [one for path in arguments.files for one in _entries_at(path, screen)]
     if arguments.match is not None:
-        entries = [one for one in entries if one.problem or fnmatch.fnmatchcase(one.network, arguments.match)]
+        entries = [
+            one for one in entries if not one.ssid or fnmatch.fnmatchcase(one.network, arguments.match)
+        ]
     if len(entries) > _MOST_CAMERAS:
         raise InvalidRequest(f"{len(entries)} cameras are more than the {_MOST_CAMERAS} of one import")
     plan = _planned(entries, hub.devices)
@@ -81,7 +83,7 @@ async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
     """Write the cameras as import reads them, without passwords."""
     text = camera_table(hub.devices.values())
     if arguments.file is None:
-        screen.out.write(text)
+        screen.show({"csv": text}, text.splitlines(), as_is=True)
         return True
     try:
         with arguments.file.open("x", encoding="utf-8", newline="") as file:
@@ -102,8 +104,15 @@ def _entries_at(path: Path, screen: Screen) -> list[Entry]:
     if path == _STDIN:
         return _entries_of(_text(sys.stdin.buffer.read(_LARGEST + 1), "stdin"), "stdin")
     try:
-        if path.is_dir():
-            return [one for file in _profiles_in(path) for one in _entries_at(file, screen)]
+        files = _profiles_in(path) if path.is_dir() else [path]
+    except OSError as error:
+        raise InvalidRequest(f"{path}: {error.strerror}") from None
+    return [one for file in files for one in _entries_in(file, screen)]
+
+
+def _entries_in(path: Path, screen: Screen) -> list[Entry]:
+    """Those of a file; a note if others can read passwords in it."""
+    try:
         octets, mode = _read(path)
     except PermissionError:
         raise NotAuthorized(

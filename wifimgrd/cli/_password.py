@@ -32,7 +32,7 @@ def read_password(arguments: argparse.Namespace, network: str) -> str:
     if arguments.password_file is not None:
         password = read_password_file(arguments.password_file)
     elif arguments.password_stdin:
-        password = _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin")
+        password = read_stdin("the password")
     else:
         password = prompted(f"Password for {safe(network)}", _NO_TERMINAL)
     if not password:
@@ -49,13 +49,18 @@ def read_password_file(path: Path) -> str:
         raise InvalidRequest(f"the password file cannot be read: {error}") from None
 
 
-def _text(octets: bytes, source: str) -> str:
+def read_stdin(what: str) -> str:
+    """A password, or another short secret, from stdin; raises InvalidRequest."""
+    return _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin", what)
+
+
+def _text(octets: bytes, source: str, what: str = "the password") -> str:
     if len(octets) > _LONGEST:
         raise InvalidRequest(f"{source} contains more than a password")
     try:
         text = octets.decode()
     except UnicodeDecodeError:
-        raise InvalidRequest(f"the password in {source} is not text") from None
+        raise InvalidRequest(f"{what} in {source} is not text") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 

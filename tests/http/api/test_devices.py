@@ -38,6 +38,15 @@ async def test_a_device_has_the_name_that_it_is_given(shim: Served) -> None:
     assert (await shim.post(P, json=camera(1, name="Front"))).json["name"] == "Front"
 
 
+async def test_a_device_begins_with_its_pin_and_is_not_connected_if_it_is_not_to_be(shim: Served) -> None:
+    wanted = {"pin": {"usb_port": "1-1.2"}, "connect": False, "when_free": True}
+    record = (await shim.post(P, json=camera(1, **wanted))).json
+    assert (record["pin"], record["last_connection_attempt"]) == (wanted["pin"], None)
+    answer = await shim.post(P, json=camera(2, pin={"mac": "x"}, connect=1, when_free="1"))
+    assert answer.status == 400
+    assert {"connect", "pin", "when_free"} <= answer.json.keys()
+
+
 async def test_devices_are_listed_in_order_of_id(shim: Served) -> None:
     made = [(await shim.post(P, json=camera(number))).json["id"] for number in (2, 1, 3)]
     for path in (P, P + "/"):
