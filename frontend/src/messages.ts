@@ -495,8 +495,11 @@ const en = {
     searchAgain: "Search again",
     typeName: "Network name",
     typeHint: "Type the name of a hidden network, or paste the text of the camera's QR code (WIFI:S:…;;).",
+    scan: "Scan the QR code",
+    scanning: "What this device's camera sees",
+    noCamera: "This device's camera cannot be used. Allow it in the browser, or paste the text.",
     unreadable: "This text of a QR code is not complete. Paste all of it, or enter the network's name.",
-    pasted: "Filled in the network and password from the pasted text.",
+    pasted: "Filled in the network and password from the QR code.",
     noneFound: "No networks found. Is the camera's Wi-Fi on?",
     noAdapter: "No Wi-Fi adapter is plugged in.",
     noFree: (reasons: string, hasOld: boolean) =>
@@ -691,10 +694,21 @@ const en = {
 export type Messages = typeof en;
 
 const CATALOGS: Record<string, Messages> = { en };
+/** A language in which each text of the catalog is in brackets: what is not in them stands outside of the catalog. */
+const PSEUDO = "en-XA";
+
+const bracketed = <Value>(value: Value): Value => {
+  if (typeof value === "string") return `⟦${value}⟧` as Value;
+  if (typeof value === "function") return ((...given: unknown[]) => bracketed((value as (...all: unknown[]) => unknown)(...given))) as Value;
+  if (Array.isArray(value)) return value.map(bracketed) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, bracketed(one)])) as Value;
+};
 
 /** The first language of the browser's that there is a catalog of. */
 export const language = navigator.languages.map((one) => one.split("-")[0] ?? "").find((one) => one in CATALOGS) ?? "en";
-export const t: Messages = CATALOGS[language] ?? en;
+const catalog: Messages = CATALOGS[language] ?? en;
+export const t: Messages = navigator.languages[0] === PSEUDO ? bracketed(catalog) : catalog;
 
 /** The text of a code; a code from outside may be the name of what every object has. */
 export const textOf = <Text>(texts: Record<string, Text>, code: string | null): Text | undefined =>

@@ -119,3 +119,41 @@ async def test_every_part_in_every_state_is_on_one_page(
         assert await no_scrolling_sideways(page)
         found = [one for one in await findings(page) if not one.startswith("duplicate-id")]
         assert found == []
+
+
+SCANNER = """
+window.BarcodeDetector = class {
+  async detect() {
+    return [{rawValue: "https://example.org"}, {rawValue: "WIFI:S:SIM-CAM-2;T:WPA;P:camera-pass-2;;"}];
+  }
+};
+navigator.mediaDevices.getUserMedia = async () => {
+  const canvas = document.createElement("canvas");
+  canvas.getContext("2d").fillRect(0, 0, 9, 9);
+  return window.stream = canvas.captureStream();
+};
+"""
+"""A browser with a camera that sees two codes: no Chromium on a machine without one has either."""
+
+
+async def test_the_code_of_a_camera_is_scanned_where_the_browser_can(page: Page, hub: RunningHub) -> None:
+    await page.add_init_script(SCANNER)
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog", name="Add a camera")
+    await dialog.get_by_role("button", name="Scan the QR code").click()
+    await expect(dialog.get_by_label("Network name")).to_have_value("SIM-CAM-2")
+    await expect(dialog.locator("video")).to_have_count(0)
+    assert await page.evaluate("window.stream.getTracks().map(one => one.readyState)") == ["ended"]
+    await dialog.get_by_role("button", name="Next").click()
+    await dialog.get_by_role("button", name="Add and connect").click()
+    await shows(page, "SIM-CAM-2", "Connected")
+
+
+async def test_where_it_cannot_there_is_no_button_to_scan(page: Page, hub: RunningHub) -> None:
+    await page.add_init_script("delete window.BarcodeDetector")
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    dialog = page.get_by_role("dialog", name="Add a camera")
+    await expect(dialog.get_by_label("Network name")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Scan the QR code")).to_have_count(0)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.browser.looking import card, details, opened, shows
 from tests.browser.running_hub import RunningHub
@@ -79,3 +79,48 @@ async def test_the_codes_of_errors_are_on_the_page(page: Page, hub: RunningHub) 
     await expect((await details(page, "Front")).locator(".trouble code")).to_have_text(
         "authentication-failed"
     )
+
+
+OUTSIDE = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const shown = node.parentElement;
+    if (shown.closest("bdi, code, time, script, noscript, .mono, .hub-state .dot")) continue;
+    let rest = node.data;
+    for (let before = ""; before !== rest; ) {  // a text may be within another
+      before = rest;
+      rest = rest.replace(/\u27e6[^\u27e6\u27e7]*\u27e7/g, "");
+    }
+    rest = rest.trim();
+    if (/\\p{L}{2,}/u.test(rest)) found.push(rest);
+  }
+  return found;
+}"""
+"""The texts that are not in the brackets of the pseudo-language, but for names, codes and times."""
+NAMES = {"Insta360 X3", "wlan0", "wlan1", "wlan2", "Simulated 802.11ac adapter"}
+
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_no_text_stands_outside_of_the_catalog(browser: Browser, hub: RunningHub) -> None:
+    context = await browser.new_context(locale="en-XA")
+    page = await context.new_page()
+    await hub.connected(1, "Front")
+    await hub.create(2, "Tail", "not-its-password")
+    await hub.create(3, "Wing", "not-its-password")
+    for view in (
+        "",
+        f"#camera/{min(hub.client.devices)}",
+        "#adapters",
+        "#events",
+        "#add",
+        "style",
+        "nowhere",
+    ):
+        await page.goto("about:blank")
+        await page.goto(hub.url + view)
+        await expect(page.get_by_text("\u27e6").first).to_be_visible()
+        await expect(page.locator("progress")).to_have_count(0)
+        outside = set(await page.evaluate(OUTSIDE)) - NAMES
+        assert outside == set(), view
+    await context.close()

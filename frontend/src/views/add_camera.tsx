@@ -16,6 +16,7 @@ import { BluetoothCameras } from "./bluetooth_cameras";
 import { BluetoothLack } from "./bluetooth_lack";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
 import { Dialog, Faults, Name, Signal, useFocusOnFault } from "./parts";
+import { canScan, QrScanner } from "./qr_scanner";
 
 /** Which step has which field. */
 const STEP_OF: Record<string, number> = { ssid: 0, codename: 1, password: 1, name: 1 };
@@ -128,6 +129,7 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
   const [fault, setFault] = useState("");
   const [isSearching, setSearching] = useState(false);
   const [isPasted, setPasted] = useState(false);
+  const [isScanning, setScanning] = useState(false);
   /** The text of a QR code that is not understood, or not yet. It may hold a password: a draft is stored. */
   const [unread, setUnread] = useState("");
   const search = async () => {
@@ -159,6 +161,13 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
     setPasted(found !== null);
   };
 
+  /** Whether a text that this device's camera saw is that of a network. */
+  const scanned = (text: string): boolean => {
+    const isWanted = wifiText(text) !== null;
+    if (isWanted) type(text);
+    return isWanted;
+  };
+
   const registered = registeredAs(ssid);
   return (
     <div ref={part} class="step">
@@ -176,6 +185,12 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
         </button>
       </fieldset>
       <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [t.add.unreadable] : faults.ssid} />
+      {canScan() && !isScanning && (
+        <button type="button" onClick={() => setScanning(true)}>
+          {t.add.scan}
+        </button>
+      )}
+      {isScanning && <QrScanner onText={scanned} onEnd={() => setScanning(false)} />}
       <div role="status" class="remarks">
         {isPasted && <p>{t.add.pasted}</p>}
         {registered && <p class="warning">{t.add.registered(printable(registered.name))}</p>}
