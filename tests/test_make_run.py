@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -156,11 +156,17 @@ def test_a_state_folder_keeps_devices_and_links(tmp_path: Path) -> None:
     with running(STATE=str(tmp_path)) as run:
         run.post(devices, body)
         run.get(devices + "wifi/connect?device_id=1&wait=10")
-        before = run.get(devices)
+        before = kept(run.get(devices))
         run.end(signal.SIGTERM)
-    assert before[0]["connected"]  # type: ignore[index]
+    assert before[0]["connected"]
     with running(STATE=str(tmp_path)) as run:
-        assert run.get(devices) == before
+        assert kept(run.get(devices)) == before
+
+
+def kept(devices: Any) -> list[dict[str, Any]]:
+    """Devices without what is measured of their links and read of their cameras again after a restart."""
+    again = ("signal_strength", "tx_bitrate", "rx_bitrate", "camera")
+    return [{name: value for name, value in device.items() if name not in again} for device in devices]
 
 
 def test_a_scenario_and_a_configuration_of_ones_own_are_used(tmp_path: Path) -> None:

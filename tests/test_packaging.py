@@ -56,7 +56,7 @@ def test_the_copyright_names_everything_that_is_bundled_with_the_page() -> None:
     bundled = json.loads((CHECKOUT / "frontend" / "package.json").read_text())["dependencies"].keys() - {
         "esbuild"
     }
-    assert bundled == {"preact", "@preact/signals", "leaflet", "mqtt"}
+    assert bundled == {"preact", "@preact/signals", "leaflet", "uplot", "mqtt"}
     for name in bundled:
         [file] = (CHECKOUT / "frontend" / "node_modules" / name).glob("LICENSE*")
         [holder] = re.findall(r"Copyright \(c\) [\d-]+(?:present)?,? (.+)", file.read_text())[:1]

@@ -45,7 +45,7 @@ KINDS = (
         ("scan-fails", {"interface": "a b"}, "expected an interface name"),
         ("slow-leave", {"interface": "wlan7"}, "there is no adapter 'wlan7' plugged in"),
         ("battery", {"percent": 101}, "battery: percent: expected 0 to 100, not 101"),
-        ("battery", {"ssid": "SIM-CAM-1", "percent": 1}, "the camera SIM-CAM-1 has no driver"),
+        ("battery", {"ssid": "SIM-CAM-OFF", "percent": 1}, "the camera SIM-CAM-OFF has no driver"),
         ("stops-recording", {"reason": "tired"}, 'reason: expected "stopped", "full", "battery"'),
         ("backend-gone", {"seconds": -1}, "seconds: expected 0 to 86400 seconds, not -1"),
     ],

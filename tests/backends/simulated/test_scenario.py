@@ -31,8 +31,16 @@ def test_the_default_scenario_is_the_contracts() -> None:
     }
     asleep = [plan.ssid.text for plan in scenario.cameras.values() if plan.asleep]
     assert asleep == ["GP25140001", "X4 SIM360.OSC", "THETAYR12345678.OSC"]
-    drivers = [plan.emulated[0].value for plan in scenario.cameras.values() if plan.emulated is not None]
-    assert drivers == ["gopro", "insta360", "osc"]
+    plans = scenario.cameras.values()
+    assert {plan.ssid.text: plan.emulated[0].value for plan in plans if plan.emulated is not None} == {
+        "SIM-CAM-1": "insta360",
+        "SIM-CAM-2": "insta360",
+        "SIM-CAM-3": "insta360",
+        "SIM-CAM-4": "insta360",
+        "GP25140001": "gopro",
+        "X4 SIM360.OSC": "insta360",
+        "THETAYR12345678.OSC": "osc",
+    }
     assert scenario.times.join_s == 0.2
 
 
