@@ -86,7 +86,7 @@ OUTSIDE = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const shown = node.parentElement;
-    if (shown.closest("bdi, code, time, script, noscript, .mono, .hub-state .dot")) continue;
+    if (shown.closest("bdi, code, time, script, noscript, .mono, .about-adapter")) continue;
     let rest = node.data;
     for (let before = ""; before !== rest; ) {  // a text may be within another
       before = rest;

@@ -235,7 +235,7 @@ function Adapter({ adapter }: { adapter: Interface }) {
     <li class="row" data-interface={adapter.name}>
       <div>
         <strong>{adapter.name}</strong> <span>{adapter.usb.product ?? adapter.driver ?? ""}</span>
-        <small>{about.filter(Boolean).join(" · ")}</small>
+        <small class="about-adapter">{about.filter(Boolean).join(" · ")}</small>
         {current && adapter.state === "unavailable" && adapter.reason && (
           <small class="why">{capitalised(adapter.reason)}</small>
         )}
