@@ -86,7 +86,9 @@ OUTSIDE = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const shown = node.parentElement;
-    if (shown.closest("bdi, code, time, script, noscript, .mono, .about-adapter")) continue;
+    if (shown.closest("bdi, code, time, script, noscript, .mono, .about-adapter, option:not([value=''])")) {
+      continue;
+    }
     let rest = node.data;
     for (let before = ""; before !== rest; ) {  // a text may be within another
       before = rest;
