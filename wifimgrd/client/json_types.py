@@ -82,8 +82,8 @@ class SignalHistoryJson(TypedDict):
                             "maximum": 100,
                         },
                     ],
-                    items=False,
                     minItems=3,
+                    maxItems=3,
                 ),
             ]
         ],
