@@ -94,7 +94,7 @@ OUTSIDE = """() => {
       before = rest;
       rest = rest.replace(/\u27e6[^\u27e6\u27e7]*\u27e7/g, "");
     }
-    rest = rest.trim();
+    rest = rest.replace(/[\\d.]+GHz/g, "").trim();
     if (/\\p{L}{2,}/u.test(rest)) found.push(rest);
   }
   return found;
