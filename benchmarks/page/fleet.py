@@ -96,7 +96,7 @@ async def _rows(page: Page, fleet: FleetPage) -> list[Row]:
     idle: dict[str, Any] = await page.evaluate(_WATCH, _MEASURED_S)
     changing = asyncio.create_task(_change(fleet))
     busy: dict[str, Any] = await page.evaluate(_WATCH, _MEASURED_S)
-    longest_cpu = await _longest_task(page)
+    longest_cpu = await longest_task(page)
     changing.cancel()
     longest = max(busy["tasks"], default=0) / 1000
     gap, idle_gap = (sorted(one["gaps"])[int(len(one["gaps"]) * 0.999)] / 1000 for one in (busy, idle))
@@ -142,12 +142,13 @@ async def _rows(page: Page, fleet: FleetPage) -> list[Row]:
     ]
 
 
-async def _longest_task(page: Page) -> float:
-    """The processor time of the longest task of the page's main thread, in seconds."""
+async def longest_task(page: Page, meanwhile: str = _WATCH) -> float:
+    """The processor time of the longest task of the page's main thread, in seconds; `meanwhile` is a function of
+    seconds that the page carries out."""
     browser = page.context.browser
     assert browser is not None
     await browser.start_tracing(page=page, categories=["toplevel", "__metadata"])
-    await page.evaluate(_WATCH, _TRACED_S)
+    await page.evaluate(meanwhile, _TRACED_S)
     events: list[dict[str, Any]] = json.loads(await browser.stop_tracing())["traceEvents"]
     mains = {
         (one["pid"], one["tid"])

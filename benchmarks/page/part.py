@@ -13,6 +13,7 @@ import aiohttp
 from playwright.async_api import Page, async_playwright, expect
 
 from benchmarks import progress
+from benchmarks.page.cameras import measure as measure_cameras
 from benchmarks.page.fleet import measure as measure_fleet
 from benchmarks.table import Row, Target
 from tests.browser.conftest import CHROMIUM, FLAGS
@@ -46,7 +47,7 @@ async def measure() -> list[Row]:
             await page.evaluate(_WATCH)
             rows = await _rounds(hub, page, device)
             await browser.close()
-    return rows + await measure_fleet()
+    return rows + await measure_cameras() + await measure_fleet()
 
 
 async def _rounds(hub: RunningHub, page: Page, device: int) -> list[Row]:

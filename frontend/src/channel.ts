@@ -5,7 +5,7 @@ import { Problem, request } from "./api";
 import { clear } from "./draft";
 import { t } from "./messages";
 import { forgetPast } from "./past_events";
-import { forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
+import { devices, forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
 import type { Event, Snapshot } from "./types";
 
 const FIRST_PAUSE_MS = 300;
@@ -15,8 +15,10 @@ const JOIN_TIMEOUT_MS = 4_000;
 /** and so often the service is asked whether it is still there. */
 const CHECK_MS = 4_000;
 const CHECK_TIMEOUT_MS = 3_000;
-/** Shorter than what a person takes for a delay. */
-const BURST_MS = 100;
+/** How long events of a burst are gathered: the longer the list, the more it costs to draw, but never longer than what
+ * a person takes for a delay. */
+const BURST_MS_PER_CAMERA = 0.5;
+const LONGEST_BURST_MS = 100;
 
 let socket: WebSocket | null = null;
 let mark: { epoch: string; seq: number } | null = null;
@@ -105,7 +107,7 @@ function showWaiting(): void {
   const events = waiting;
   waiting = [];
   batch(() => events.forEach(takeEvent));
-  burst = setTimeout(showWaiting, BURST_MS);
+  burst = setTimeout(showWaiting, Math.min(LONGEST_BURST_MS, devices.value.size * BURST_MS_PER_CAMERA));
 }
 
 function live(): void {

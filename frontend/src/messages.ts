@@ -125,7 +125,6 @@ const en = {
   camera: {
     name: "Name",
     camera: "Camera",
-    model: "Model",
     state: "State",
     why: "Why, or where",
     actions: "Actions",
@@ -164,10 +163,8 @@ const en = {
     code: "Code",
     back: "All cameras",
     gone: "This camera is no longer registered.",
-    page: (name: string) => `${name}: details`,
     addressAdvice: (address: string) => `Programs on the hub reach the camera at ${address}.`,
     notOpen: "The camera is not answering at this address right now.",
-    pinnedTo: (what: string) => `Reserved: ${what}`,
     pin: "Reserved adapter",
     noPin: "None",
     pinAdvice: "Other cameras never use a reserved adapter.",

@@ -7,10 +7,10 @@ import { t } from "../messages";
 import { printable } from "../sentences";
 import { devices, interfaces, isCurrent } from "../state";
 import type { AbsentAdapter, Device, Interface } from "../types";
+import { byText } from "./order";
 import { capitalised, moment, Name, Signal } from "./parts";
 
-const inOrder = () =>
-  [...interfaces.value.values()].sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
 
 function Title({ all }: { all: readonly Interface[] }) {
   const words = isCurrent.value ? t.adapters.count(all.filter(isFree).length, countOf(all)) : t.adapters.countUnknown(countOf(all));

@@ -36,8 +36,10 @@ export function useOrder<Place extends HTMLElement>(devices: readonly Device[], 
   return { ordered, place };
 }
 
-export const byText = (one: string, other: string): number =>
-  one.localeCompare(other, undefined, { numeric: true, sensitivity: "base" });
+/** Made once: what `localeCompare` makes at each call costs more than two hundred rows. */
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+export const byText = (one: string, other: string): number => collator.compare(one, other);
 
 /** What needs a person first, then what is connected. */
 export const byNeed: Compare = (one, other) =>
