@@ -13,7 +13,7 @@ from generated_http.models import CreateInput  # type: ignore[import-not-found]
 CAMERA = {
     "codename": "insta360-x3",
     "connection_type": "wifi",
-    "connection_settings": {"ssid": "SIM-CAM-1", "password": "camera-pass-1"},
+    "connection_settings": {"ssid": "SIM-CAM-OFF", "password": "camera-pass-off"},
 }
 
 with Client(base_url=sys.argv[1]) as client:

@@ -24,7 +24,7 @@ SOURCES = (
 )
 WORDS = re.compile(r"`(wifimgrctl [^`]+)`|(wifimgrctl (?:set|add) [^\"'`,.;)\n]+)")
 """In backquotes, or as the last part of a sentence of an error or advice."""
-PLACEHOLDERS = {"...": "x", "--ssid-hex": "--ssid-hex 41"}
+PLACEHOLDERS = {"...": "x", "--ssid-hex": "--ssid-hex 41", "COMMAND": "connect"}
 
 
 def texts_of(source: Path) -> Iterator[str]:
@@ -56,14 +56,19 @@ def test_a_command_that_is_named_can_be_given(source: str, command: str) -> None
     for placeholder, text in PLACEHOLDERS.items():
         command = command.replace(placeholder, text)
     options = [] if "add --ssid-hex" not in command else ["--open"]
-    parser().parse_args(joined([*shlex.split(command)[1:], *options]))
+    words = joined([*shlex.split(command)[1:], *options])
+    if "--help" in words:
+        with pytest.raises(SystemExit, match="^0$"):
+            parser().parse_args(words)
+    else:
+        parser().parse_args(words)
 
 
 def test_the_ways_out_are_among_them() -> None:
     named = set(commands())
     assert ("wifimgrd.catalog", "wifimgrctl set 1 --ask-password") in named
     assert ("operating.md", "wifimgrctl set NAME --ask-password") in named
-    assert ("_commands.py", "wifimgrctl set 1 --ask-password") in named
+    assert ("_outcome.py", "wifimgrctl set 1 --ask-password") in named
 
 
 def test_nothing_is_to_be_removed_and_added_again_or_changed_by_a_program() -> None:
