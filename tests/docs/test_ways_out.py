@@ -63,7 +63,7 @@ def test_the_ways_out_are_among_them() -> None:
     named = set(commands())
     assert ("wifimgrd.catalog", "wifimgrctl set 1 --ask-password") in named
     assert ("operating.md", "wifimgrctl set NAME --ask-password") in named
-    assert ("_commands.py", "wifimgrctl set 1 --ask-password") in named
+    assert ("_outcome.py", "wifimgrctl set 1 --ask-password") in named
 
 
 def test_nothing_is_to_be_removed_and_added_again_or_changed_by_a_program() -> None:
