@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=(
             "DEVICE is an id or a name; with --broker, HUB/DEVICE."
             " Exit status: 0 success, 1 failure, 2 usage error."
-            " `wifimgrctl help COMMAND` explains a command."
+            " Help for one command: `wifimgrctl help connect`."
         ),
         parents=[everywhere(), _broker()],
         allow_abbrev=False,
@@ -247,7 +247,7 @@ def _broker(*, is_brief: bool = False) -> Parser:
     options = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     broker = options.add_argument_group(
         "all hubs on an MQTT broker",
-        "`wifimgrctl --help` has the options that go with it." if is_brief else "",
+        "`wifimgrctl help` has the options that go with it." if is_brief else "",
     )
 
     def explained(text: str) -> str:
