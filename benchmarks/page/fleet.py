@@ -143,8 +143,8 @@ async def _rows(page: Page, fleet: FleetPage) -> list[Row]:
 
 
 async def longest_task(page: Page, meanwhile: str = _WATCH) -> float:
-    """The processor time of the longest task of the page's main thread, in seconds; `meanwhile` is a function of
-    seconds that the page carries out."""
+    """The processor time of the longest task of the page's main thread, in seconds. The page carries out
+    `meanwhile`, a function of seconds."""
     browser = page.context.browser
     assert browser is not None
     await browser.start_tracing(page=page, categories=["toplevel", "__metadata"])
