@@ -58,7 +58,7 @@ def test_a_command_that_is_named_can_be_given(source: str, command: str) -> None
     options = [] if "add --ssid-hex" not in command else ["--open"]
     words = joined([*shlex.split(command)[1:], *options])
     if "--help" in words:
-        with pytest.raises(SystemExit, match="^0$"):
+        with pytest.raises(SystemExit, match=r"^0$"):
             parser().parse_args(words)
     else:
         parser().parse_args(words)
