@@ -235,7 +235,7 @@ async def test_removing_a_connected_device_disconnects_it_first(hub: Hub) -> Non
 
 
 def kept(hub: Hub) -> list[DeviceRecord]:
-    """All devices, without what is measured of their links and read of their cameras again after a restart."""
+    """All devices, without what is measured of their links and read of their cameras anew after a restart."""
     return [
         replace(device, signal_strength=None, tx_bitrate=None, rx_bitrate=None, camera=None)
         for device in hub.client.devices.values()
