@@ -101,7 +101,7 @@ async def test_no_line_is_too_long_and_no_name_or_address_is_cut(full_hub: Hub, 
 @pytest.mark.parametrize(
     ("columns", "heads"),
     [
-        (60, "ID NAME STATE INTERFACE ADDRESS SIGNAL"),
+        (61, "ID NAME STATE INTERFACE ADDRESS SIGNAL"),
         (80, "ID NAME STATE INTERFACE ADDRESS LAST ERROR"),
         (120, "ID NAME STATE INTERFACE ADDRESS SIGNAL NETWORK LAST ERROR"),
     ],
@@ -109,7 +109,7 @@ async def test_no_line_is_too_long_and_no_name_or_address_is_cut(full_hub: Hub, 
 async def test_columns_of_devices_go_by_importance(full_hub: Hub, columns: int, heads: str) -> None:
     shown = await shown_at(columns, full_hub)
     assert shown[0].split() == heads.split()
-    assert (shown[-1] == "    Last error: no-interface-available") is (columns == 60)
+    assert (shown[-1] == "    Last error: no-interface-available") is (columns == 61)
 
 
 async def test_networks_at_60_columns(hub: Hub) -> None:

@@ -148,8 +148,8 @@ async def home(root: Path, broker: Mosquitto, tmp_path: Path) -> AsyncIterator[H
 
 
 def is_complete(states: dict[str, str]) -> bool:
-    """Whether all entities of the hub and of the camera Nose, which is connected, was never seen over
-    Bluetooth and says nothing of itself, have their states."""
+    """Whether all entities of the hub and of the camera Nose, which is connected, was read and was never
+    seen over Bluetooth, have their states."""
     mine = {name: state for name, state in states.items() if "boat" in name or "nose" in name}
     unknown = {name for name, state in mine.items() if state == "unknown"}
     return (
@@ -157,7 +157,7 @@ def is_complete(states: dict[str, str]) -> bool:
         and mine["binary_sensor.nose_connectivity"] == "on"
         and mine["switch.wifimgrd_boat_record_on_all"] == "off"
         and mine["binary_sensor.nose_camera_problem"] == "off"
-        and unknown == {"sensor.nose_power", "button.nose_wake", *TOLD}
+        and unknown == {"sensor.nose_power", "button.nose_wake"}
     )
 
 

@@ -198,6 +198,8 @@ def _responses(
             "description": text,
             "content": {_PROBLEM: {"schema": {"$ref": REFERENCE + "Problem"}}},
         }
+        if "*/*" in operation.media_types:  # a camera's own answers, of any status
+            responses[str(status)]["content"]["*/*"] = {}
     return responses
 
 

@@ -61,27 +61,9 @@ class SignalHistoryJson(TypedDict):
     samples: Annotated[
         list[
             Annotated[
-                list[object],
+                list[str | int],
                 Keywords(
-                    prefixItems=[
-                        {
-                            "description": "When it begins: RFC 3339, in UTC.",
-                            "type": "string",
-                            "format": "date-time",
-                        },
-                        {
-                            "description": "The mean, percent.",
-                            "type": "integer",
-                            "minimum": 0,
-                            "maximum": 100,
-                        },
-                        {
-                            "description": "The minimum, percent.",
-                            "type": "integer",
-                            "minimum": 0,
-                            "maximum": 100,
-                        },
-                    ],
+                    description="When it begins (RFC 3339, in UTC), the mean and the minimum, percent.",
                     minItems=3,
                     maxItems=3,
                 ),
