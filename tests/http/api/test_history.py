@@ -72,6 +72,10 @@ async def test_the_signal_of_a_device_is_told_minute_by_minute(shim: Served, hub
     assert (await shim.get(f"{P}/{device_id}/signal/?since={begun}")).json == answer
     assert (await shim.get(f"{P}/{device_id}/signal?until={begun}")).json["samples"] == []
     assert (await shim.get(f"{P}/{device_id}/signal?since=1970-01-01T00:00:00Z")).json == answer
+    assert (await shim.get(f"{P}/{device_id}/signal?since=0240-04-17T05:13:37.51%2B18:16")).json == answer
+    for until in ("1969-01-01T00:00:00Z", "1970-01-01T00:00:00Z"):
+        assert (await shim.get(f"{P}/{device_id}/signal?until={until}")).json["samples"] == []
+    assert (await shim.get(f"{P}/{device_id}/signal?since=9999-12-31T23:59:59-01:00")).json["samples"] == []
     assert (await hub.signal_history(device_id)).samples[0][1:] == (70, 70)
     other = await register(shim, "SIM-CAM-OFF", "camera-pass-off")
     assert (await shim.get(f"{P}/{other}/signal")).json == {"step_s": 60, "samples": []}
@@ -91,7 +95,7 @@ async def test_the_signal_outlives_an_orderly_restart(shim: Served, daemon: Hub,
 @pytest.mark.parametrize(
     "query",
     ["since=", "since=x", "since=1", "since=2026-11-20T17:07:43", "until=2026-11-20",
-     "until=1969-01-01T00:00:00Z", "since=2026-11-20T17:00:00Z&since=2026-11-20T18:00:00Z",
+     "since=2026-11-20T17:00:00Z&since=2026-11-20T18:00:00Z",
      "until=" + "9" * 300, "until=%00"],
 )  # fmt: skip
 async def test_another_time_is_refused(shim: Served, query: str) -> None:
