@@ -72,7 +72,7 @@ async def test_the_text_of_a_qr_code_is_understood(
     await name.focus()
     await page.keyboard.insert_text(text)
     await expect(name).to_have_value(ssid)
-    await expect(dialog).to_contain_text("from the pasted text")
+    await expect(dialog).to_contain_text("from the QR code")
     await dialog.get_by_role("button", name="Next").click()
     field = dialog.get_by_label("Password", exact=True)
     if password is None:

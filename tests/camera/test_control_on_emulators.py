@@ -34,7 +34,7 @@ LIMITS = SessionLimits(
     clock_s=0.1,
     first_pause_s=0.05,
     longest_pause_s=0.2,
-    answer_s=1.0,
+    answer_s=3.0,
     prepare_s=2.0,
 )
 GOPRO = CameraSettings(
