@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.looking import card, is_the_same, mark, shows
+from tests.browser.looking import card, is_the_same, mark, opened_menu, shows
 from tests.lab.guest.serial_line import SerialLine
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -134,8 +134,9 @@ async def test_a_camera_is_added_looked_at_dies_and_returns(page: Page, tmp_path
         await dialog.get_by_label("Name (optional)").fill("Front")
         await dialog.get_by_role("button", name="Add and connect").click()
         await shows(page, "Front", "Connected")
+        menu = await opened_menu(card(page, "Front"))
         async with page.expect_popup() as opening:
-            await card(page, "Front").get_by_role("link", name="Open the camera's own page").click()
+            await menu.get_by_role("menuitem", name="Open the camera's own page").click()
         cameras_own = await opening.value
         await expect(cameras_own.locator("body")).to_have_text("A")
         await cameras_own.close()
