@@ -4,7 +4,6 @@ import { batch } from "@preact/signals";
 import { Problem, request } from "./api";
 import { clear } from "./draft";
 import { t } from "./messages";
-import { forgetPast } from "./past_events";
 import { devices, forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
 import type { Event, Snapshot } from "./types";
 
@@ -60,7 +59,6 @@ function lock(): void {
   mark = null;
   waiting = [];
   forget();
-  forgetPast();
   clear();
   link.value = "locked";
 }

@@ -5,7 +5,7 @@ import { deviceAddress, Problem, request } from "./api";
 import { t } from "./messages";
 import { takesCommands } from "./reading";
 import { failureSentences, failureText, headingFor, printable } from "./sentences";
-import { devices, interfaces } from "./state";
+import { devices, interfaces, nameOf } from "./state";
 import { notify } from "./toasts";
 import type { Camera, Device } from "./types";
 
@@ -24,7 +24,8 @@ const SLEEP_S = 60;
 /** Longer than the hub waits for one camera, and for several. */
 const RECORDING_S = 20;
 
-interface Result {
+/** What came of a command to one of several cameras. */
+export interface Result {
   device_id: number;
   done: boolean;
   code: string | null;
@@ -153,9 +154,8 @@ export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): P
 }
 
 /** Why one of several did not, without a full stop. */
-function refusalText({ device_id: id, code, message }: Result): string {
-  const name = printable(devices.value.get(id)?.name ?? t.events.camera(id));
-  return t.answers.ofCamera(name, printable(message || headingFor(code)).replace(/\.$/, ""));
+export function refusalText({ device_id: id, code, message }: Result): string {
+  return t.answers.ofCamera(nameOf(id), printable(message || headingFor(code)).replace(/\.$/, ""));
 }
 
 /** Connect or disconnect several, one after the other, with one message about all of them. */

@@ -2,9 +2,10 @@
 
 import { signal } from "@preact/signals";
 import { deviceAddress, Problem, request } from "./api";
+import { refusalText, type Result } from "./commands";
 import { t } from "./messages";
-import { failureSentences, headingFor, printable } from "./sentences";
-import { devices } from "./state";
+import { failureSentences, printable } from "./sentences";
+import { onForget } from "./state";
 import { notify } from "./toasts";
 
 export interface Group {
@@ -12,17 +13,11 @@ export interface Group {
   device_ids: number[];
 }
 
-interface Outcome {
-  device_id: number;
-  done: boolean;
-  code: string | null;
-  message: string | null;
-}
-
 /** Longer than an attempt to connect with a wake before it takes. */
 const CONNECT_S = 200;
 
 export const groups = signal<readonly Group[]>([]);
+onForget(() => (groups.value = []));
 
 /** Read them; without an answer they stay as they were. */
 export async function readGroups(): Promise<void> {
@@ -39,15 +34,11 @@ export async function connectGroup({ name, device_ids: ids }: Group, isPartial =
   notify(about, t.groups.connecting(printable(name), ids.length), "plain");
   try {
     const address = deviceAddress(`groups/${encodeURIComponent(name)}/connect${isPartial ? "?partial=1" : ""}`);
-    const { results } = await request<{ results: Outcome[] }>(address, { method: "POST", timeoutMs: CONNECT_S * 1_000 });
-    const failures = results
-      .filter((one) => !one.done)
-      .map((one) => t.answers.ofCamera(nameOf(one.device_id), printable(one.message || headingFor(one.code)).replace(/\.$/, "")));
+    const { results } = await request<{ results: Result[] }>(address, { method: "POST", timeoutMs: CONNECT_S * 1_000 });
+    const failures = results.filter((one) => !one.done).map(refusalText);
     notify(about, t.groups.connected(printable(name), results.length - failures.length, failures), failures.length ? "bad" : "good");
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     notify(about, `${printable(name)}: ${failureSentences(error.code, error.message)}`, "bad");
   }
 }
-
-const nameOf = (id: number): string => printable(devices.value.get(id)?.name ?? t.events.camera(id));

@@ -5,7 +5,7 @@ import { deviceAddress, request } from "./api";
 import { t } from "./messages";
 import { endWords } from "./reading";
 import { failureText, printable, type Sentence } from "./sentences";
-import { devices, type EventKind, type Line, lines } from "./state";
+import { devices, type EventKind, type Line, lines, onForget } from "./state";
 import type { HistoryRow } from "./types";
 
 const ROWS = 500;
@@ -29,11 +29,10 @@ export async function readPast(): Promise<void> {
   }
 }
 
-/** Forget them: whoever is at this screen next may not have the token. */
-export function forgetPast(): void {
+onForget(() => {
   isAsked = false;
   pastLines.value = null;
-}
+});
 
 const byTime = (one: Line, other: Line): number => (one.time < other.time ? 1 : one.time > other.time ? -1 : other.number - one.number);
 

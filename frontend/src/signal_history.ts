@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
+import { onForget } from "./state";
 
 /** When, in milliseconds since the epoch, and the mean in percent. */
 export type Minute = readonly [at: number, percent: number];
@@ -15,6 +16,10 @@ export interface History {
 const HOUR_MS = 3_600_000;
 const hours = signal<ReadonlyMap<number, readonly Minute[]>>(new Map());
 const asked = new Set<number>();
+onForget(() => {
+  hours.value = new Map();
+  asked.clear();
+});
 
 const NOTHING: readonly Minute[] = [];
 

@@ -2,7 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { t } from "./messages";
-import { type Sentence, sentenceOf, serviceSentence } from "./sentences";
+import { printable, type Sentence, sentenceOf, serviceSentence } from "./sentences";
 import { announce, notify, toasts } from "./toasts";
 import type { Device, Event, Interface, Service, Snapshot } from "./types";
 
@@ -79,8 +79,17 @@ export function wroteBack(): void {
   write({ text: t.events.linkBack, tone: "good" }, new Date().toISOString());
 }
 
+/** What a camera is called, printable, or its number if it is not registered. */
+export const nameOf = (id: number): string => printable(devices.value.get(id)?.name ?? t.events.camera(id));
+
+const forgetting: (() => void)[] = [];
+
+/** Have a module that keeps what it received forget it with all else. */
+export const onForget = (forgetIt: () => void): void => void forgetting.push(forgetIt);
+
 /** Forget all that was received: whoever is at this screen next may not have the token. */
 export function forget(): void {
+  for (const forgetIt of forgetting) forgetIt();
   service.value = null;
   devices.value = new Map();
   interfaces.value = new Map();

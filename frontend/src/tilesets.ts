@@ -3,12 +3,13 @@
 import { effect, signal } from "@preact/signals";
 import { Problem, request } from "./api";
 import { t } from "./messages";
-import { isCurrent, tilesetsChanged } from "./state";
+import { isCurrent, onForget, tilesetsChanged } from "./state";
 import type { Tileset } from "./types";
 
 /** null until they are read. */
 export const tilesets = signal<readonly Tileset[] | null>(null);
 export const tilesetsFault = signal("");
+onForget(() => (tilesets.value = null));
 
 export function followTilesets(): void {
   effect(() => {

@@ -2,8 +2,8 @@
 
 import { countOf, isFreeFor, isKept, stateOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
-import { adviceFor, detailOf, headingFor, printable } from "../sentences";
-import { devices, interfaces, isCurrent } from "../state";
+import { adviceFor, detailOf, headingFor } from "../sentences";
+import { interfaces, isCurrent, nameOf } from "../state";
 import type { Device } from "../types";
 import { moment, Name } from "./parts";
 import { useProblems } from "./reading";
@@ -102,8 +102,6 @@ export function Trouble({ device }: { device: Device }) {
     </div>
   );
 }
-
-const nameOf = (id: number): string => printable(devices.value.get(id)?.name ?? t.events.camera(id));
 
 /** A refusal was true when it happened; how many adapters are free now stands beside it. */
 function Refused({ device }: { device: Device }) {
