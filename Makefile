@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 LIFE_IN_LAB = LAB_TIMEOUT=1209600 tests/lab/run tests/lab/test_random_life.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-all system lab bench soak lint deb clean
+.PHONY: help run check test test-all system lab bench soak lint deb repository clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -39,6 +39,9 @@ system: ## only the tests in booted Debian 12 and 13, with the package installed
 
 deb: ## the Debian packages, into dist/
 	@packaging/build_deb dist
+
+repository: deb ## a signed repository of them for apt, into dist/repository (KEY= URL= REPOSITORY=)
+	@packaging/build_repository "$(KEY)" dist "$(or $(REPOSITORY),dist/repository)" $(URL)
 
 bench: ## measurements, side by side in one run
 	@tools/set-up bench

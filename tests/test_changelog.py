@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
 
-from tools.changelog import joined, release
+from tools.changelog import joined, release, release_packages
+from wifimgrd import __version__
 
 CHECKOUT = Path(__file__).parents[1]
 CHANGELOG = CHECKOUT / "CHANGELOG.md"
@@ -21,6 +24,20 @@ def test_the_versions_have_dates_newest_first() -> None:
     assert all(found)
     unreleased, *dates = [one[1] or one[3] for one in found if one]
     assert (unreleased, dates) == ("Unreleased", sorted(dates, reverse=True))
+
+
+def test_the_packages_have_the_same_versions_of_the_same_days() -> None:
+    found = [HEADING.fullmatch(line) for line in CHANGELOG.read_text().splitlines() if line.startswith("## ")]
+    versions = [(one[2], one[3]) for one in found if one and one[2]]
+    assert packaged_versions(CHECKOUT) == versions
+    assert versions[0][0] == __version__
+
+
+def packaged_versions(checkout: Path) -> list[tuple[str, str]]:
+    """In Debian's changelog."""
+    text = (checkout / "packaging" / "debian" / "changelog").read_text()
+    entries = re.findall(r"^wifimgrd \((.*?)\).*?^ -- .*?  (.*?)$", text, re.MULTILINE | re.DOTALL)
+    return [(version, f"{parsedate_to_datetime(when):%Y-%m-%d}") for version, when in entries]
 
 
 def test_each_change_is_a_file_whose_links_lead_somewhere() -> None:
@@ -52,3 +69,12 @@ def test_a_release_moves_the_changes_into_its_section(tmp_path: Path) -> None:
     assert list(changes.iterdir()) == []
     with pytest.raises(ValueError, match="not this one"):
         release(changelog, changes, "99.0.0", "2099-01-01")
+
+
+def test_a_release_gives_the_packages_its_version(tmp_path: Path) -> None:
+    for name in ("packaging/debian/changelog", "wifimgrd/__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        shutil.copy(CHECKOUT / name, tmp_path / name)
+    release_packages(tmp_path, "99.0.0", datetime(2099, 1, 1, tzinfo=UTC))
+    assert packaged_versions(tmp_path) == [("99.0.0", "2099-01-01"), *packaged_versions(CHECKOUT)]
+    assert '__version__ = "99.0.0"\n' in (tmp_path / "wifimgrd" / "__init__.py").read_text()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """changelog.py [VERSION]: print the section of CHANGELOG.md that the files in changes/ make.
 
-With a VERSION it is written into CHANGELOG.md, with today's date, and the files are removed. A file is one
-change: `changes/TOPIC.KIND.md`, its text without a bullet, with links as from the root of the checkout.
+With a VERSION it is written into CHANGELOG.md, with today's date, the files are removed, and the packages get
+that version; to commit it and to tag that is left. A file is one change: `changes/TOPIC.KIND.md`, its text
+without a bullet, with links as from the root of the checkout.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Final
 
@@ -45,13 +47,32 @@ def release(changelog: Path, folder: Path, version: str, day: str) -> None:
         file.unlink()
 
 
+def release_packages(checkout: Path, version: str, when: datetime) -> None:
+    """Give the program and its Debian packages a version."""
+    debian = checkout / "packaging" / "debian" / "changelog"
+    earlier = debian.read_text(encoding="utf-8")
+    maintainer = re.search(r"^ -- (.*?)  ", earlier, re.MULTILINE)
+    module = checkout / "wifimgrd" / "__init__.py"
+    text, found = re.subn(
+        r'(?m)^__version__ = ".*"$', f'__version__ = "{version}"', module.read_text("utf-8")
+    )
+    if maintainer is None or found != 1:
+        raise ValueError(f"{debian}, {module}: expected an earlier version")
+    entry = f"wifimgrd ({version}) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n"
+    entry += f" -- {maintainer[1]}  {format_datetime(when)}\n\n"
+    debian.write_text(entry + earlier, encoding="utf-8")
+    module.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     """See the module."""
     folder = CHECKOUT / "changes"
     if len(sys.argv) == 1:
         print(joined(folder), end="")
     elif len(sys.argv) == 2 and re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", sys.argv[1]):
-        release(CHECKOUT / "CHANGELOG.md", folder, sys.argv[1], datetime.now(UTC).strftime("%Y-%m-%d"))
+        now = datetime.now(UTC)
+        release(CHECKOUT / "CHANGELOG.md", folder, sys.argv[1], now.strftime("%Y-%m-%d"))
+        release_packages(CHECKOUT, sys.argv[1], now)
     else:
         raise SystemExit(__doc__)
 

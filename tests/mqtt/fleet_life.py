@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +32,7 @@ from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.client import FleetClient
+from wifimgrd.mqtt._pace import is_small
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.topics import Topics
 
@@ -193,7 +194,7 @@ class Fleet:
             found += [
                 f"{life.name}/{number}: {shown.devices.get(number)}, not {said.devices.get(number)}"
                 for number in shown.devices.keys() | said.devices.keys()
-                if _plain(shown.devices.get(number)) != _plain(said.devices.get(number))
+                if not _alike(shown.devices.get(number), said.devices.get(number))
             ]
             if shown.interfaces != said.interfaces:
                 found.append(f"{life.name}: {shown.interfaces}, not {said.interfaces}")
@@ -218,9 +219,9 @@ class Fleet:
         return found
 
 
-def _plain(device: DeviceRecord | None) -> DeviceRecord | None:
-    """Without the signal, which is published in steps."""
-    return None if device is None else replace(device, signal_strength=None)
+def _alike(shown: DeviceRecord | None, said: DeviceRecord | None) -> bool:
+    """But for numbers, which are published in steps, or once a minute."""
+    return shown is not None and said is not None and is_small(shown, said)
 
 
 @asynccontextmanager

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.system.hub import Hub
-from tests.system.machine import Machine, image_of
+from tests.system.machine import Machine, cache, image_of
+
+CHECKOUT = Path(__file__).parents[2]
 
 PACKAGES = os.environ.get("SYSTEM_PACKAGES")
 SUITES = os.environ.get("SYSTEM_SUITES", "bookworm trixie").split()
@@ -17,6 +21,9 @@ APT_INSTALL = (
     "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 install --quiet -y --no-install-recommends"
 )
 BUS_UNITS = {"dbus-daemon": "dbus.service", "dbus-broker": "dbus-broker.service"}
+FIRST_COMMIT = "b22c93f"
+"""Of which 0.1.0 was built; the tag v0.1.0 is not in each clone."""
+KEY, OTHER_KEY = "packages of a test", "somebody else"
 MESSAGE_BUS = os.environ.get("SYSTEM_BUS", "dbus-daemon")
 collect_ignore_glob = (
     [] if PACKAGES else ["test_*"]
@@ -35,6 +42,67 @@ def packages() -> Path:
     """The folder with the packages of this checkout."""
     assert PACKAGES
     return Path(PACKAGES)
+
+
+@pytest.fixture(scope="session")
+def first_packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Those of 0.1.0, as its own checkout builds them; kept, since that takes a while."""
+    built = cache() / f"packages-{FIRST_COMMIT}"
+    if not built.exists():
+        checkout, new = tmp_path_factory.mktemp("checkout"), built.with_suffix(".new")
+        archive: list[str | Path] = ["git", "-C", CHECKOUT, "archive", FIRST_COMMIT]
+        files = subprocess.run(archive, check=True, stdout=subprocess.PIPE).stdout
+        subprocess.run(["tar", "-x", "-C", checkout], check=True, input=files)
+        subprocess.run([checkout / "packaging" / "build_deb", new], check=True, stdout=subprocess.DEVNULL)
+        new.rename(built)
+    return sorted(built.glob("*.deb"))
+
+
+@pytest.fixture(scope="session")
+def gnupg(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a gpg that has a key of its own, and another one."""
+    home = tmp_path_factory.mktemp("gnupg")
+    home.chmod(0o700)
+    environment = {**os.environ, "GNUPGHOME": str(home)}
+    for name in (KEY, OTHER_KEY):
+        make = [
+            "gpg",
+            "--batch",
+            "--passphrase",
+            "",
+            "--quick-generate-key",
+            name,
+            "ed25519",
+            "sign",
+            "never",
+        ]
+        subprocess.run(make, check=True, capture_output=True, env=environment)
+    return environment
+
+
+@pytest.fixture(scope="session")
+def repository(packages: Path, first_packages: list[Path], gnupg: dict[str, str]) -> Path:
+    """With 0.1.0 and the packages of this checkout; machines see it as /host/repository."""
+    folder = packages / "repository"
+    pool = folder / "pool" / "main" / "w" / "wifimgrd"
+    pool.mkdir(parents=True)
+    for package in first_packages:
+        shutil.copy(package, pool)
+    publish: list[str | Path] = [CHECKOUT / "packaging" / "build_repository", KEY, packages, folder]
+    subprocess.run(publish, check=True, env=gnupg, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def serve(repository: Path, machine: Machine) -> None:
+    """Serve the repository where its page says. apt reaches nothing else: it has Debian's lists, and in its
+    cache the packages that ours need."""
+    server = f"python3 -m http.server --bind 127.0.0.1 --directory /host/{repository.name} 8000"
+    machine.sh(f"systemd-run --quiet --unit=repository {server}")
+    machine.write("/etc/apt/apt.conf.d/90test", 'APT::Get::Assume-Yes "true";\nAcquire::Retries "0";\n')
+    machine.wait_until(
+        lambda: machine.run("curl", "-fs", "http://127.0.0.1:8000/", check=False).returncode == 0,
+        "the repository is served",
+    )
 
 
 @pytest.fixture(scope="session")

@@ -10,26 +10,24 @@ import pytest
 
 from tests.docs.code_blocks import DOCUMENTS, CodeBlock, blocks_at, code_in_lines
 from tests.docs.terminal import Terminal
-from tests.system.conftest import APT_INSTALL
+from tests.system.conftest import APT_INSTALL, serve
 from tests.system.hub import Hub
 from tests.system.machine import Machine, image_of
 
 README = "README.md"
 PERSON = "maria"
 BLOCKS = blocks_at("installed")
-# There is no network, and no question of apt's is answered.
-APT = 'APT::Get::Assume-Yes "true";\nAPT::Install-Recommends "false";\n'
 TOOLS = {"systemctl": 2, "journalctl": 1}
 """Programs whose commands stand in lines, too, and how many arguments make one that can be typed."""
 
 
 @pytest.fixture(scope="module")
-def machine(packages: Path) -> Iterator[Machine]:
-    """Debian 12 as the README begins with it: the packages are in `dist`, and nothing is installed."""
+def machine(packages: Path, repository: Path) -> Iterator[Machine]:
+    """Debian 12 as the README begins with it: without wifimgrd, whose packages are served, and in `dist`."""
     with Machine([image_of("bookworm")], packages) as machine:
         machine.sh(f"useradd --create-home --shell /bin/bash {PERSON}; ln -s /host /home/{PERSON}/dist")
         machine.write("/etc/sudoers.d/person", f"{PERSON} ALL=(ALL) NOPASSWD: ALL\n")
-        machine.write("/etc/apt/apt.conf.d/90test", APT)
+        serve(repository, machine)
         yield machine
 
 

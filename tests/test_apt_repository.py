@@ -1,0 +1,164 @@
+"""packaging/build_repository: what it publishes of small packages; tests/system installs from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(__file__).parents[1] / "packaging" / "build_repository"
+KEY = "packages of a test"
+INDEX = Path("dists/bookworm/main/binary-arm64")
+Publish = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def gnupg(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a gpg that has two secret keys."""
+    home = tmp_path_factory.mktemp("gnupg")
+    home.chmod(0o700)
+    environment = {**os.environ, "GNUPGHOME": str(home)}
+    for name in (KEY, "somebody else"):
+        make = [
+            "gpg",
+            "--batch",
+            "--passphrase",
+            "",
+            "--quick-generate-key",
+            name,
+            "ed25519",
+            "sign",
+            "never",
+        ]
+        subprocess.run(make, check=True, capture_output=True, env=environment)
+    return environment
+
+
+@pytest.fixture
+def publish(tmp_path: Path, gnupg: dict[str, str]) -> Publish:
+    """Publish the packages in `packages`."""
+
+    def run(key: str = KEY, *more: str, folder: str = "repository") -> subprocess.CompletedProcess[str]:
+        command: list[str | Path] = [BUILD, key, tmp_path / "packages", tmp_path / folder, *more]
+        return subprocess.run(command, check=False, capture_output=True, text=True, env=gnupg)
+
+    return run
+
+
+def package(folder: Path, version: str, description: str = "a hub") -> None:
+    tree = folder / "tree"
+    (tree / "DEBIAN").mkdir(parents=True, exist_ok=True)
+    (tree / "DEBIAN" / "control").write_text(
+        f"Package: wifimgrd\nVersion: {version}\nArchitecture: all\nMaintainer: a test\n"
+        f"Description: {description}\n"
+    )
+    (folder / "packages").mkdir(exist_ok=True)
+    built = folder / "packages" / f"wifimgrd_{version}_all.deb"
+    build: list[str | Path] = ["dpkg-deb", "--root-owner-group", "--build", tree, built]
+    subprocess.run(
+        build, check=True, capture_output=True, env={**os.environ, "SOURCE_DATE_EPOCH": "1764000000"}
+    )
+
+
+def published(folder: Path) -> dict[Path, bytes]:
+    return {one.relative_to(folder): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+
+
+def test_the_same_packages_make_the_same_files_but_for_the_signatures(
+    tmp_path: Path, publish: Publish
+) -> None:
+    package(tmp_path, "1.0")
+    assert publish().returncode == 0
+    assert publish(folder="again").returncode == 0
+    first, again = published(tmp_path / "repository"), published(tmp_path / "again")
+    assert first.keys() == again.keys()
+    signed = [path for path in first if path.name == "InRelease"]
+    assert len(signed) == 2
+    for path in signed:
+        texts = [one[path].split(b"-----BEGIN PGP SIGNATURE")[0] for one in (first, again)]
+        assert texts[0] == texts[1]
+    assert [path for path in first if first[path] != again[path] and path not in signed] == []
+
+
+def test_it_never_expires(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
+    publish()
+    release = (tmp_path / "repository" / "dists" / "trixie" / "InRelease").read_text()
+    assert "Valid-Until" not in release
+    assert "Acquire-By-Hash: yes" in release
+
+
+def test_other_versions_stay_and_so_does_the_index_that_a_hub_may_have_begun_to_read(
+    tmp_path: Path, publish: Publish
+) -> None:
+    package(tmp_path, "1.0")
+    publish()
+    repository = tmp_path / "repository"
+    by_hash = repository / INDEX / "by-hash" / "SHA256"
+    before = {one.name for one in by_hash.iterdir()}
+    (tmp_path / "packages" / "wifimgrd_1.0_all.deb").unlink()
+    package(tmp_path, "1.1")
+    publish()
+    index = (repository / INDEX / "Packages").read_text()
+    assert [line for line in index.splitlines() if line.startswith("Version")] == [
+        "Version: 1.0",
+        "Version: 1.1",
+    ]
+    assert before < {one.name for one in by_hash.iterdir()}
+    publish()
+    assert before.isdisjoint(one.name for one in by_hash.iterdir())
+
+
+def test_what_has_changed_without_a_version_of_its_own_is_refused(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
+    publish()
+    before = published(tmp_path / "repository")
+    package(tmp_path, "1.0", "another hub")
+    done = publish()
+    assert done.returncode == 1
+    assert "another wifimgrd_1.0_all.deb: what has changed needs a version of its own" in done.stderr
+    assert published(tmp_path / "repository") == before
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("", "which key signs it?"),
+        ("nobody", "gpg has no secret key for nobody"),
+        ("e", "gpg has several secret keys for e"),
+    ],
+)
+def test_without_one_key_nothing_is_published(tmp_path: Path, publish: Publish, key: str, words: str) -> None:
+    package(tmp_path, "1.0")
+    done = publish(key)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
+    assert not (tmp_path / "repository").exists()
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://127.0.0.1/", "http://127.0.0.1/a b", "file://", "http://a/\nTrusted: yes"]
+)
+def test_a_url_that_apt_does_not_take_is_refused(tmp_path: Path, publish: Publish, url: str) -> None:
+    package(tmp_path, "1.0")
+    done = publish(KEY, url)
+    assert done.returncode == 1
+    assert "build_repository: " in done.stderr
+    assert not (tmp_path / "repository").exists()
+
+
+def test_its_page_and_its_sources_have_its_url(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
+    publish(KEY, "file:///media/stick/")
+    repository = tmp_path / "repository"
+    assert "URIs: file:///media/stick\n" in (repository / "bookworm.sources").read_text()
+    assert " file:///media/stick/$(. /etc/os-release" in (repository / "index.html").read_text()
+
+
+def test_without_packages_it_says_what_makes_them(tmp_path: Path, publish: Publish) -> None:
+    done = publish()
+    assert done.returncode == 1
+    assert "make deb" in done.stderr
