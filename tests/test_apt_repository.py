@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.signing_keys import with_secret_keys
+
 BUILD = Path(__file__).parents[1] / "packaging" / "build_repository"
 KEY = "packages of a test"
 INDEX = Path("dists/bookworm/main/binary-arm64")
@@ -18,23 +20,7 @@ Publish = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="module")
 def gnupg(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a gpg that has two secret keys."""
-    home = tmp_path_factory.mktemp("gnupg")
-    home.chmod(0o700)
-    environment = {**os.environ, "GNUPGHOME": str(home)}
-    for name in (KEY, "somebody else"):
-        make = [
-            "gpg",
-            "--batch",
-            "--passphrase",
-            "",
-            "--quick-generate-key",
-            name,
-            "ed25519",
-            "sign",
-            "never",
-        ]
-        subprocess.run(make, check=True, capture_output=True, env=environment)
-    return environment
+    return with_secret_keys(tmp_path_factory.mktemp("gnupg"), KEY, "somebody else")
 
 
 @pytest.fixture

@@ -1,19 +1,22 @@
-"""The pictures of the page in docs/images, taken anew: `.venv/bin/python -m tools.take_screenshots`."""
+"""The pictures of page and terminal in docs/images, taken anew: `.venv/bin/python -m tools.take_screenshots`."""
 
 from __future__ import annotations
 
 import asyncio
+import html
 import math
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+import pyte
 from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.looking import card, opened, shows
 from tests.browser.running_hub import RunningHub, running_hub
+from tests.cli.running import on_terminal
 
 _SCENARIO: Final = "adapter_count = 3\n" + "".join(
     f"""
@@ -34,6 +37,12 @@ card_free_gb = {free}
         (4, 45, 31, 96),
     )
 )
+_TERMINAL: Final = """
+pre { display: inline-block; margin: 0; padding: 1em; background: #16181d; font: 14px/1.35 monospace }
+b { --of: #d7dae0; font-weight: normal; color: var(--of) } .bold { font-weight: bold }
+.green { --of: #7ec77e } .red { --of: #ef7d7d } .brown { --of: #e0b95c } .cyan { --of: #6cc4cf }
+.reverse { background: var(--of); color: #16181d }
+"""
 _IMAGES: Final = Path(__file__).parents[1] / "docs/images"
 
 
@@ -44,6 +53,7 @@ async def main() -> None:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
             await _desktop(browser, hub)
             await _phone(browser, hub)
+            await _terminal(browser, hub)
             await browser.close()
 
 
@@ -90,6 +100,31 @@ async def _phone(browser: Browser, hub: RunningHub) -> None:
     await opened(page, hub)
     await _quiet(page)
     await page.screenshot(path=_IMAGES / "phone.png")
+
+
+async def _terminal(browser: Browser, hub: RunningHub) -> None:
+    """`wifimgrctl watch` in 80 columns."""
+    screen = pyte.Screen(80, 24)
+    stream = pyte.Stream(screen)
+    async with on_terminal(hub.bus, "watch", TERM="xterm-256color") as terminal:
+        fed = 0
+        while not screen.display[-1].startswith("q quit"):
+            await terminal.more()
+            stream.feed(terminal.seen[fed:])
+            fed = len(terminal.seen)
+    lines = (
+        "".join(_shown(screen.buffer[row][column]) for column in range(screen.columns))
+        for row in range(screen.lines)
+    )
+    page = await _page(browser, 800, 600, "dark")
+    await page.set_content(f"<style>{_TERMINAL}</style><pre>{'<br>'.join(lines)}</pre>")
+    await page.locator("pre").screenshot(path=_IMAGES / "watch.png")
+
+
+def _shown(cell: pyte.screens.Char) -> str:
+    """A character of a terminal as HTML."""
+    classes = [cell.fg, *(name for name in ("bold", "reverse") if getattr(cell, name))]
+    return f'<b class="{" ".join(classes)}">{html.escape(cell.data)}</b>'
 
 
 async def _page(browser: Browser, width: int, height: int, scheme: str) -> Page:

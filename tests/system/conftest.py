@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.signing_keys import with_secret_keys
 from tests.system.hub import Hub
 from tests.system.machine import Machine, cache, image_of
 
@@ -61,23 +62,7 @@ def first_packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def gnupg(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a gpg that has a key of its own, and another one."""
-    home = tmp_path_factory.mktemp("gnupg")
-    home.chmod(0o700)
-    environment = {**os.environ, "GNUPGHOME": str(home)}
-    for name in (KEY, OTHER_KEY):
-        make = [
-            "gpg",
-            "--batch",
-            "--passphrase",
-            "",
-            "--quick-generate-key",
-            name,
-            "ed25519",
-            "sign",
-            "never",
-        ]
-        subprocess.run(make, check=True, capture_output=True, env=environment)
-    return environment
+    return with_secret_keys(tmp_path_factory.mktemp("gnupg"), KEY, OTHER_KEY)
 
 
 @pytest.fixture(scope="session")
