@@ -1,4 +1,4 @@
-"""The pictures of page and terminal in docs/images, taken anew: `.venv/bin/python -m tools.take_screenshots`."""
+"""The pictures in docs/images of page and terminal, anew: `.venv/bin/python -m tools.take_screenshots`."""
 
 from __future__ import annotations
 
