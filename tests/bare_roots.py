@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 from collections.abc import Callable
@@ -37,14 +38,17 @@ def in_root(root: Path, home: Path, *command: str) -> list[str]:
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """The root of this name; `make` is called with the folder to make it in, where there is none yet."""
+    """The folder of this name, a root or what goes into one; `make` is called with the folder to make it in,
+    where there is none yet, and one at a time."""
     root = _CACHE / name
-    if not root.exists():
-        _CACHE.mkdir(parents=True, exist_ok=True)
-        making = root.with_suffix(".new")
-        subprocess.run(["rm", "-rf", making], check=True)
-        make(making)
-        making.rename(root)
+    _CACHE.mkdir(parents=True, exist_ok=True)
+    with (_CACHE / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not root.exists():
+            making = _CACHE / f"{name}.new"
+            subprocess.run(["rm", "-rf", making], check=True)
+            make(making)
+            making.rename(root)
     root.touch()
     return root
 

@@ -10,7 +10,7 @@ from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.namespace import run
-from .guest.packaged import packaged, upgrade
+from .guest.packaged import FIRST_PACKAGES, PACKAGES, install, packaged
 from .guest.supplicant import Supplicant
 from .guest.traffic import Download
 from .guest.whole_hub import URL, whole_hub
@@ -43,7 +43,7 @@ def ours_left(backend: str) -> str:
 
 
 @on_both
-async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
+async def test_an_upgrade_from_the_first_version_keeps_two_cameras_connected_and_a_download_running(
     backend: str,
     plug: Callable[..., Awaitable[Adapter]],
     supplicant: Supplicant,
@@ -51,7 +51,7 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
 ) -> None:
     plugged = await plug(), await plug()
     one, other = cameras("A"), cameras("B", security="sae")
-    with packaged():
+    with packaged(FIRST_PACKAGES):
         async with whole_hub() as hub:
             for name in ("wlan0", "wlan1"):
                 await hub.interface_state(name, "available")
@@ -66,7 +66,7 @@ async def test_an_upgrade_keeps_two_cameras_connected_and_a_download_running(
             with Download(before[devices[0]].interface or "") as download:
                 download.expect_more()
                 first = run("systemctl", "show", "--value", "--property=MainPID", "wifimgrd")
-                await asyncio.to_thread(upgrade)
+                await asyncio.to_thread(install, PACKAGES)
                 assert run("systemctl", "show", "--value", "--property=MainPID", "wifimgrd") != first
                 await hub.await_daemon()
                 download.expect_more()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.first_packages import first_packages
 from tests.signing_keys import with_secret_keys
 from tests.system.hub import Hub
-from tests.system.machine import Machine, cache, image_of
+from tests.system.machine import Machine, image_of
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -22,8 +23,6 @@ APT_INSTALL = (
     "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 install --quiet -y --no-install-recommends"
 )
 BUS_UNITS = {"dbus-daemon": "dbus.service", "dbus-broker": "dbus-broker.service"}
-FIRST_COMMIT = "b22c93f"
-"""Of which 0.1.0 was built; the tag v0.1.0 is not in each clone."""
 KEY, OTHER_KEY = "packages of a test", "somebody else"
 MESSAGE_BUS = os.environ.get("SYSTEM_BUS", "dbus-daemon")
 collect_ignore_glob = (
@@ -46,32 +45,18 @@ def packages() -> Path:
 
 
 @pytest.fixture(scope="session")
-def first_packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Those of 0.1.0, as its own checkout builds them; kept, since that takes a while."""
-    built = cache() / f"packages-{FIRST_COMMIT}"
-    if not built.exists():
-        checkout, new = tmp_path_factory.mktemp("checkout"), built.with_suffix(".new")
-        archive: list[str | Path] = ["git", "-C", CHECKOUT, "archive", FIRST_COMMIT]
-        files = subprocess.run(archive, check=True, stdout=subprocess.PIPE).stdout
-        subprocess.run(["tar", "-x", "-C", checkout], check=True, input=files)
-        subprocess.run([checkout / "packaging" / "build_deb", new], check=True, stdout=subprocess.DEVNULL)
-        new.rename(built)
-    return sorted(built.glob("*.deb"))
-
-
-@pytest.fixture(scope="session")
 def gnupg(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a gpg that has a key of its own, and another one."""
     return with_secret_keys(tmp_path_factory.mktemp("gnupg"), KEY, OTHER_KEY)
 
 
 @pytest.fixture(scope="session")
-def repository(packages: Path, first_packages: list[Path], gnupg: dict[str, str]) -> Path:
+def repository(packages: Path, gnupg: dict[str, str]) -> Path:
     """With 0.1.0 and the packages of this checkout; machines see it as /host/repository."""
     folder = packages / "repository"
     pool = folder / "pool" / "main" / "w" / "wifimgrd"
     pool.mkdir(parents=True)
-    for package in first_packages:
+    for package in first_packages():
         shutil.copy(package, pool)
     publish: list[str | Path] = [CHECKOUT / "packaging" / "build_repository", KEY, packages, folder]
     subprocess.run(publish, check=True, env=gnupg, stdout=subprocess.DEVNULL)

@@ -25,12 +25,6 @@ def image_of(suite: str) -> Path:
     return Path(made.stdout.split()[-1])
 
 
-def cache() -> Path:
-    """Where what takes long to make is kept, as build_image keeps it."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("SYSTEM_CACHE") or home / "wifimgrd-system")
-
-
 class Layer:
     """What was written on top of an image: a folder of an overlay, in memory until `close`."""
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.first_packages import VERSION as FIRST
 from tests.system.conftest import OTHER_KEY, serve
 from tests.system.hub import DEVICE, UNIT, Hub
 from tests.system.machine import Machine
 from wifimgrd import __version__
 
-FIRST = "0.1.0"
 SOURCES = "/etc/apt/sources.list.d/wifimgrd.sources"
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 --quiet -y"
 UPGRADE = f"{APT.replace('apt-get', 'apt')} -o Dpkg::Options::=--force-confold upgrade"

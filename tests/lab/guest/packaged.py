@@ -9,6 +9,7 @@ from pathlib import Path
 from .namespace import run
 
 PACKAGES = Path("/host/tests/lab/out/packages")
+FIRST_PACKAGES = PACKAGES.with_name("first-packages")
 _BY_PIP = ("/usr/local/bin/wifimgr*", "/usr/local/lib/python3*/dist-packages/wifimgrd*")
 _BY_HAND = (
     *(
@@ -22,8 +23,8 @@ _BY_HAND = (
 
 
 @contextmanager
-def packaged() -> Iterator[None]:
-    """Have the packages installed, and what their installation has started stopped."""
+def packaged(packages: Path = PACKAGES) -> Iterator[None]:
+    """Have packages installed, and what their installation has started stopped."""
     # Also what the daemon has started, which would outlive its unit.
     run("bash", "-c", "systemctl stop wifimgrd wifimgrd-http wifimgrd-camera || true")
     run("systemctl", "reset-failed", "wifimgrd*")
@@ -31,7 +32,7 @@ def packaged() -> Iterator[None]:
         run("bash", "-c", f"rm -rf {pattern}")
     os.environ["DEBIAN_FRONTEND"] = "noninteractive"
     try:
-        run("bash", "-c", f"dpkg --install {PACKAGES}/wifimgrd_*.deb {PACKAGES}/wifimgrd-http_*.deb")
+        install(packages)
         run("systemctl", "stop", "wifimgrd.service", "wifimgrd-http.service")
         yield
     finally:
@@ -40,17 +41,6 @@ def packaged() -> Iterator[None]:
         run("bash", "-c", "cd /host && tests/lab/guest/install_checkout.sh")
 
 
-def upgrade() -> None:
-    """Install the same packages under a higher version."""
-    folder = Path("/tmp/newer-packages")
-    folder.mkdir(exist_ok=True)
-    for package in PACKAGES.glob("*.deb"):
-        name, version, _ = package.name.split("_")
-        tree = folder / name
-        shutil.rmtree(tree, ignore_errors=True)
-        run("dpkg-deb", "--raw-extract", str(package), str(tree))
-        control = tree / "DEBIAN" / "control"
-        text = control.read_text().replace(f"Version: {version}\n", f"Version: {version}+test\n")
-        control.write_text(text.replace(f"(= {version})", f"(= {version}+test)"))
-        run("dpkg-deb", "--root-owner-group", "--build", str(tree), f"{tree}.deb")
-    run("dpkg", "--install", f"{folder}/wifimgrd.deb", f"{folder}/wifimgrd-http.deb")
+def install(packages: Path) -> None:
+    """Install daemon and shim, or other versions of them; the configuration stays."""
+    run("bash", "-c", f"dpkg --force-confold --install {packages}/wifimgrd_*.deb {packages}/wifimgrd-http_*.deb")
