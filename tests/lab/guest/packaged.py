@@ -43,4 +43,5 @@ def packaged(packages: Path = PACKAGES) -> Iterator[None]:
 
 def install(packages: Path) -> None:
     """Install daemon and shim, or other versions of them; the configuration stays."""
-    run("bash", "-c", f"dpkg --force-confold --install {packages}/wifimgrd_*.deb {packages}/wifimgrd-http_*.deb")
+    files = f"{packages}/wifimgrd_*.deb {packages}/wifimgrd-http_*.deb"
+    run("bash", "-c", f"dpkg --force-confold --install {files}")
