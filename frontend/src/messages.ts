@@ -122,6 +122,12 @@ const en = {
     stopAll: "Stop all",
   },
 
+  stills: {
+    at: (name: string, time: string) => `${name} at ${time}`,
+    none: (name: string) => `${name}: no picture yet`,
+    taken: (time: string) => `The camera's view at ${time}`,
+    notYet: "No picture from the camera yet",
+  },
   camera: {
     name: "Name",
     camera: "Camera",

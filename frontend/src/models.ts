@@ -17,5 +17,9 @@ export const GENERIC = "generic-wifi-camera";
 /** What GoPros call their networks, unless their owners do: all models alike. */
 export const isGoPro = (ssid: string): boolean => /^(GP\d{8}$|HERO)/.test(ssid);
 
+/** Where cameras of a model give a still; null if they do not, or that is not known. */
+export const snapshotPathOf = (codename: string): string | null =>
+  models.value?.find((one) => one.codename === codename)?.snapshot_path ?? null;
+
 export const modelName = (codename: string): string =>
   models.value?.find((one) => one.codename === codename)?.device_name ?? codename;

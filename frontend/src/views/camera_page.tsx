@@ -15,6 +15,7 @@ import { Past, usePast } from "./past";
 import { Progress } from "./progress";
 import { CameraProblems, Reading, ReadingTiles, WasRecording } from "./reading";
 import { StateBadge } from "./state_badge";
+import { Still } from "./still";
 import { Trouble } from "./trouble";
 
 export function CameraPage({ id }: { id: number }) {
@@ -70,6 +71,7 @@ function Known({ device, title }: { device: Device; title: { current: HTMLHeadin
       <Trouble device={device} />
       <CameraProblems device={device} />
       <Tiles device={device} />
+      <Still device={device} isLarge />
       <LazyTimeline device={device} past={past.rows} />
       <Past {...past} />
       <Details device={device} />

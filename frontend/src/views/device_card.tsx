@@ -12,6 +12,7 @@ import { Progress } from "./progress";
 import { ReadingFacts, WasRecording } from "./reading";
 import { Sparkline } from "./sparkline";
 import { StateBadge } from "./state_badge";
+import { Still } from "./still";
 import { TroubleLine, useTrouble } from "./trouble";
 import { Where } from "./where";
 
@@ -39,6 +40,7 @@ export function DeviceCard({ device }: { device: Device }) {
         : isGoingOn ? <Progress device={device} />
         : device.connected ? <Sparkline device={device} />
         : <WhileOff device={device} />}
+        <Still device={device} />
       </div>
       <div class="card-facts">
         {device.connected && device.signal_strength !== null && <Signal percent={device.signal_strength} />}
