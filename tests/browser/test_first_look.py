@@ -75,6 +75,29 @@ async def test_a_menu_is_used_by_the_keyboard(page: Page, hub: RunningHub) -> No
     await expect(items).to_have_count(0)
 
 
+async def test_a_link_in_a_menu_is_opened_where_a_held_pointer_lets_go(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Front")
+    await opened(page, hub)
+    button = card(page, "Front").get_by_role("button", name="More for Front")
+    link = page.get_by_role("menuitem", name="Open the camera's own page")
+    for click in (False, True):
+        await button.hover()
+        await page.mouse.down()
+        if click:
+            await page.mouse.up()
+        await link.hover()
+        async with page.context.expect_page() as other:
+            if click:
+                await page.mouse.down()
+            await page.mouse.up()
+        own = await other.value
+        await own.wait_for_url(f"**/cameras/{device}/")
+        assert await own.evaluate("window.opener") is None
+        await own.close()
+        await expect(link).to_have_count(0)
+        assert len(page.context.pages) == 1, "opened once"
+
+
 async def test_the_whole_card_leads_to_the_camera(page: Page, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
     await opened(page, hub)
