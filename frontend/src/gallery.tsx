@@ -10,8 +10,7 @@ import type { Camera, Device, Model } from "./types";
 import { Badge, RecordingBadge } from "./views/badge";
 import { DeviceCard } from "./views/device_card";
 import { DeviceList } from "./views/device_list";
-import { Signal } from "./views/parts";
-import { BatteryLevel } from "./views/reading";
+import { BatteryLevel, Signal } from "./views/parts";
 
 const COLOURS = ["ground", "surface", "sunken", "line", "edge", "text", "faint", "accent", "good", "busy", "bad", "recording"];
 const now = new Date().toISOString();
@@ -176,7 +175,7 @@ if (page) {
   service.value = null;
   devices.value = new Map(samples.map((one) => [one.id, one]));
   interfaces.value = new Map();
-  models.value = [MODEL];
+  models.value = [{ ...MODEL, codename: DEVICE.codename, device_name: "Insta360 X4", snapshot_path: null }, MODEL];
   void scene().then((picture) => {
     keepStill(WITH_STILL, picture);
     render(<Gallery />, page);

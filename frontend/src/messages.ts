@@ -655,6 +655,8 @@ const en = {
     unreadableAnswer: "The hub's answer could not be read.",
     commandFailed: (name: string, why: string) => `${name}: ${why}`,
     link: "All hubs",
+    ownPage: "Open",
+    ownPageWhat: (hub: string) => ` the page of ${hub}`,
   },
 
   map: {

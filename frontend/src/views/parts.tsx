@@ -33,6 +33,20 @@ export function Signal({ percent }: { percent: number }) {
   );
 }
 
+/** Below this, a battery is as good as empty. */
+const LOW_PERCENT = 15;
+
+export const BatteryLevel = ({ percent, words }: { percent: number | null; words: string }) => (
+  <span class={`battery${percent !== null && percent < LOW_PERCENT ? " low" : ""}`}>
+    <svg viewBox="0 0 24 12" role="img" aria-label={t.reading.battery}>
+      <rect class="shell" x="0.5" y="0.5" width="20" height="11" rx="2.5" />
+      <rect class="level" x="2" y="2" width={(17 * (percent ?? 0)) / 100} height="8" rx="1" />
+      <rect class="pole" x="21.5" y="4" width="2" height="4" rx="1" />
+    </svg>
+    {words}
+  </span>
+);
+
 /** Put a text on the clipboard; whether it worked. Over plain HTTP from elsewhere, browsers know only the old way. */
 export async function toClipboard(text: string): Promise<boolean> {
   try {
