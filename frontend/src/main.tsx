@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { follow } from "./channel";
+import { loadModels } from "./models";
 import { link } from "./state";
 import { showState } from "./tab";
 import { followTilesets } from "./tilesets";
@@ -11,6 +12,7 @@ const OUTLINE_MS = 200;
 const page = document.getElementById("page");
 if (page) {
   follow();
+  void loadModels().catch(() => undefined);
   let isDrawn = false;
   const draw = () => {
     if (isDrawn) return;

@@ -132,12 +132,3 @@ export function Faults({ id, sentences }: { id: string; sentences: readonly stri
 
 /** The end of a sentence as a sentence's beginning. */
 export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** The time of a day. */
-export const minute = (time: string): string => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-
-/** A point in time, in few words: with the day where it is another one. */
-export function moment(time: string): string {
-  const then = new Date(time);
-  return then.toDateString() === new Date().toDateString() ? minute(time) : `${then.toLocaleDateString()} ${minute(time)}`;
-}

@@ -8,8 +8,9 @@ import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { batteryWords, cardWords, clockWords, isFresh, type ProblemWords, problemsOf, recordingLabel, runningTime, sizeOf } from "../reading";
 import { isCurrent } from "../state";
+import { moment } from "../times";
 import type { Camera, Device } from "../types";
-import { BatteryLevel, moment, Name, Stat } from "./parts";
+import { BatteryLevel, Name, Stat } from "./parts";
 
 /** Whether what a camera has said is so now. Drawn anew only when that changes, though time passes. */
 export function useIsNow(device: Device): boolean {

@@ -7,8 +7,8 @@ import { snapshotPathOf } from "../models";
 import { printable } from "../sentences";
 import { isCurrent } from "../state";
 import { keepStill, stills, watchStill } from "../stills";
+import { minute } from "../times";
 import type { Device } from "../types";
-import { minute } from "./parts";
 
 export function Still({ device, isLarge = false }: { device: Device; isLarge?: boolean }) {
   const { id } = device;
