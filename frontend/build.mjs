@@ -10,9 +10,8 @@ const target = join(here, "../wifimgrd/http/page/built");
 
 await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });
-const built = await build({
+const options = {
   absWorkingDir: here,
-  entryPoints: { page: "src/main.tsx", docs: "src/docs.tsx", missing: "src/missing.tsx", gallery: "src/gallery.tsx", fleet: "src/fleet/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
   outdir: join(target, "assets"),
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
@@ -28,12 +27,32 @@ const built = await build({
   metafile: true,
   legalComments: "linked",
   logLevel: "warning",
-});
+};
+// Documents that are built together share their code in files of its own, and each such file costs a request and
+// time before the first picture: the hub's page, which has to be quick, shares with none.
+const TOGETHER = [
+  { page: "src/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
+  { first: "src/first.ts" },
+  { gallery: "src/gallery.tsx" },
+  { docs: "src/docs.tsx", missing: "src/missing.tsx", fleet: "src/fleet/main.tsx" },
+];
+const built = await Promise.all(TOGETHER.map((entryPoints) => build({ ...options, entryPoints })));
+const outputs = Object.assign({}, ...built.map((one) => one.metafile.outputs));
 
 const assets = {};
-for (const [file, output] of Object.entries(built.metafile.outputs)) {
+for (const [file, output] of Object.entries(outputs)) {
   const entry = output.entryPoint ?? Object.keys(output.inputs)[0];
   if (entry && !file.endsWith(".txt")) assets[entry + (file.endsWith(".css") ? " css" : "")] ??= basename(file);
+}
+/** The files that a script needs before it runs: the browser would learn of them one after the other. */
+function neededBy(script) {
+  const [start] = Object.entries(outputs).find(([, output]) => output.entryPoint === script);
+  const found = new Set([start]);
+  for (const file of found) {
+    for (const { path, kind } of outputs[file].imports) if (kind === "import-statement") found.add(path);
+  }
+  found.delete(start);
+  return [...found].map((file) => basename(file));
 }
 // The licenses of what the page is made of, as one text.
 const PARTS = ["preact", "@preact/signals", "@preact/signals-core", "leaflet", "uplot"];
@@ -71,7 +90,12 @@ assets.manifest = `manifest-${createHash("sha256").update(manifest).digest("hex"
 await writeFile(join(target, "assets", assets.manifest), manifest);
 
 const documents = {
-  "index.html": { title: "Camera hub", script: "src/main.tsx" },
+  "index.html": {
+    title: "Camera hub",
+    first: "src/first.ts", // which begins `script`
+    script: "src/main.tsx",
+    outline: "<header><h1>Camera hub</h1></header>", // drawn before any script has run
+  },
   "docs.html": { title: "Camera hub API", script: "src/docs.tsx" },
   "style.html": { title: "Parts of the page", script: "src/gallery.tsx" },
   "missing.html": { title: "Not found", script: "src/missing.tsx" },
@@ -79,7 +103,13 @@ const documents = {
 };
 for (const [name, parts] of Object.entries(documents)) {
   const template = await readFile(join(here, parts.template ?? "src/document.html"), "utf8");
-  const page = template.replace(/build:(\w+)/g, (_, part) => parts[part]);
+  const scripts = [
+    `<script type="module" src="asset:${parts.first ?? parts.script}"></script>`,
+    ...(parts.first ? [`<link rel="modulepreload" data-page href="asset:${parts.script}">`] : []),
+    ...neededBy(parts.script).map((file) => `<link rel="modulepreload" href="{root}assets/${file}">`),
+  ];
+  const made = { outline: "", ...parts, scripts: scripts.join("\n    ") };
+  const page = template.replace(/build:(\w+)/g, (_, part) => made[part]);
   const linked = page.replace(/asset:([\w./]+)/g, (_, source) => {
     const found = assets[source] ?? assets[`${source} css`];
     if (!found) throw new Error(`${name} wants ${source}, which was not built`);

@@ -15,6 +15,7 @@ from playwright.async_api import Page, async_playwright, expect
 from benchmarks import progress
 from benchmarks.page.cameras import measure as measure_cameras
 from benchmarks.page.fleet import measure as measure_fleet
+from benchmarks.page.opening import measure as measure_opening
 from benchmarks.table import Row, Target
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.running_hub import RunningHub, running_hub
@@ -47,7 +48,7 @@ async def measure() -> list[Row]:
             await page.evaluate(_WATCH)
             rows = await _rounds(hub, page, device)
             await browser.close()
-    return rows + await measure_cameras() + await measure_fleet()
+    return rows + await measure_opening() + await measure_cameras() + await measure_fleet()
 
 
 async def _rounds(hub: RunningHub, page: Page, device: int) -> list[Row]:

@@ -2,6 +2,7 @@
 
 import { batch } from "@preact/signals";
 import { Problem, request } from "./api";
+import { channelAddress } from "./channel_address";
 import { clear } from "./draft";
 import { t } from "./messages";
 import { devices, forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
@@ -66,10 +67,11 @@ function lock(): void {
 function join(): void {
   clearTimeout(retry);
   leave();
-  const address = new URL("ws/management/", document.baseURI);
-  address.protocol = address.protocol.replace("http", "ws");
+  const first = window.firstChannel;
+  window.firstChannel = null;
+  const address = channelAddress();
   if (mark) address.searchParams.set("since", `${mark.epoch}:${mark.seq}`);
-  const joined = new WebSocket(address);
+  const joined = first?.socket ?? new WebSocket(address);
   socket = joined;
   setTimeout(() => {
     if (socket === joined && joined.readyState === WebSocket.CONNECTING) drop(t.service.noAnswer);
@@ -78,11 +80,16 @@ function join(): void {
     // With nothing missed nothing is said; without a mark a snapshot comes first.
     if (mark) live();
   };
-  joined.onmessage = (message: MessageEvent<string>) => take(JSON.parse(message.data) as Snapshot | Event);
+  joined.onmessage = (message: MessageEvent<string>) => read(message.data);
   joined.onclose = () => {
     if (socket === joined) void lost();
   };
+  // What happened to the first one before this.
+  first?.messages.forEach(read);
+  if (joined.readyState === WebSocket.CLOSED) void lost();
 }
+
+const read = (text: string): void => take(JSON.parse(text) as Snapshot | Event);
 
 function take(message: Snapshot | Event): void {
   if (message.type === "snapshot") {

@@ -3,13 +3,14 @@
 import { render } from "preact";
 import { type CameraState, STATES } from "./camera_state";
 import { t } from "./messages";
+import { models } from "./models";
 import { devices, interfaces, link, service } from "./state";
-import type { Camera, Device } from "./types";
+import { keepStill } from "./stills";
+import type { Camera, Device, Model } from "./types";
 import { Badge, RecordingBadge } from "./views/badge";
 import { DeviceCard } from "./views/device_card";
 import { DeviceList } from "./views/device_list";
-import { Signal } from "./views/parts";
-import { BatteryLevel } from "./views/reading";
+import { BatteryLevel, Signal } from "./views/parts";
 
 const COLOURS = ["ground", "surface", "sunken", "line", "edge", "text", "faint", "accent", "good", "busy", "bad", "recording"];
 const now = new Date().toISOString();
@@ -93,6 +94,20 @@ const failed = (connection_error_code: Device["connection_error_code"]): Partial
   connection_error_at: now,
 });
 
+/** A camera that gives stills: one that was just asked, so that it is not asked here. */
+const WITH_STILL = 20;
+const MODEL: Model = { codename: "skycam-2", device_name: "Skycam 2", device_image_url: null, snapshot_path: "/still.jpg" };
+
+/** A picture that no camera took: a sky over the ground. */
+function scene(): Promise<ImageBitmap> {
+  const image = new ImageData(160, 90);
+  for (let at = 0; at < image.data.length; at += 4) {
+    const height = at / image.data.length;
+    image.data.set(height < 0.6 ? [110, 160 + 60 * height, 225, 255] : [90, 140 - 60 * height, 60, 255], at);
+  }
+  return createImageBitmap(image);
+}
+
 /** A device in each state, called by it. */
 const SAMPLES: Record<CameraState, Partial<Device>> = {
   failed: failed("authentication-failed"),
@@ -109,7 +124,7 @@ const SAMPLES: Record<CameraState, Partial<Device>> = {
 
 const samples: Device[] = STATES.map((state, index) => ({ ...DEVICE, id: index + 1, name: t.states[state], ...SAMPLES[state] }));
 samples.push(
-  { ...DEVICE, ...UP, id: 20, name: t.reading.recording, camera: { ...CAMERA, recording: true, recording_since: now } },
+  { ...DEVICE, ...UP, id: WITH_STILL, codename: MODEL.codename, name: t.reading.recording, camera: { ...CAMERA, recording: true, recording_since: now } },
   { ...DEVICE, ...UP, id: 21, name: t.problems["storage-full"].what, camera: { ...CAMERA, storage_state: "full", problems: ["storage-full"] } },
 );
 
@@ -160,5 +175,9 @@ if (page) {
   service.value = null;
   devices.value = new Map(samples.map((one) => [one.id, one]));
   interfaces.value = new Map();
-  render(<Gallery />, page);
+  models.value = [{ ...MODEL, codename: DEVICE.codename, device_name: "Insta360 X4", snapshot_path: null }, MODEL];
+  void scene().then((picture) => {
+    keepStill(WITH_STILL, picture);
+    render(<Gallery />, page);
+  });
 }

@@ -122,6 +122,12 @@ const en = {
     stopAll: "Stop all",
   },
 
+  stills: {
+    at: (name: string, time: string) => `${name} at ${time}`,
+    none: (name: string) => `${name}: no picture yet`,
+    taken: (time: string) => `The camera's view at ${time}`,
+    notYet: "No picture from the camera yet",
+  },
   camera: {
     name: "Name",
     camera: "Camera",
@@ -649,6 +655,8 @@ const en = {
     unreadableAnswer: "The hub's answer could not be read.",
     commandFailed: (name: string, why: string) => `${name}: ${why}`,
     link: "All hubs",
+    ownPage: "Open",
+    ownPageWhat: (hub: string) => ` the page of ${hub}`,
   },
 
   map: {

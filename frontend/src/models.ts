@@ -5,10 +5,23 @@ import { deviceAddress, request } from "./api";
 import type { Model } from "./types";
 
 export const models = signal<readonly Model[] | null>(null);
+const isUnreadable = signal(false);
+let reading: Promise<void> | null = null;
 
-export async function loadModels(): Promise<void> {
+/** Whoever asks meanwhile waits for the same answer; throws Problem. */
+export function loadModels(): Promise<void> {
+  reading ??= readModels().finally(() => (reading = null));
+  return reading;
+}
+
+async function readModels(): Promise<void> {
   if (models.value) return;
-  models.value = (await request<{ supported_devices: Model[] }>(deviceAddress("supported-devices/"))).supported_devices;
+  try {
+    models.value = (await request<{ supported_devices: Model[] }>(deviceAddress("supported-devices/"))).supported_devices;
+  } catch (error) {
+    isUnreadable.value = true;
+    throw error;
+  }
 }
 
 /** The model for cameras of which nothing is known. */
@@ -17,5 +30,10 @@ export const GENERIC = "generic-wifi-camera";
 /** What GoPros call their networks, unless their owners do: all models alike. */
 export const isGoPro = (ssid: string): boolean => /^(GP\d{8}$|HERO)/.test(ssid);
 
+/** Where cameras of a model give a still; null if they do not, or that is not known. */
+export const snapshotPathOf = (codename: string): string | null =>
+  models.value?.find((one) => one.codename === codename)?.snapshot_path ?? null;
+
+/** Empty until the catalog is read: the codename would stand there for a moment only. */
 export const modelName = (codename: string): string =>
-  models.value?.find((one) => one.codename === codename)?.device_name ?? codename;
+  models.value || isUnreadable.value ? (models.value?.find((one) => one.codename === codename)?.device_name ?? codename) : "";

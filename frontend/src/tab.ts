@@ -30,16 +30,22 @@ export function showState(): void {
   if (!icon) return;
   const plain = icon.href;
   let drawing = "";
+  let isAsked = false;
   const draw = () => {
+    if (mark.value && !isAsked) read();
     const dot = mark.value && `<circle cx="25" cy="7" r="6.5" fill="${COLOURS[mark.value]}" stroke="#fff" stroke-width="1.5"/></svg>`;
     icon.href = dot && drawing ? `data:image/svg+xml,${encodeURIComponent(drawing.replace("</svg>", dot))}` : plain;
   };
+  // Only when there is something to add to it: at first there is more to do.
+  const read = () => {
+    isAsked = true;
+    fetch(plain)
+      .then((answer) => answer.text())
+      .then((text) => {
+        drawing = text;
+        draw();
+      })
+      .catch(() => (isAsked = false));
+  };
   effect(draw);
-  void fetch(plain)
-    .then((answer) => answer.text())
-    .then((text) => {
-      drawing = text;
-      draw();
-    })
-    .catch(() => undefined);
 }

@@ -18,6 +18,8 @@ export interface Model {
   codename: string;
   device_name: string;
   device_image_url: string | null;
+  /** Where such a camera gives a still, at its own HTTP server. */
+  snapshot_path: string | null;
 }
 
 /** An adapter that is reserved for a device, and is not plugged in. */

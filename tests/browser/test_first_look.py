@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Literal
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.browser.looking import SIZES, card, opened, opened_menu, shows, sized
 from tests.browser.running_hub import RunningHub
@@ -28,6 +29,38 @@ async def test_an_empty_hub_offers_the_cameras_in_range(page: Page, hub: Running
     await dialog.get_by_label("Password", exact=True).fill("insta-pass-7")
     await dialog.get_by_role("button", name="Add and connect").click()
     await shows(page, "X3 7QK2WD.OSC", "Connected")
+
+
+async def test_the_outline_is_drawn_and_the_channel_opened_before_the_page_is_read(
+    page: Page, hub: RunningHub
+) -> None:
+    await hub.connected(1, "Front")
+    channels: list[str] = []
+    page.on("websocket", lambda one: channels.append(one.url))
+    is_let = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await is_let.wait()
+        await route.continue_()
+
+    await page.route("**/assets/page-*.js", hold)
+    async with page.expect_websocket() as opening:
+        await page.goto(hub.url, wait_until="commit")
+    async with (await opening.value).expect_event("framereceived"):
+        pass
+    await expect(page.get_by_role("heading", name="Camera hub", level=1)).to_be_visible()
+    await expect(page.locator(".hub-state")).to_have_count(0)
+    is_let.set()
+    await shows(page, "Front", "Connected")
+    await hub.power(1, on=False)
+    await shows(page, "Front", "Searching")
+    assert len(channels) == 1
+
+
+async def test_a_hub_that_says_nothing_is_said_to_be_opened(page: Page, hub: RunningHub) -> None:
+    await page.route_web_socket("**/ws/management/**", lambda _: None)
+    await page.goto(hub.url)
+    await expect(page.locator(".hub-state")).to_have_text("Opening")
 
 
 async def test_the_simulated_world_says_its_passwords(page: Page, hub: RunningHub) -> None:
@@ -73,6 +106,29 @@ async def test_a_menu_is_used_by_the_keyboard(page: Page, hub: RunningHub) -> No
     await opened_menu(card(page, "Front"))
     await page.locator("h1").click()
     await expect(items).to_have_count(0)
+
+
+async def test_a_link_in_a_menu_is_opened_where_a_held_pointer_lets_go(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Front")
+    await opened(page, hub)
+    button = card(page, "Front").get_by_role("button", name="More for Front")
+    link = page.get_by_role("menuitem", name="Open the camera's own page")
+    for click in (False, True):
+        await button.hover()
+        await page.mouse.down()
+        if click:
+            await page.mouse.up()
+        await link.hover()
+        async with page.context.expect_page() as other:
+            if click:
+                await page.mouse.down()
+            await page.mouse.up()
+        own = await other.value
+        await own.wait_for_url(f"**/cameras/{device}/")
+        assert await own.evaluate("window.opener") is None
+        await own.close()
+        await expect(link).to_have_count(0)
+        assert len(page.context.pages) == 1, "opened once"
 
 
 async def test_the_whole_card_leads_to_the_camera(page: Page, hub: RunningHub) -> None:

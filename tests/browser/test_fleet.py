@@ -27,6 +27,7 @@ from tests.browser.fleet import (
     camera_row,
     device_record,
     fleet_page,
+    hub_record,
     hub_row,
     open_all,
     sign_in,
@@ -98,6 +99,24 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
 
 
+async def test_a_hub_has_a_link_to_its_own_page_if_it_says_where_that_is(
+    page: Page, fleet: FleetPage
+) -> None:
+    address = "https://192.0.2.7:8443/"
+    fleet.publish_hub("plane", device_record(1), page=address)
+    fleet.publish_hub("wreck", device_record(1), page="javascript:alert(1)")
+    fleet.publish_hub("spy", device_record(1), page="https://pilot:secret@192.0.2.7/")
+    fleet.publish_hub("older", device_record(1))
+    await signed_in(page, fleet.url)
+    await expect(page.locator("[data-hub]")).to_have_count(5)
+    link = hub_row(page, "plane").get_by_role("link", name="Open the page of plane")
+    await expect(link).to_have_attribute("href", address)
+    assert {"noopener", "noreferrer"} <= set((await link.get_attribute("rel") or "").split())
+    await expect(page.locator("[data-hub] a")).to_have_count(1)
+    fleet.publish("plane/hub", hub_record("plane", page=None))
+    await expect(page.locator("[data-hub] a")).to_have_count(0)
+
+
 async def test_a_camera_that_sleeps_is_woken_at_its_hub(page: Page, fleet: FleetPage) -> None:
     device = await asleep(fleet.hub)
     await signed_in(page, fleet.url)
@@ -127,7 +146,7 @@ async def test_battery_recording_and_problems_are_shown(page: Page, fleet: Fleet
     row = camera_row(page, "plane", 1)
     await expect(row.locator(".badge")).to_have_text("Recording")
     await expect(row.locator("[data-shape=recording]")).to_be_visible()
-    await expect(row.locator(".battery")).to_have_text("Battery 78 %, charging")
+    await expect(row.locator(".battery")).to_have_text("78 %, charging")
     await expect(camera_row(page, "plane", 2).locator(".why")).to_have_text("Not recording.")
     await expect(camera_row(page, "plane", 2).locator(".battery")).to_have_count(0)
     await expect(camera_row(page, "plane", 3).locator(".battery, .badge.recording")).to_have_count(0)
@@ -439,6 +458,7 @@ async def test_axe_finds_nothing_on_any_size(
     failed = device_record(
         3, state="disconnected", connection_error_code="authentication-failed", connection_error_message="no"
     )
+    fleet.publish_hub("ship", page="https://192.0.2.7:8443/")
     fleet.publish_hub(
         "plane",
         device_record(1, name="A camera with a name that is " + "long " * 8),
@@ -462,7 +482,7 @@ async def test_on_a_phone_no_count_and_no_reason_is_cut(browser: Browser, fleet:
     failed = device_record(
         1, state="disconnected", connection_error_code="authentication-failed", connection_error_message="no"
     )
-    fleet.publish_hub("plane", failed, device_record(2))
+    fleet.publish_hub("plane", failed, device_record(2), page="https://192.0.2.7:8443/")
     async with sized(browser, "phone") as page:
         await signed_in(page, fleet.url)
         await open_all(page)

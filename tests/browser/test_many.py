@@ -144,6 +144,14 @@ async def test_rows_are_sorted(page: Page, hub: RunningHub) -> None:
     await expect(names.first).to_have_text("Camera 3")
     await page.get_by_role("button", name="Signal", exact=True).click()
     await expect(names.first).to_have_text("Camera 2")  # the weakest; what is not known comes last
+    await page.get_by_role("button", name="Signal", exact=True).click()
+    await expect(names.nth(2)).to_have_text("Camera 2")  # and last in reverse, too
+    await page.get_by_role("button", name="Address", exact=True).click()
+    await page.get_by_role("button", name="Address", exact=True).click()
+    shown = await page.locator("tbody .in-address").all_text_contents()
+    known = [one for one in shown if one]
+    assert shown == known + [""] * (len(shown) - len(known))
+    assert known == sorted(known, reverse=True)
     await hub.set_fault("silent", off=True)
 
 

@@ -100,7 +100,7 @@ OUTSIDE = """() => {
   return found;
 }"""
 """The texts that are not in the brackets of the pseudo-language, but for names, codes and times."""
-NAMES = {"Insta360 X3", "insta360-x4", "wlan0", "wlan1", "wlan2", "Simulated 802.11ac adapter"}
+NAMES = {"Insta360 X3", "Insta360 X4", "Skycam 2", "wlan0", "wlan1", "wlan2", "Simulated 802.11ac adapter"}
 
 
 @pytest.mark.asyncio(loop_scope="session")

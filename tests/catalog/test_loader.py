@@ -8,7 +8,7 @@ import pytest
 
 from wifimgrd import catalog
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, KeepAlive, Probe
+from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, KeepAlive, Probe, Snapshot
 
 GOOD = '[[model]]\ncodename = "a-1"\ndevice_name = "A 1"\n'
 
@@ -55,6 +55,10 @@ def test_a_model_that_sends_its_preview_by_itself() -> None:
     }
 
 
+def test_no_shipped_model_is_said_to_give_stills_without_a_page_that_says_so() -> None:
+    assert not [model.codename for model in catalog.load().values() if model.snapshot]
+
+
 def test_of_a_generic_camera_nothing_is_known() -> None:
     generic = catalog.load()[GENERIC.codename]
     assert generic == CameraModel(GENERIC.codename, GENERIC.device_name, generic.icon)
@@ -73,6 +77,7 @@ def test_everything_that_a_model_can_say(file: Path) -> None:
         pushes = ["udp/8554", "tcp/9000"]
         probe = { port = 554 }
         keep_alive = { port = 8554, payload = "awake\\n", interval_s = 2.5 }
+        snapshot = { path = "/still.jpg?size=small" }
         sources = ["https://cameras.example/"]
         [model.wizard]
         intro = "Press the button."
@@ -87,6 +92,7 @@ def test_everything_that_a_model_can_say(file: Path) -> None:
     assert model.pushes == ("udp/8554", "tcp/9000")
     assert model.probe == Probe(554)
     assert model.keep_alive == KeepAlive(2.5, 8554, payload="awake\n")
+    assert model.snapshot == Snapshot("/still.jpg?size=small")
     assert model.wizard.intro == "Press the button."
     assert (model.wizard.ssid.name, model.wizard.password.required) == ("Network", False)
 
@@ -153,6 +159,10 @@ def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
             GOOD + 'keep_alive = { interval_s = 0.1, path = "/" }',
             "model[0].keep_alive.interval_s: expected 1 to 3600 seconds",
         ),
+        (GOOD + "snapshot = {}", "model[0].snapshot: expected the key path"),
+        (GOOD + 'snapshot = { path = "still.jpg" }', "model[0].snapshot.path: expected a path"),
+        (GOOD + 'snapshot = { path = "//host/x" }', "model[0].snapshot.path: expected a path"),
+        (GOOD + 'snapshot = { path = "/a#b" }', "model[0].snapshot.path: expected a path"),
         (GOOD + 'pushes = ["8554"]', 'model[0].pushes[0]: expected a port such as "udp/8554"'),
         (GOOD + 'wizard = { intro = " " }', "model[0].wizard.intro: expected a text that is"),
         (GOOD + f'wizard = {{ intro = "{"x" * 2001}" }}', "model[0].wizard.intro: expected at most 2000"),

@@ -22,6 +22,7 @@ from wifimgrd.http.settings import Fleet, Settings
 from wifimgrd.web_address import web_socket_address
 
 SCRIPT_LIMIT = 180 * 1024
+MOST_SCRIPTS = 5
 PLAIN = {"Accept-Encoding": "identity"}
 
 
@@ -165,17 +166,36 @@ async def test_nothing_else_is_given_away(served: Served, name: str) -> None:
     assert (answer.status, answer.problem["code"]) == (404, "not-found")
 
 
-def test_the_script_is_small_without_map_and_plots() -> None:
-    assets = Path("wifimgrd/http/page/built/assets")
-    scripts = {one.name: one.stat().st_size for one in assets.glob("*.js")}
-    rest = sum(
-        size
-        for name, size in scripts.items()
-        if not name.startswith(("map-", "mqtt.", "timeline-", "gallery-"))
-    )
-    assert 0 < rest < SCRIPT_LIMIT
+DOCUMENTS = ("index.html", "docs.html", "fleet.html", "missing.html")
+BUILT = Path("wifimgrd/http/page/built")
+
+
+def scripts_of(document: str) -> list[str]:
+    """The scripts that a document names, which are all that is read before it is drawn."""
+    return re.findall(r"(?:src|href)=\"\{root\}assets/([^\"]+\.js)\"", (BUILT / document).read_text())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_script_is_small_without_map_and_plots(document: str) -> None:
+    scripts = scripts_of(document)
+    assert 0 < sum((BUILT / "assets" / name).stat().st_size for name in scripts) < SCRIPT_LIMIT
     for large in ("map-", "mqtt.", "timeline-"):
-        assert any(name.startswith(large) for name in scripts)
+        assert not any(name.startswith(large) for name in scripts)
+        assert list((BUILT / "assets").glob(f"{large}*.js")), "they are read when they are needed"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_document_names_each_script_that_it_needs(document: str) -> None:
+    """A browser would learn of each only once it has read another."""
+    scripts = scripts_of(document)
+    for name in scripts:
+        text = (BUILT / "assets" / name).read_text()
+        needed = re.findall(r"(?:\bfrom|\bimport)\"\./([^\"]+\.js)\"", text)
+        assert set(needed) <= set(scripts)
+
+
+def test_the_hubs_page_is_read_in_few_requests() -> None:
+    assert len(scripts_of("index.html")) <= MOST_SCRIPTS
 
 
 FLEET = Settings(fleet=Fleet(web_socket_address("wss://broker.example:8084/mqtt"), "ours/boats"))

@@ -40,6 +40,18 @@ async def test_the_records_are_those_of_the_hub(hub: Hub, seen: Observer) -> Non
     assert b"camera-pass-1" not in b"".join(one.payload for one in seen.messages)
 
 
+async def test_the_hub_says_where_its_page_is_if_others_reach_it(
+    hub: Hub, broker: Mosquitto, bridges: Start
+) -> None:
+    assert hub.client.available
+    async with observer(broker.port) as seen:
+        for listen, page in (("0.0.0.0:8080", None), ("192.0.2.7:8080", "http://192.0.2.7:8080/")):
+            one = bridges(f'commands = true\n[http]\nlisten = "{listen}"\ninsecure_without_token = true')
+            await one.start()
+            await seen.until(lambda page=page: (seen.record(f"{HUB}/hub") or {}).get("page", "") == page)  # type: ignore[misc]
+            assert await one.end() == 0
+
+
 async def test_events_are_numbered_without_gaps_and_in_order(hub: Hub, seen: Observer) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected", 20)

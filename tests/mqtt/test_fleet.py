@@ -53,7 +53,8 @@ ADAPTER = InterfaceRecord(
     "wlan1", state="in-use", device_id=3, usb_vendor_id="0bda", usb_port="1-1.4", bands=("2.4GHz",)
 )
 SERVICE = ServiceRecord("1.0", "simulated", backend_state="ready", total_interfaces=2, assigned_interfaces=1)
-HUB = encoded(hub_json("boat", SERVICE, "0" * 16, commands=True))
+PAGE = "https://192.0.2.7:8443/"
+HUB = encoded(hub_json("boat", SERVICE, "0" * 16, commands=True, page=PAGE))
 
 
 def device(record: DeviceRecord) -> bytes:
@@ -90,6 +91,7 @@ def test_records_are_read_as_they_were_published() -> None:
     assert hub.interfaces == {"wlan1": ADAPTER}
     assert hub.record.service == SERVICE
     assert hub.record.commands
+    assert hub.record.page == PAGE
     assert hub.last_message_us is None, "the broker does not say when it was published"
 
 

@@ -202,7 +202,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
     service = ServiceRecord(
         __version__, "networkmanager", backend_state="ready", total_interfaces=2, assigned_interfaces=1
     )
-    hub = hub_json("a1b2c3d4e5f6", service, _EPOCH, commands=True)
+    hub = hub_json("a1b2c3d4e5f6", service, _EPOCH, commands=True, page="https://192.0.2.7:8443/")
     answered = {"command": "connect", "device_id": 3, "ok": True, "code": None, "message": "connecting"}
     refused = answered | {"ok": False, "code": "busy", "message": "Front is disconnecting"}
     results = [

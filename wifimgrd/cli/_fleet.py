@@ -97,7 +97,14 @@ def _hub_json(hub: FleetHub) -> dict[str, Any]:
     record, devices = hub.record, hub.devices.values()
     recording = sum(map(is_recording, devices))
     return {
-        **hub_json(hub.id, record.service, record.epoch, commands=record.commands, recording=recording),
+        **hub_json(
+            hub.id,
+            record.service,
+            record.epoch,
+            commands=record.commands,
+            recording=recording,
+            page=record.page,
+        ),
         "online": hub.online,
         "last_message": None if hub.last_message_us is None else time_text(hub.last_message_us),
         "total_devices": len(devices),

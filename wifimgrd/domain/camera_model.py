@@ -110,6 +110,18 @@ class KeepAlive:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Where a camera gives a still of what it sees now."""
+
+    path: str
+    """The target of a GET request at its HTTP port (HTTP_PORT), which is answered with one JPEG."""
+
+    def __post_init__(self) -> None:
+        is_target = _is_path(self.path) and not self.path.startswith("//") and "#" not in self.path
+        expect(is_target, "path", 'a path such as "/still.jpg"')
+
+
+@dataclass(frozen=True, slots=True)
 class Bluetooth:
     """How a camera is found over Bluetooth LE, and woken."""
 
@@ -201,6 +213,8 @@ class CameraModel:
     """Its access point does not send its name."""
     probe: Probe = Probe()
     keep_alive: KeepAlive | None = None
+    snapshot: Snapshot | None = None
+    """Where it gives stills; None if it does not, or if that is not known."""
     pushes: tuple[str, ...] = ()
     """The ports of the host that the camera sends to by itself, e.g. `udp/8554`."""
     bluetooth: Bluetooth | None = None

@@ -37,6 +37,8 @@ class HubRecord:
     """Of its events."""
     commands: bool = False
     """Whether it carries out commands."""
+    page: str = ""
+    """The address of its page; empty where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ def parse_hub(payload: bytes, hub_id: str) -> HubRecord:
     if members.get("hub", hub_id) != hub_id:
         raise RecordError("it is of another hub")
     epoch, commands = read_text(members.get("epoch", "")), read_flag(members.get("commands", False))
-    return HubRecord(_record(ServiceRecord, members), epoch, commands)
+    page = read_text(members.get("page") or "")
+    return HubRecord(_record(ServiceRecord, members), epoch, commands, page)
 
 
 def parse_answer(payload: bytes) -> CommandAnswer:

@@ -152,8 +152,11 @@ class Bridge:
 
     def _hub_record(self) -> bytes:
         recording = sum(map(is_recording, self._hub.devices.values()))
-        hub, epoch, commands = self._topics.hub, self._events.epoch, self._settings.commands
-        return encoded(hub_json(hub, self._service, epoch, commands=commands, recording=recording))
+        hub, epoch, settings = self._topics.hub, self._events.epoch, self._settings
+        record = hub_json(
+            hub, self._service, epoch, commands=settings.commands, recording=recording, page=settings.page
+        )
+        return encoded(record)
 
     def _set_device(self, device: DeviceRecord, *, describe: bool = True) -> None:
         """The record of a device, and with `describe` its message for Home Assistant."""

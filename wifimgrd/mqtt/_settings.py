@@ -36,8 +36,8 @@ class Settings:
     models: Models = field(default_factory=dict)
     """The camera models whose names are in those messages."""
     page: str = ""
-    """The address of the hub's page in those messages; empty where others cannot reach it, or by an address
-    that is not in the configuration."""
+    """The address of the hub's page in those messages and in the hub's record; empty where others cannot
+    reach it, or by an address that is not in the configuration."""
 
     @property
     def access(self) -> Access:

@@ -35,16 +35,25 @@ class HubRecordJson(JsonObject):
             "recording_devices": Annotated[int, "How many cameras record.", Keywords(minimum=0)],
             "epoch": Annotated[str, "That of the events now."],
             "commands": Annotated[bool, "Whether commands are carried out."],
+            "page": Annotated[str, "The address of its page, where others are known to reach it."] | None,
         }
     )
 
 
 def hub_json(
-    hub: str, service: ServiceRecord, epoch: str, *, commands: bool, recording: int = 0
+    hub: str, service: ServiceRecord, epoch: str, *, commands: bool, recording: int = 0, page: str = ""
 ) -> HubRecordJson:
-    """The record of the hub; `recording` is how many of its cameras record."""
+    """The record of the hub; `recording` is how many of its cameras record, `page` the address of its page,
+    empty where none is known that others reach."""
     of_service = {one.name: one.read(service) for one in _SERVICE}
-    return HubRecordJson(hub=hub, **of_service, recording_devices=recording, epoch=epoch, commands=commands)
+    return HubRecordJson(
+        hub=hub,
+        **of_service,
+        recording_devices=recording,
+        epoch=epoch,
+        commands=commands,
+        page=page or None,
+    )
 
 
 def encoded(record: Mapping[str, object]) -> bytes:

@@ -22,7 +22,7 @@ export interface Hub {
   isOnline: boolean;
   /** Whether the broker retains anything about that. */
   hasAvailability: boolean;
-  record: Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands"> | null;
+  record: Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands" | "page"> | null;
   cameras: Map<number, Camera>;
   adapters: Map<string, AdapterRecord>;
   /** When a message came that was not retained before, in milliseconds; null if none has. */

@@ -27,6 +27,7 @@ export interface Answer {
 
 export const LARGEST_PAYLOAD = 64 * 1024;
 const LONGEST_NAME = 256;
+const LONGEST_ADDRESS = 2_048;
 const LONGEST_SENTENCE = 4_096;
 const PROBLEMS = Object.keys(t.problems) as Camera["problems"];
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -119,14 +120,26 @@ export function parseAvailability(octets: Uint8Array): boolean | null {
   return word === "online" ? true : word === "offline" ? false : null;
 }
 
+/** The address of a web page; null for any other, to which no link may lead. */
+function webAddress(text: string | null): string | null {
+  try {
+    const { protocol, username, password, href } = new URL(text ?? "");
+    return /^https?:$/.test(protocol) && !username && !password ? href : null;
+  } catch {
+    return null;
+  }
+}
+
 export const parseHub = (octets: Uint8Array, hub: string) =>
-  parsed(octets, (members): Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands"> => {
+  parsed(octets, (members): Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands" | "page"> => {
     members.one("hub", [hub]);
     return {
       version: members.text("version"),
       backend_state: members.one("backend_state", ["ready", "starting", "unavailable"]),
       backend_reason: members.text("backend_reason", LONGEST_SENTENCE),
       commands: members.boolean("commands"),
+      // An earlier version has none.
+      page: members.has("page") ? webAddress(members.textOrNull("page", LONGEST_ADDRESS)) : null,
     };
   });
 

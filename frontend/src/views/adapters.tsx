@@ -6,9 +6,10 @@ import { countOf, isFree, isKept } from "../camera_state";
 import { t } from "../messages";
 import { printable } from "../sentences";
 import { devices, interfaces, isCurrent } from "../state";
+import { moment } from "../times";
 import type { AbsentAdapter, Device, Interface } from "../types";
 import { byText } from "./order";
-import { capitalised, moment, Name, Signal } from "./parts";
+import { capitalised, Name, Signal } from "./parts";
 
 const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
 

@@ -6,15 +6,17 @@ import { t } from "../messages";
 import { loadModels, modelName } from "../models";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
+import { moment } from "../times";
 import type { Device } from "../types";
 import { DeviceActions } from "./device_actions";
 import { pinWords } from "./device_forms";
 import { Tile } from "./device_tile";
-import { moment, Name, Signal, Stat } from "./parts";
+import { Name, Signal, Stat } from "./parts";
 import { Past, usePast } from "./past";
 import { Progress } from "./progress";
 import { CameraProblems, Reading, ReadingTiles, WasRecording } from "./reading";
 import { StateBadge } from "./state_badge";
+import { Still } from "./still";
 import { Trouble } from "./trouble";
 
 export function CameraPage({ id }: { id: number }) {
@@ -70,6 +72,7 @@ function Known({ device, title }: { device: Device; title: { current: HTMLHeadin
       <Trouble device={device} />
       <CameraProblems device={device} />
       <Tiles device={device} />
+      <Still device={device} isLarge />
       <LazyTimeline device={device} past={past.rows} />
       <Past {...past} />
       <Details device={device} />

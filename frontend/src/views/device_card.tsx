@@ -4,14 +4,16 @@ import { stateOf } from "../camera_state";
 import { t } from "../messages";
 import { modelName } from "../models";
 import { isCurrent } from "../state";
+import { moment } from "../times";
 import type { Device } from "../types";
 import { DeviceActions } from "./device_actions";
 import { Tile } from "./device_tile";
-import { moment, Name, Signal } from "./parts";
+import { Name, Signal } from "./parts";
 import { Progress } from "./progress";
 import { ReadingFacts, WasRecording } from "./reading";
 import { Sparkline } from "./sparkline";
 import { StateBadge } from "./state_badge";
+import { Still } from "./still";
 import { TroubleLine, useTrouble } from "./trouble";
 import { Where } from "./where";
 
@@ -39,6 +41,7 @@ export function DeviceCard({ device }: { device: Device }) {
         : isGoingOn ? <Progress device={device} />
         : device.connected ? <Sparkline device={device} />
         : <WhileOff device={device} />}
+        <Still device={device} />
       </div>
       <div class="card-facts">
         {device.connected && device.signal_strength !== null && <Signal percent={device.signal_strength} />}

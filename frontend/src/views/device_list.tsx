@@ -14,8 +14,8 @@ import type { Device } from "../types";
 import { DeviceActions } from "./device_actions";
 import { shownOf } from "./filters";
 import { byNeed, byText, type Compare, useOrder } from "./order";
-import { Name, Signal } from "./parts";
-import { BatteryLevel, useIsNow } from "./reading";
+import { BatteryLevel, Name, Signal } from "./parts";
+import { useIsNow } from "./reading";
 import { Sparkline } from "./sparkline";
 import { StateBadge } from "./state_badge";
 import { useTrouble } from "./trouble";
@@ -32,20 +32,26 @@ let isAnyConnected = false;
 
 const addressOf = (one: Device): string | null => (one.connected ? (one.address ?? one.camera_address) : null);
 
-/** What is not known comes last. */
-const byNumber =
-  (of: (one: Device) => number | null | undefined): Compare =>
-  (one, other) =>
-    (of(one) ?? Infinity) - (of(other) ?? Infinity) || 0;
+/** Up (1) or down (-1); what is not known comes last in both. */
+const by =
+  <Value,>(of: (one: Device) => Value | null | undefined, compare: (one: Value, other: Value) => number) =>
+  (direction: 1 | -1): Compare =>
+  (one, other) => {
+    const [left, right] = [of(one) ?? null, of(other) ?? null];
+    if (left === null || right === null) return Number(left === null) - Number(right === null);
+    return direction * compare(left, right);
+  };
 
-const ORDERS: Record<Sort, Compare> = {
-  need: byNeed,
-  name: (one, other) => byText(one.name, other.name),
-  state: (one, other) => STATES.indexOf(stateOf(one)) - STATES.indexOf(stateOf(other)),
-  signal: byNumber((one) => one.signal_strength),
-  battery: byNumber((one) => one.camera?.battery_level),
-  card: byNumber((one) => one.camera?.storage_free),
-  address: (one, other) => byText(addressOf(one) ?? "\uffff", addressOf(other) ?? "\uffff"),
+const upwards = (one: number, other: number): number => one - other;
+
+const ORDERS: Record<Sort, (direction: 1 | -1) => Compare> = {
+  need: () => byNeed,
+  name: by((one) => one.name, byText),
+  state: by((one) => STATES.indexOf(stateOf(one)), upwards),
+  signal: by((one) => one.signal_strength, upwards),
+  battery: by((one) => one.camera?.battery_level, upwards),
+  card: by((one) => one.camera?.storage_free, upwards),
+  address: by(addressOf, byText),
 };
 
 interface Drawn {
@@ -57,9 +63,9 @@ interface Drawn {
 
 export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   const current = isCurrent.value;
-  const { by, isReverse } = sort.value;
-  const compare: Compare = (one, other) => (isReverse ? -1 : 1) * ORDERS[by](one, other);
-  const { ordered: shown, place } = useOrder<HTMLTableSectionElement>(shownOf(everyone), compare, `${by} ${isReverse}`);
+  const { by: column, isReverse } = sort.value;
+  const compare = ORDERS[column](isReverse ? -1 : 1);
+  const { ordered: shown, place } = useOrder<HTMLTableSectionElement>(shownOf(everyone), compare, `${column} ${isReverse}`);
   // What is commanded is what is seen: a row that the filter hides is not among the chosen.
   const picked = shown.filter((one) => chosen.value.has(one.id));
   const able = picked.filter(takesCommands);

@@ -8,8 +8,9 @@ import { t } from "../messages";
 import { allLines, pastLines, readPast } from "../past_events";
 import { printable } from "../sentences";
 import { devices, type EventKind, isCurrent, type Line } from "../state";
+import { dateOf, dayAndSecond, dayOfYear, minute } from "../times";
 import { byText } from "./order";
-import { Faults, minute } from "./parts";
+import { Faults } from "./parts";
 
 const KINDS: readonly EventKind[] = ["connection", "recording", "hub"];
 type Filter = "" | "bad" | EventKind;
@@ -40,7 +41,7 @@ function dayWords(day: string): string {
   const now = new Date(hubTime.peek());
   const yesterday = new Date(now);
   yesterday.setDate(now.getDate() - 1);
-  return day === now.toDateString() ? t.events.today : day === yesterday.toDateString() ? t.events.yesterday : new Date(day).toLocaleDateString();
+  return day === now.toDateString() ? t.events.today : day === yesterday.toDateString() ? t.events.yesterday : dateOf(day);
 }
 
 const isShown = (line: Line): boolean =>
@@ -150,8 +151,8 @@ function When({ time }: { time: string }) {
   // Seconds are in its title.
   const passed = Math.max(0, (hubTime.peek() - Date.parse(time)) / 1_000);
   return (
-    <time dateTime={time} title={`${new Date(time).toLocaleString()} (${t.events.ago(passed)})`}>
-      {isToday ? minute(time) : `${new Date(time).toLocaleDateString([], { day: "numeric", month: "numeric" })} ${minute(time)}`}
+    <time dateTime={time} title={`${dayAndSecond(time)} (${t.events.ago(passed)})`}>
+      {isToday ? minute(time) : `${dayOfYear(time)} ${minute(time)}`}
     </time>
   );
 }

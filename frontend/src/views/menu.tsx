@@ -123,10 +123,23 @@ function Entry({ item, onChoose }: { item: Item; onChoose: (item: Item) => void 
       {item.more && <span class="visually-hidden">{item.more}</span>}
     </>
   );
+  const isPressed = useRef(false);
   const shared = { role: "menuitem" as const, tabIndex: -1, class: item.isDanger ? "danger" : "" };
   if (item.href) {
     return (
-      <a {...shared} href={item.href} target="_blank" rel="noopener" onClick={() => onChoose(item)}>
+      <a
+        {...shared}
+        href={item.href}
+        target="_blank"
+        rel="noopener"
+        onPointerDown={() => (isPressed.current = true)}
+        onPointerUp={(event) => {
+          // A pointer that was pressed elsewhere makes no click here.
+          if (event.button === 0 && !isPressed.current) event.currentTarget.click();
+          isPressed.current = false;
+        }}
+        onClick={() => onChoose(item)}
+      >
         {words}
       </a>
     );

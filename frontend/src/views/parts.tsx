@@ -33,6 +33,20 @@ export function Signal({ percent }: { percent: number }) {
   );
 }
 
+/** Below this, a battery is as good as empty. */
+const LOW_PERCENT = 15;
+
+export const BatteryLevel = ({ percent, words }: { percent: number | null; words: string }) => (
+  <span class={`battery${percent !== null && percent < LOW_PERCENT ? " low" : ""}`}>
+    <svg viewBox="0 0 24 12" role="img" aria-label={t.reading.battery}>
+      <rect class="shell" x="0.5" y="0.5" width="20" height="11" rx="2.5" />
+      <rect class="level" x="2" y="2" width={(17 * (percent ?? 0)) / 100} height="8" rx="1" />
+      <rect class="pole" x="21.5" y="4" width="2" height="4" rx="1" />
+    </svg>
+    {words}
+  </span>
+);
+
 /** Put a text on the clipboard; whether it worked. Over plain HTTP from elsewhere, browsers know only the old way. */
 export async function toClipboard(text: string): Promise<boolean> {
   try {
@@ -118,12 +132,3 @@ export function Faults({ id, sentences }: { id: string; sentences: readonly stri
 
 /** The end of a sentence as a sentence's beginning. */
 export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** The time of a day. */
-export const minute = (time: string): string => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-
-/** A point in time, in few words: with the day where it is another one. */
-export function moment(time: string): string {
-  const then = new Date(time);
-  return then.toDateString() === new Date().toDateString() ? minute(time) : `${then.toLocaleDateString()} ${minute(time)}`;
-}

@@ -5,8 +5,9 @@ import { deviceAddress, Problem, request } from "../api";
 import { t } from "../messages";
 import { endWords } from "../reading";
 import { adviceFor, detailOf, headingFor } from "../sentences";
+import { moment } from "../times";
 import type { Device, HistoryRow } from "../types";
-import { Faults, moment, Name } from "./parts";
+import { Faults, Name } from "./parts";
 import { Code } from "./trouble";
 
 const ROWS = 200;

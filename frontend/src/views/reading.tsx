@@ -8,8 +8,9 @@ import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { batteryWords, cardWords, clockWords, isFresh, type ProblemWords, problemsOf, recordingLabel, runningTime, sizeOf } from "../reading";
 import { isCurrent } from "../state";
+import { moment } from "../times";
 import type { Camera, Device } from "../types";
-import { moment, Name, Stat } from "./parts";
+import { BatteryLevel, Name, Stat } from "./parts";
 
 /** Whether what a camera has said is so now. Drawn anew only when that changes, though time passes. */
 export function useIsNow(device: Device): boolean {
@@ -87,20 +88,6 @@ export function ReadingTiles({ device }: { device: Device }) {
 function Running({ device }: { device: Device }) {
   return <>{runningTime(device.camera, hubTime.value)}</>;
 }
-
-/** Below this, a battery is as good as empty. */
-const LOW_PERCENT = 15;
-
-export const BatteryLevel = ({ percent, words }: { percent: number | null; words: string }) => (
-  <span class={`battery${percent !== null && percent < LOW_PERCENT ? " low" : ""}`}>
-    <svg viewBox="0 0 24 12" role="img" aria-label={t.reading.battery}>
-      <rect class="shell" x="0.5" y="0.5" width="20" height="11" rx="2.5" />
-      <rect class="level" x="2" y="2" width={(17 * (percent ?? 0)) / 100} height="8" rx="1" />
-      <rect class="pole" x="21.5" y="4" width="2" height="4" rx="1" />
-    </svg>
-    {words}
-  </span>
-);
 
 /** What is wrong with a camera now, as far as it is known to be so. */
 export function useProblems(device: Device): ProblemWords[] {

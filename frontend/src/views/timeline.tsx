@@ -7,8 +7,8 @@ import { Problem } from "../api";
 import { t } from "../messages";
 import { type History, readHistory } from "../signal_history";
 import { samples } from "../state";
+import { moment } from "../times";
 import type { Device, HistoryRow } from "../types";
-import { moment } from "./parts";
 import { isOutage } from "./past";
 
 const HOUR_S = 3_600;

@@ -4,8 +4,9 @@ import { countOf, isFreeFor, isKept, stateOf, wereAllInUse } from "../camera_sta
 import { t } from "../messages";
 import { adviceFor, detailOf, headingFor } from "../sentences";
 import { interfaces, isCurrent, nameOf } from "../state";
+import { moment } from "../times";
 import type { Device } from "../types";
-import { moment, Name } from "./parts";
+import { Name } from "./parts";
 import { useProblems } from "./reading";
 
 /** What ends an attempt or a link only because the camera sleeps. */

@@ -10,7 +10,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.camera_model import CameraModel, FormField, Wizard
+from wifimgrd.domain.camera_model import CameraModel, FormField, Snapshot, Wizard
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.http.settings import Settings
 
@@ -252,7 +252,9 @@ async def test_models_are_offered_as_the_frontend_reads_them(served: Served) -> 
             "device_image_url",
             "connection_types",
             "wizard_steps",
+            "snapshot_path",
         }
+        assert one["snapshot_path"] is None
         [step] = one["wizard_steps"]
         assert step.keys() == {"template", "actions"}
         fields = one["connection_types"]["wifi"]["fields"]
@@ -271,7 +273,11 @@ class TestOwnModel:
         intro = 'Hold <Wi-Fi> & "OK"\nfor 3 s.\n\nIt beeps.'
         wizard = Wizard(FormField("Network"), FormField("Key", required=False), intro)
         icon = "https://cameras.example/own.svg"
-        return Settings(models={"own": CameraModel("own", "Our own", icon, wizard=wizard)})
+        return Settings(
+            models={
+                "own": CameraModel("own", "Our own", icon, snapshot=Snapshot("/still.jpg"), wizard=wizard)
+            }
+        )
 
     async def test_it_is_offered_with_its_own_form(self, served: Served) -> None:
         assert (await served.get(P + "/supported-devices/")).json == {
@@ -301,6 +307,7 @@ class TestOwnModel:
                             },
                         }
                     ],
+                    "snapshot_path": "/still.jpg",
                 }
             ]
         }

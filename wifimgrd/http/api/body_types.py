@@ -214,6 +214,10 @@ class ModelJson(TypedDict):
     device_image_url: Annotated[str, "The address of a picture of it."] | None
     connection_types: dict[str, ConnectionTypeJson]
     wizard_steps: list[StepJson]
+    snapshot_path: (
+        Annotated[str, "The path at such a camera's HTTP server where it gives a JPEG of what it sees now."]
+        | None
+    )
 
 
 class ModelsJson(TypedDict):

@@ -65,6 +65,7 @@ def model_json(model: CameraModel) -> ModelJson:
             }
         },
         "wizard_steps": [step_json(wizard)],
+        "snapshot_path": None if model.snapshot is None else model.snapshot.path,
     }
 
 

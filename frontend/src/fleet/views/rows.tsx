@@ -8,7 +8,7 @@ import { batteryWords, problemsOf } from "../../reading";
 import { detailOf, failureText, headingFor, printable } from "../../sentences";
 import { notify } from "../../toasts";
 import { Badge, RecordingBadge } from "../../views/badge";
-import { Name, Signal } from "../../views/parts";
+import { BatteryLevel, Name, Signal } from "../../views/parts";
 import { command, CommandError } from "../broker";
 import type { Camera, Hub } from "../hubs";
 import { isCurrent } from "../rows";
@@ -58,6 +58,12 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
           {hub.lastMessage === null ? t.fleet.noMessage : t.fleet.lastMessage(clock.format(hub.lastMessage))}
         </small>
       </div>
+      {hub.record?.page && (
+        <a class="own-page" href={hub.record.page} target="_blank" rel="noopener noreferrer" title={hub.record.page}>
+          {t.fleet.ownPage}
+          <span class="visually-hidden">{t.fleet.ownPageWhat(hub.id)}</span>
+        </a>
+      )}
     </div>
   );
 }
@@ -98,7 +104,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
           <span>
             <bdi>{printable(record.interface ?? "")}</bdi> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
             {problem && <span class="why">{problem.what}</span>}
-            {battery !== null && <span class="battery">{`${t.reading.battery} ${battery}`}</span>}
+            {battery !== null && <BatteryLevel percent={record.camera?.battery_level ?? null} words={battery} />}
           </span>
         )}
         {obstacle && <small id={obstacleId}>{obstacle}</small>}

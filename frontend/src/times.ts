@@ -1,0 +1,24 @@
+// Times for people. A format is made once, when it is first needed: `toLocaleString` makes one at each call, which
+// takes longer than all else in a line.
+
+function formatted(options: Intl.DateTimeFormatOptions): (time: string | Date) => string {
+  let format: Intl.DateTimeFormat | undefined;
+  return (time) => {
+    const then = new Date(time);
+    if (Number.isNaN(then.getTime())) return String(then);
+    format ??= new Intl.DateTimeFormat([], options);
+    return format.format(then);
+  };
+}
+
+const DAY = { year: "numeric", month: "numeric", day: "numeric" } as const;
+
+/** The time of a day. */
+export const minute = formatted({ hour: "2-digit", minute: "2-digit" });
+export const dateOf = formatted(DAY);
+export const dayOfYear = formatted({ month: "numeric", day: "numeric" });
+export const dayAndSecond = formatted({ ...DAY, hour: "numeric", minute: "numeric", second: "numeric" });
+
+/** A point in time, in few words: with the day where it is another one. */
+export const moment = (time: string): string =>
+  new Date(time).toDateString() === new Date().toDateString() ? minute(time) : `${dateOf(time)} ${minute(time)}`;
