@@ -112,6 +112,18 @@ def test_scans_and_ports_of_bridges_are_no_changes_of_an_interface() -> None:
     assert event_in(link(name, family=socket.AF_BRIDGE)) is None
 
 
+def test_what_an_interface_looks_like_depends_on_its_state_and_address_only() -> None:
+    def looks(*attributes: bytes) -> bytes:
+        event = event_in(link(attribute(3, "wlan0"), *attributes))
+        assert event is not None
+        assert isinstance(event.entry, Link)
+        return event.entry.looks
+
+    down, dormant, up = (attribute(16, bytes([state])) for state in (2, 5, 6))
+    assert looks(down) != looks(dormant) == looks(up) == looks(up, attribute(23, bytes(16)))
+    assert looks(up, attribute(1, b"\2\0\0\0\0\1")) != looks(up, attribute(1, b"\2\0\0\0\0\2"))
+
+
 @pytest.mark.parametrize("kind", [16, 20, 24, 32, 80])
 def test_a_message_that_is_cut_reports_nothing(kind: int) -> None:
     assert event_in(Message(kind, b"\2\0", 0)) is None
