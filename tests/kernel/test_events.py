@@ -112,16 +112,25 @@ def test_scans_and_ports_of_bridges_are_no_changes_of_an_interface() -> None:
     assert event_in(link(name, family=socket.AF_BRIDGE)) is None
 
 
-def test_what_an_interface_looks_like_depends_on_its_state_and_address_only() -> None:
-    def looks(*attributes: bytes) -> bytes:
-        event = event_in(link(attribute(3, "wlan0"), *attributes))
-        assert event is not None
-        assert isinstance(event.entry, Link)
-        return event.entry.looks
+def reported(*attributes: bytes) -> Link:
+    event = event_in(link(attribute(3, "wlan0"), *attributes))
+    assert event is not None
+    assert isinstance(event.entry, Link)
+    return event.entry
 
+
+def test_an_interface_is_in_use_while_it_is_associated() -> None:
     down, dormant, up = (attribute(16, bytes([state])) for state in (2, 5, 6))
-    assert looks(down) != looks(dormant) == looks(up) == looks(up, attribute(23, bytes(16)))
-    assert looks(up, attribute(1, b"\2\0\0\0\0\1")) != looks(up, attribute(1, b"\2\0\0\0\0\2"))
+    assert reported(down).use != reported(dormant).use == reported(up).use
+    assert reported(up, attribute(23, bytes(16))).use == reported(up).use
+    assert reported(up).identity == reported(down).identity
+
+
+def test_an_interface_is_known_by_its_permanent_address_if_it_has_one() -> None:
+    one, other = (attribute(1, bytes((2, 0, 0, 0, 0, last))) for last in (1, 2))
+    permanent = attribute(54, bytes((2, 0, 0, 0, 0, 3)))
+    assert reported(one).identity != reported(other).identity
+    assert reported(one, permanent).identity == reported(other, permanent).identity
 
 
 @pytest.mark.parametrize("kind", [16, 20, 24, 32, 80])

@@ -19,7 +19,7 @@ _MAC_ADDRESS, _NAME, _WIRELESS, _STATE, _INFO, _PERMANENT_ADDRESS = 1, 3, 11, 16
 Linux 5.6."""
 _ASSOCIATED: Final = (b"\x05", b"\x06")
 """`dormant` and `up` (linux/if.h): https://docs.kernel.org/networking/operstates.html."""
-_LOOKS: Final = struct.Struct("=HB?")
+_TYPE: Final = struct.Struct("=H")
 _INFO_KIND: Final = 1
 _UP: Final = 1
 _LONGEST_NAME: Final = 15
@@ -36,9 +36,11 @@ class Link:
     """Of one that is to be added, such as `dummy`."""
     is_up: bool | None = None
     """What one that exists is set to."""
-    looks: bytes = field(default=b"", compare=False, repr=False)
-    """Of one that the kernel has reported: its type, whether it is up, whether it is associated, and its MAC
-    address. Most messages are about something else."""
+    identity: bytes = field(default=b"", compare=False, repr=False)
+    """Of one that the kernel has reported: its type, and its permanent MAC address, or the present one if it
+    has none. Most messages are about something else."""
+    use: bytes = field(default=b"", compare=False, repr=False)
+    """Of one that the kernel has reported: whether it is up, and whether it is associated."""
 
     def __str__(self) -> str:
         state = {None: "", True: " up", False: " down"}[self.is_up]
@@ -62,8 +64,13 @@ def link_in(body: bytes) -> Link | None:
     if _WIRELESS in found or family != socket.AF_UNSPEC:
         return None
     is_associated = found.get(_STATE) in _ASSOCIATED
-    looks = _LOOKS.pack(kind, flags & _UP, is_associated) + found.get(_MAC_ADDRESS, b"")
-    return Link(text(found.get(_NAME)), index, looks=looks)
+    address = found.get(_PERMANENT_ADDRESS) or found.get(_MAC_ADDRESS, b"")
+    return Link(
+        text(found.get(_NAME)),
+        index,
+        identity=_TYPE.pack(kind) + address,
+        use=bytes((flags & _UP, is_associated)),
+    )
 
 
 def permanent_address(name: str) -> bytes:

@@ -103,8 +103,8 @@ class UdevAdapterSource:
         self._modes: Subscription | None = None
         """Opened with the first interface: before that, the kernel may have no Wi-Fi."""
         self._known: dict[str, _Present] = {}
-        self._looks: dict[str, tuple[int, bytes]] = {}
-        """What the kernel's last message about each interface said of it."""
+        self._told: dict[str, tuple[int, bytes, bytes]] = {}
+        """What matters here of the kernel's last message about each interface."""
         self._touched: dict[str, None] = {}
         """Interfaces to read when the messages that have come are taken."""
         self._trouble = ""
@@ -136,7 +136,7 @@ class UdevAdapterSource:
             self._modes = None
         self._context = None
         self._known.clear()
-        self._looks.clear()
+        self._told.clear()
 
     def _subscribe(self) -> None:
         """Subscribe, then enumerate: a change between the two is read twice, never missed."""
@@ -249,16 +249,23 @@ class UdevAdapterSource:
         """Read an interface after messages about it, once for all that come together.
 
         A join makes about ten of them, and most say nothing new; a read takes as long as the join waits for
-        this process in all else.
+        this process in all else. Whether an interface is in use matters only where it shares its radio.
         """
         match event:
             case Event(Link(name, index) as link, is_gone=False) if name in self._known:
-                before, self._looks[name] = self._looks.get(name), (index, link.looks)
-                if before == (index, link.looks) and self._modes is not None:
+                told = index, link.identity, link.use if self._shares(name) else b""
+                before, self._told[name] = self._told.get(name), told
+                if before == told and self._modes is not None:
                     return
                 if not self._touched:
                     asyncio.get_running_loop().call_soon(self._read_touched)
                 self._touched[name] = None
+
+    def _shares(self, name: str) -> bool:
+        """Whether an interface has a radio or a USB device together with another one."""
+        parts = set(self._known[name].parts)
+        others = (known for other, known in self._known.items() if other != name)
+        return any(not parts.isdisjoint(known.parts) for known in others)
 
     def _read_touched(self) -> None:
         touched, self._touched = self._touched, {}
@@ -269,7 +276,7 @@ class UdevAdapterSource:
         self._describe(dict.fromkeys(names))
 
     def _read_known(self) -> None:
-        self._looks.clear()  # messages were lost
+        self._told.clear()  # messages were lost
         self._describe(dict.fromkeys(self._known))
 
     def _enumerate(self, context: _Context) -> None:
@@ -317,7 +324,7 @@ class UdevAdapterSource:
             before = self._known.get(name)
             if before is not None and (now is None or now.ifindex != before.ifindex):
                 del self._known[name]
-                self._looks.pop(name, None)
+                self._told.pop(name, None)
                 listener.adapter_gone(name)
         for name, now in found.items():
             if now is not None and self._known.get(name) != now:
