@@ -1,8 +1,8 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
 BENCH=host (simulated world), cameras (emulated ones), page (in a browser), tiles (against nginx), fleet
-(many hubs at one broker), lab (real 802.11 in a guest), backends or wakes (of that, the comparison of the
-backends or cameras that sleep alone) or all (default).
+(many hubs at one broker), lab (real 802.11 in a guest), backends, connects or wakes (only a part of that:
+the comparison of the backends, of that only connects, or cameras that sleep) or all (default).
 BENCH=trace measures nothing: it draws the time line of a connect by each backend, and keeps it in
 benchmarks/trace-*.txt.
 The exit status is 1 where a target was missed.
@@ -28,7 +28,19 @@ from benchmarks.page.part import measure as measure_page
 from benchmarks.table import Row, rendered
 from benchmarks.tiles.part import measure as measure_tiles
 
-_PARTS: Final = ("host", "cameras", "page", "tiles", "fleet", "lab", "backends", "wakes", "trace", "all")
+_PARTS: Final = (
+    "host",
+    "cameras",
+    "page",
+    "tiles",
+    "fleet",
+    "lab",
+    "backends",
+    "connects",
+    "wakes",
+    "trace",
+    "all",
+)
 RESULTS: Final = Path(__file__).parent / "results.json"
 
 
@@ -54,7 +66,7 @@ def main() -> int:
     if wanted in ("fleet", "all"):
         rows += asyncio.run(measure_fleet())
     match wanted:
-        case "backends" | "wakes":
+        case "backends" | "connects" | "wakes":
             rows += measure_lab(wanted)
         case "lab" | "all":
             rows += measure_lab("all")

@@ -29,8 +29,8 @@ class LabFailedError(Exception):
     """The guest did not measure to the end."""
 
 
-def measure(part: Literal["all", "backends", "wakes"]) -> list[Row]:
-    """All rows of the lab, or those alone that compare the backends, or of cameras that sleep."""
+def measure(part: Literal["all", "backends", "connects", "wakes"]) -> list[Row]:
+    """All rows of the lab, or only those of a part."""
     with _measured(part) as out:
         return [Row.of_json(row) for row in json.loads((out / "rows.json").read_text())]
 
