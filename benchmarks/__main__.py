@@ -1,8 +1,10 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
 BENCH=host (simulated world), cameras (emulated ones), page (in a browser), tiles (against nginx), fleet
-(many hubs at one broker), lab (real 802.11 in a guest), backends or wakes (of that, the comparison of the
-backends or cameras that sleep alone) or all (default).
+(many hubs at one broker), lab (real 802.11 in a guest), backends, connects or wakes (only a part of that:
+the comparison of the backends, of that only connects, or cameras that sleep) or all (default).
+BENCH=trace measures nothing: it draws the time line of a connect by each backend, and keeps it in
+benchmarks/trace-*.txt.
 The exit status is 1 where a target was missed.
 """
 
@@ -21,11 +23,24 @@ from benchmarks.cameras.part import measure as measure_cameras
 from benchmarks.fleet.part import measure as measure_fleet
 from benchmarks.host.part import measure as measure_host
 from benchmarks.lab.part import measure as measure_lab
+from benchmarks.lab.part import trace
 from benchmarks.page.part import measure as measure_page
 from benchmarks.table import Row, rendered
 from benchmarks.tiles.part import measure as measure_tiles
 
-_PARTS: Final = ("host", "cameras", "page", "tiles", "fleet", "lab", "backends", "wakes", "all")
+_PARTS: Final = (
+    "host",
+    "cameras",
+    "page",
+    "tiles",
+    "fleet",
+    "lab",
+    "backends",
+    "connects",
+    "wakes",
+    "trace",
+    "all",
+)
 RESULTS: Final = Path(__file__).parent / "results.json"
 
 
@@ -35,6 +50,9 @@ def main() -> int:
     if wanted not in _PARTS:
         sys.stderr.write(f"bench: BENCH is {', '.join(_PARTS[:-1])} or {_PARTS[-1]}, not {wanted}\n")
         return 2
+    if wanted == "trace":
+        print("\n\n".join(trace()))
+        return 0
     started = time.monotonic()
     rows: list[Row] = []
     if wanted in ("host", "all"):
@@ -48,7 +66,7 @@ def main() -> int:
     if wanted in ("fleet", "all"):
         rows += asyncio.run(measure_fleet())
     match wanted:
-        case "backends" | "wakes":
+        case "backends" | "connects" | "wakes":
             rows += measure_lab(wanted)
         case "lab" | "all":
             rows += measure_lab("all")

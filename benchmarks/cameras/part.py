@@ -22,6 +22,7 @@ import aiohttp
 from benchmarks import progress
 from benchmarks.accounting import Account
 from benchmarks.cameras.emulated import CODENAMES, Served, served_cameras
+from benchmarks.ceilings import RSS_MB
 from benchmarks.host.world import DEVICES, World, program, running_world
 from benchmarks.table import Row, Target
 from wifimgrd.domain.camera import CameraDriver
@@ -34,7 +35,6 @@ _ROUNDS: Final = 10
 """Starts and stops."""
 _CHANGES: Final = 30
 _SKEW_MS: Final = 5
-_RSS_MB: Final = 40
 _IDLE_PERCENT: Final = 1
 _RECORDING_PERCENT: Final = 2
 _COST_S: Final = 30.0
@@ -104,7 +104,7 @@ async def measure() -> list[Row]:
                         f"wifimgrd-camera's RSS with {count}",
                         "MB",
                         [rss],
-                        target=Target("ours", _RSS_MB),
+                        target=Target("ours", RSS_MB["wifimgrd-camera"]),
                     )
                 )
     return rows

@@ -12,12 +12,11 @@ from typing import Final
 import aiohttp
 
 from benchmarks.accounting import Account
+from benchmarks.ceilings import RSS_MB
 from benchmarks.host.world import DEVICES, World
 from benchmarks.table import Row, Target
 
 PART: Final = "Host: simulated world"
-DAEMON_MB: Final = 35
-SHIM_MB: Final = 50
 _CYCLES: Final = 100
 _SETTLE_S: Final = 2.0
 IDLE_S: Final = 60.0
@@ -62,8 +61,8 @@ async def wake_ups(processes: Mapping[str, Account], seconds: float) -> dict[str
 def _memory(world: World, when: str, beneath_daemon: Account, beneath_shim: Account) -> list[Row]:
     rows = []
     for name, process, beneath, limit in (
-        ("daemon", world.daemon, beneath_daemon, DAEMON_MB),
-        ("shim", world.shim, beneath_shim, SHIM_MB),
+        ("daemon", world.daemon, beneath_daemon, RSS_MB["wifimgrd"]),
+        ("shim", world.shim, beneath_shim, RSS_MB["wifimgrd-http"]),
     ):
         held, bare = process.memory(), beneath.memory()
         rows.append(

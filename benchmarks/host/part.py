@@ -7,6 +7,7 @@ from benchmarks.host.footprint import footprint
 from benchmarks.host.reads import reads
 from benchmarks.host.scale import BIG, SMALL, connect_cost
 from benchmarks.host.signal_history import signal_history
+from benchmarks.host.start import start_cost
 from benchmarks.host.toggles import toggles
 from benchmarks.host.world import running_world
 from benchmarks.table import Row
@@ -24,6 +25,8 @@ async def measure() -> list[Row]:
         rows += await footprint(small)
     progress.say("host: a week of signal")
     rows += await signal_history()
+    progress.say("host: starts")
+    rows += await start_cost()
     progress.say("host: toggles")
     async with running_world(*SMALL) as small:
         [device_id, *_] = await small.register(1)

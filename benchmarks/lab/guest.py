@@ -1,6 +1,7 @@
 """Measures in the lab's guest, and writes the rows to FILE.
 
-`python3 -m benchmarks.lab.guest FILE PART`, where PART is all, backends or wakes.
+`python3 -m benchmarks.lab.guest FILE PART`, where PART is all, backends, connects or wakes; or trace, which
+writes time lines as text beside FILE.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from benchmarks import progress
-from benchmarks.lab import addresses, backends, joins, losses, pushes, rest, wakes
+from benchmarks.lab import addresses, backends, joins, losses, pushes, rest, trace, wakes
 from benchmarks.lab.hub import Hub, running_hub
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
 from benchmarks.lab.stage import Stage, helpers_user
@@ -25,10 +26,13 @@ from tests.lab.guest.system_bus import SystemBus
 
 
 async def measure(part: str) -> list[Row]:
-    """All rows of the lab, or those alone that compare the backends, or of cameras that sleep."""
+    """All rows of the lab, or only those of a part."""
     run("systemctl", "start", "NetworkManager.service")
-    if part == "wakes":
-        return await _wakes()
+    match part:
+        case "wakes":
+            return await _wakes()
+        case "connects":
+            return await _connects()
     everything = part == "all"
     rows, with_networkmanager = await _with_networkmanager(everything=everything)
     with without_networkmanager():
@@ -38,6 +42,47 @@ async def measure(part: str) -> list[Row]:
             async with running_hub(bus) as hub:
                 without = await _backend(stage, hub)
     return rows + backends.rows(without, with_networkmanager)
+
+
+async def _connects() -> list[Row]:
+    async with SystemBus() as bus, AsyncExitStack() as held:
+        with helpers_user():
+            bus_as_helper = await held.enter_async_context(SystemBus())
+        stage = NetworkManagerStage(bus, bus_as_helper)
+        await stage.open()
+        async with running_hub(bus) as hub:
+            its_listed, its_known = await _connects_of(stage, hub)
+    with without_networkmanager():
+        async with SystemBus() as bus:
+            without = SupplicantStage(bus)
+            await without.open()
+            async with running_hub(bus) as hub:
+                listed, known = await _connects_of(without, hub)
+    rows = joins.listed_rows(its_listed) + joins.known_rows(its_known)
+    return rows + backends.connect_rows(listed, known, its_listed, its_known)
+
+
+async def _connects_of(stage: Stage, hub: Hub) -> tuple[joins.Joins, joins.Joins]:
+    progress.say(f"backend {await hub.backend()}: connects")
+    return await joins.listed(stage, hub, nmcli=False), await joins.known(stage, hub)
+
+
+async def write_traces(folder: Path) -> None:
+    """Write the time line of a connect by each backend into a folder."""
+    run("systemctl", "start", "NetworkManager.service")
+    async with SystemBus() as bus, AsyncExitStack() as held:
+        with helpers_user():
+            bus_as_helper = await held.enter_async_context(SystemBus())
+        stage = NetworkManagerStage(bus, bus_as_helper)
+        await stage.open()
+        async with running_hub(bus) as hub:
+            (folder / trace.file_of("networkmanager")).write_text(await trace.trace(stage, hub, bus))
+    with without_networkmanager():
+        async with SystemBus() as bus:
+            without = SupplicantStage(bus)
+            await without.open()
+            async with running_hub(bus) as hub:
+                (folder / trace.file_of("wpa_supplicant")).write_text(await trace.trace(without, hub, bus))
 
 
 async def _wakes() -> list[Row]:
@@ -67,7 +112,7 @@ async def _with_networkmanager(*, everything: bool) -> tuple[list[Row], backends
                 progress.say("connect, first contact")
                 new = await joins.first_contact(stage, hub)
                 rows += joins.listed_rows(figures.listed)
-                rows += joins.switched_on_rows(figures.known, new)
+                rows += joins.known_rows(figures.known) + joins.first_contact_rows(figures.known, new)
                 rows += losses.losses_rows(figures.losses, alone)
                 rows += losses.failures_rows(figures.failures, alone)
                 progress.say("addresses")
@@ -101,5 +146,9 @@ async def _backend(stage: Stage, hub: Hub, *, nmcli: bool = False) -> backends.F
 if __name__ == "__main__":
     os.environ.setdefault("LANG", "C.UTF-8")
     file, part = sys.argv[1:]
-    measured = asyncio.run(measure(part))
+    if part == "trace":
+        asyncio.run(write_traces(Path(file).parent))
+        measured = []
+    else:
+        measured = asyncio.run(measure(part))
     Path(file).write_text(json.dumps([row.as_json() for row in measured]))

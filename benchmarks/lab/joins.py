@@ -97,10 +97,11 @@ async def _join_by_us(stage: Stage, hub: Hub, adapter: Adapter, device: int) -> 
 def listed_rows(joins: Joins) -> list[Row]:
     """Of NetworkManager's backend."""
     ours, bare = seconds(joins.ours), seconds(joins.bare)
-    return [
-        Row(PART, LISTED, "s", ours, bare, NetworkManagerStage.bare_is, Target("ratio", 1.1)),
-        Row(PART, LISTED, "s", ours, joins.nmcli, "nmcli device wifi connect", Target("ratio", 0.5)),
-    ]
+    rows = [Row(PART, LISTED, "s", ours, bare, NetworkManagerStage.bare_is, Target("ratio", 1.15))]
+    if joins.nmcli:
+        nmcli = "nmcli device wifi connect"
+        rows.append(Row(PART, LISTED, "s", ours, joins.nmcli, nmcli, Target("ratio", 0.5)))
+    return rows
 
 
 async def known(stage: Stage, hub: Hub) -> Joins:
@@ -144,12 +145,15 @@ async def first_contact(stage: Stage, hub: Hub) -> list[float]:
     return taken
 
 
-def switched_on_rows(known: Joins, new: list[float]) -> list[Row]:
+def known_rows(known: Joins) -> list[Row]:
     """Of NetworkManager's backend."""
-    return [
-        Row(PART, what, "s", ours, seconds(known.bare), NetworkManagerStage.bare_scan_is, target)
-        for what, ours, target in (
-            (KNOWN, seconds(known.ours), Target("ours", 0.6)),
-            ("connect, first contact, likely channel", new, Target("ratio", 0.3)),
-        )
-    ]
+    return [_switched_on_row(KNOWN, seconds(known.ours), known, Target("ours", 0.25))]
+
+
+def first_contact_rows(known: Joins, new: list[float]) -> list[Row]:
+    """Of NetworkManager's backend."""
+    return [_switched_on_row("connect, first contact, likely channel", new, known, Target("ratio", 0.3))]
+
+
+def _switched_on_row(what: str, ours: list[float], known: Joins, target: Target) -> Row:
+    return Row(PART, what, "s", ours, seconds(known.bare), NetworkManagerStage.bare_scan_is, target)

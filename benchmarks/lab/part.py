@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,6 +20,7 @@ _LAB: Final = _CHECKOUT / "tests" / "lab"
 _ENGINE: Final = os.environ.get("LAB_ENGINE", "uml")
 _BOOT_S: Final = {"uml": 60, "tcg": 240}
 _MEASURE_S: Final = 1500
+TRACES: Final = _CHECKOUT / "benchmarks"
 _LOST: Final = (124, 125)
 """boot.sh: out of time, the guest died."""
 
@@ -26,9 +29,25 @@ class LabFailedError(Exception):
     """The guest did not measure to the end."""
 
 
-def measure(part: Literal["all", "backends", "wakes"]) -> list[Row]:
-    """All rows of the lab, or those alone that compare the backends, or of cameras that sleep; boots once
-    more where the guest was lost before it began."""
+def measure(part: Literal["all", "backends", "connects", "wakes"]) -> list[Row]:
+    """All rows of the lab, or only those of a part."""
+    with _measured(part) as out:
+        return [Row.of_json(row) for row in json.loads((out / "rows.json").read_text())]
+
+
+def trace() -> list[str]:
+    """The time lines of a connect by each backend; kept in files beside this part's folder, too."""
+    with _measured("trace") as out:
+        texts = {file.name: file.read_text() for file in sorted(out.glob("trace-*.txt"))}
+    for name, text in texts.items():
+        (TRACES / name).write_text(text)
+    return list(texts.values())
+
+
+@contextmanager
+def _measured(part: str) -> Iterator[Path]:
+    """Have a guest measure, and give the folder with what it has written; boots once more where the guest was
+    lost before it began."""
     progress.say("lab: build what is missing")
     subprocess.run((_LAB / "build.sh", _ENGINE), check=True, stdout=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="wifimgrd-bench-") as folder:
@@ -43,7 +62,7 @@ def measure(part: Literal["all", "backends", "wakes"]) -> list[Row]:
                 if (out / name).exists():
                     (kept / name).write_bytes((out / name).read_bytes())
             raise LabFailedError(f"the guest ended with status {status}; what it said is in {kept}")
-        return [Row.of_json(row) for row in json.loads((out / "rows.json").read_text())]
+        yield out
 
 
 def _boot(out: Path, part: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from benchmarks.host.footprint import DAEMON_MB, SHIM_MB, wake_ups
+from benchmarks.ceilings import RSS_MB
+from benchmarks.host.footprint import wake_ups
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.joins import PART
 from benchmarks.lab.stage import Stage
@@ -14,16 +15,15 @@ from benchmarks.table import Row, Target
 _SETTLE_S: Final = 10.0
 """What was plugged in a moment ago is still being read."""
 _IDLE_S: Final = 60.0
-_HELPER_MB: Final = 30.0
 
 
 def memory(hub: Hub, when: str) -> list[Row]:
     """Of the processes that run, with all that NetworkManager's backend imports."""
     rows = []
     for name, process, limit in (
-        ("daemon", hub.daemon, DAEMON_MB),
-        ("shim", hub.shim, SHIM_MB),
-        ("helper", hub.helper, _HELPER_MB),
+        ("daemon", hub.daemon, RSS_MB["wifimgrd"]),
+        ("shim", hub.shim, RSS_MB["wifimgrd-http"]),
+        ("helper", hub.helper, RSS_MB["wifimgrd-net"]),
     ):
         if process is None:
             continue

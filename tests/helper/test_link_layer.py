@@ -23,15 +23,27 @@ class Kernel:
         self.table: list[str] = []
         self.on_trial: list[str] = []
         """The devices that go after they were tried."""
+        self.transactions: list[str] = []
+        """Those that were carried out, but for trials."""
+        self.listing = ""
+        self.others = 0
+        """The transactions of other programs."""
+
+    def generation(self) -> int:
+        return len(self.transactions) + self.others
 
     def run(self, commands: str) -> str:
+        if commands.startswith("list"):
+            return self.listing
         chains = re.findall(r'device "([^"]+)"', commands)
         if not self.has_netdev or not self.devices.issuperset(chains):
             raise NftablesError("No such file or directory")
         if "-trial" in commands:
             self.devices.difference_update(self.on_trial)
         else:
-            self.table = chains
+            if "netdev" in commands:
+                self.table = chains
+            self.transactions.append(commands)
         return ""
 
 
@@ -97,3 +109,47 @@ def test_what_is_restored_leaves_out_an_interface_that_has_gone(
     monkeypatch.setattr(state, "_plan", plan("wlan0", "wlan1", "wlan2"))
     state.restore()
     assert [one.interface for one in restored[0].cameras] == ["wlan0", "wlan2"]
+
+
+def test_both_tables_are_changed_in_one_transaction(kernel: Kernel, state: KernelState) -> None:
+    state._set_tables(plan("wlan0"), "add table ip wifimgrd")
+    [transaction] = kernel.transactions
+    assert transaction.startswith("add table ip wifimgrd\n")
+    assert kernel.table == ["wlan0"]
+    state._set_tables(plan("wlan0"), "add set ip wifimgrd x")
+    assert kernel.transactions[1:] == ["add set ip wifimgrd x"]
+
+
+def test_a_filter_that_the_kernel_refuses_does_not_keep_the_table_of_addresses_from_changing(
+    kernel: Kernel, state: KernelState
+) -> None:
+    state._set_tables(plan("wlan0", "wlan9"), "add table ip wifimgrd")
+    assert kernel.transactions[0] == "add table ip wifimgrd"
+    assert kernel.table == ["wlan0"]
+
+
+def test_what_is_read_back_is_not_the_work_of_another_program(kernel: Kernel, state: KernelState) -> None:
+    state._plan = state._wanted = plan("wlan0")
+    state._set_tables(state._plan, "add table ip wifimgrd")
+    kernel.listing = "it"
+    state.read_back()
+    state.read_back()
+    assert (state._listing, len(kernel.transactions)) == ("itit", 1)
+
+    state._set_tables(state._plan, "add table ip wifimgrd")
+    kernel.others += 1
+    state.read_back()
+    assert (state._listing, len(kernel.transactions)) == ("itit", 3)
+    assert "delete table ip wifimgrd" in kernel.transactions[-1]
+    assert "table netdev wifimgrd" in kernel.transactions[-1]
+
+
+def test_tables_that_cannot_be_read_back_count_as_changed(
+    kernel: Kernel, state: KernelState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = iter(range(100))
+    monkeypatch.setattr(kernel, "generation", lambda: next(numbers))
+    state._plan = plan("wlan0")
+    state._set_tables(state._plan, "add table ip wifimgrd")
+    state.read_back()
+    assert state._listing == ""

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.ceilings import RSS_MB, rss_mb
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 
 PATIENCE_S = 20.0
-RSS_LIMIT_KB = 50 * 1024
 Start = Callable[..., Coroutine[Any, Any, Process]]
 
 
@@ -184,6 +184,4 @@ async def test_it_is_small(start: Start) -> None:
         channel = await shim.channel()
         await channel.receive()
         await shim.get(P)
-        status = Path(f"/proc/{process.pid}/status").read_text()  # noqa: ASYNC240 - no disk behind it
-        [kilobytes] = re.findall(r"VmRSS:\s+(\d+) kB", status)
-    assert int(kilobytes) <= RSS_LIMIT_KB
+        assert rss_mb(process.pid) <= RSS_MB["wifimgrd-http"]

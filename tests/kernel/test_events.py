@@ -112,6 +112,27 @@ def test_scans_and_ports_of_bridges_are_no_changes_of_an_interface() -> None:
     assert event_in(link(name, family=socket.AF_BRIDGE)) is None
 
 
+def reported(*attributes: bytes) -> Link:
+    event = event_in(link(attribute(3, "wlan0"), *attributes))
+    assert event is not None
+    assert isinstance(event.entry, Link)
+    return event.entry
+
+
+def test_an_interface_is_in_use_while_it_is_associated() -> None:
+    down, dormant, up = (attribute(16, bytes([state])) for state in (2, 5, 6))
+    assert reported(down).use != reported(dormant).use == reported(up).use
+    assert reported(up, attribute(23, bytes(16))).use == reported(up).use
+    assert reported(up).identity == reported(down).identity
+
+
+def test_an_interface_is_known_by_its_permanent_address_if_it_has_one() -> None:
+    one, other = (attribute(1, bytes((2, 0, 0, 0, 0, last))) for last in (1, 2))
+    permanent = attribute(54, bytes((2, 0, 0, 0, 0, 3)))
+    assert reported(one).identity != reported(other).identity
+    assert reported(one, permanent).identity == reported(other, permanent).identity
+
+
 @pytest.mark.parametrize("kind", [16, 20, 24, 32, 80])
 def test_a_message_that_is_cut_reports_nothing(kind: int) -> None:
     assert event_in(Message(kind, b"\2\0", 0)) is None

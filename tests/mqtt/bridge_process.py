@@ -10,6 +10,7 @@ from asyncio.subprocess import DEVNULL, Process
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.ceilings import rss_mb
 from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside
 
@@ -54,7 +55,6 @@ class BridgeProcess:
         return (await lines_with(self.log, text, timeout_s))[0]
 
     @property
-    def rss_kb(self) -> int:
+    def rss_mb(self) -> float:
         assert self.process is not None
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        return rss_mb(self.process.pid)

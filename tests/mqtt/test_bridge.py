@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from benchmarks.ceilings import RSS_MB
 from tests.commands import disconnect
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
@@ -15,8 +16,6 @@ from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.client.json_text import dumps
-
-RSS_LIMIT_KB = 35 * 1024
 
 
 async def test_the_records_are_those_of_the_hub(hub: Hub, seen: Observer) -> None:
@@ -136,7 +135,7 @@ async def test_a_broker_that_stalls_gets_the_newest_state_when_it_reads(
     broker.process.send_signal(signal.SIGSTOP)
     for number in range(300):
         await hub.client.update_device(device, {"name": f"name {number}"})
-    assert bridge.rss_kb <= RSS_LIMIT_KB
+    assert bridge.rss_mb <= RSS_MB["wifimgrd-mqtt"]
     broker.process.send_signal(signal.SIGCONT)
     topic = f"{HUB}/devices/{device}"
     await seen.until(lambda: (seen.record(topic) or {}).get("name") == "name 299")

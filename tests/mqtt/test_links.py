@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.ceilings import RSS_MB
 from tests.mqtt.certificates import Authority
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto, broker_of_short_keep_alive
@@ -19,7 +20,6 @@ from tests.processes import Hub
 
 NOTICED_S = 60.0
 """Two keep-alive intervals, with what a busy machine adds."""
-RSS_LIMIT_KB = 35 * 1024
 AVAILABILITY = f"{HUB}/availability"
 LIBFAKETIME = "*/faketime/libfaketime.so.1"
 """Below /usr/lib."""
@@ -58,7 +58,7 @@ async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_
         line = await bridge.until_logged("broker_unavailable", NOTICED_S)
         assert "it did not answer in time" in line
         await seen.until(lambda: seen.retained[AVAILABILITY] == b"offline", NOTICED_S)
-        assert bridge.rss_kb <= RSS_LIMIT_KB
+        assert bridge.rss_mb <= RSS_MB["wifimgrd-mqtt"]
         theirs.restore()
         topic = f"{HUB}/devices/{kept}"
         await seen.until(lambda: seen.record(topic)["name"] == "name 299", NOTICED_S)
@@ -84,7 +84,7 @@ async def test_a_broker_that_stands_still_is_left_and_found_again(
             for number in range(300):
                 await hub.client.update_device(device, {"name": f"name {number}"})
             await bridge.until_logged("it did not answer in time", NOTICED_S)
-            assert bridge.rss_kb <= RSS_LIMIT_KB
+            assert bridge.rss_mb <= RSS_MB["wifimgrd-mqtt"]
             broker.process.send_signal(signal.SIGCONT)
         async with observer(broker.port) as seen:
             topic = f"{HUB}/devices/{device}"

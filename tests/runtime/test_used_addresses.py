@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -42,3 +43,39 @@ def test_the_files_are_read_where_they_are(tmp_path: Path) -> None:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
     (tmp_path / "etc/ntp.conf").mkdir()
     assert used_addresses(tmp_path) == {IPv4Address(f"192.168.1.{number}") for number in (1, 2, 3)}
+
+
+def test_a_file_that_has_changed_is_read_again_and_one_that_is_gone_counts_no_longer(tmp_path: Path) -> None:
+    file = tmp_path / "etc/resolv.conf"
+    file.parent.mkdir()
+    for number in (1, 2, 3):  # at once, with equal sizes
+        file.write_text(f"nameserver 192.168.1.{number}\n")
+        assert used_addresses(tmp_path) == {IPv4Address(f"192.168.1.{number}")}
+    file.unlink()
+    assert used_addresses(tmp_path) == frozenset()
+
+
+@pytest.mark.parametrize(("since_s", "reads"), [(1, 2), (3, 1)])
+def test_a_file_that_has_not_changed_for_some_time_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, since_s: int, reads: int
+) -> None:
+    file = tmp_path / "etc/resolv.conf"
+    file.parent.mkdir()
+    file.write_text("nameserver 192.168.1.1\n")
+    now_ns = file.stat().st_ctime_ns + since_s * 1_000_000_000
+    opened: list[object] = []
+    monkeypatch.setattr("time.time_ns", lambda: now_ns)
+    monkeypatch.setattr(Path, "open", _noting(opened))
+    for _ in range(2):
+        assert used_addresses(tmp_path) == {IPv4Address("192.168.1.1")}
+    assert opened == [file] * reads
+
+
+def _noting(opened: list[object]) -> Callable[..., object]:
+    really = Path.open
+
+    def noting(file: Path, mode: str) -> object:
+        opened.append(file)
+        return really(file, mode)
+
+    return noting

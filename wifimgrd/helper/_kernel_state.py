@@ -29,6 +29,8 @@ _log = structlog.get_logger()
 
 _OWNER_KINDS: Final = ("dummy", "bridge")
 """The kinds of interface that can own the network; a bridge without ports for kernels without dummy."""
+_READS: Final = 3
+"""How often the tables are made anew where programs keep changing nftables."""
 _SETTINGS: Final = Path("/proc/sys/net/ipv4/conf")
 _VALID_MARK: Final = "src_valid_mark"
 _WANTED_SETTINGS: Final = {"rp_filter": "2", _VALID_MARK: "1"}
@@ -56,8 +58,10 @@ class KernelState:
         self._is_complete = False
         """Whether the last change had no failure: after one the same plan is applied again."""
         self._conflict = ""
-        self._listing = ""
-        """The nftables tables as listed after that."""
+        self._listing: str | None = ""
+        """The nftables tables as read back after that; None while that is still to be done."""
+        self._generation = 0
+        """The number of the last transaction after the tables were changed."""
         self._link_layer = ""
         """The netdev table that was applied."""
         self._has_link_layer = True
@@ -114,6 +118,7 @@ class KernelState:
         gates = routing.gates(plan, self._to_open(plan).values())
         if not routing.is_complete(plan, direct, gates, list_rules(), routes, owner):
             return "routing"
+        self.read_back()
         if (
             not self._listing or self._list() != self._listing
         ):  # the table may have been deleted while it was applied
@@ -132,6 +137,22 @@ class KernelState:
             self._change(plan)
             self._is_complete = True
             self.settle()
+            self.read_back()
+
+    def read_back(self) -> None:
+        """Read the nftables tables after a change, to compare them later; nobody waits for that, as it takes
+        longer than the change. If any program has changed nftables meanwhile, they are made anew first: what
+        is read could be its work. Raises KernelError, NftablesError."""
+        for _ in range(_READS):
+            if self._plan is None or self._listing is not None:
+                return
+            listing = self._list()
+            if self._nftables.generation() == self._generation:
+                self._listing = listing
+                return
+            self._link_layer = ""
+            self._set_tables(self._plan, ruleset(self._plan, self._to_open(self._plan)))
+        self._listing = ""  # which counts as changed
 
     def settle(self) -> None:
         """Do what nobody waits for: the routes in `main`. Raises KernelError."""
@@ -216,10 +237,9 @@ class KernelState:
             failure = error
         self._gates |= gates
         self._delete_broadcasts(plan)
-        self._nftables.run(ruleset(plan, to_open) if applied is None else elements(plan, to_open))
-        self._limit_link_layer(plan)
+        self._set_tables(plan, ruleset(plan, to_open) if applied is None else elements(plan, to_open))
         self._forwarding.open(to_open)
-        self._plan, self._listing = plan, self._list()
+        self._plan = plan
         gone = [mark for mark in self._marks if mark not in plan.marks]
         self._marks = list(plan.marks)
         self._forget(gone, self._gates - gates)
@@ -290,6 +310,26 @@ class KernelState:
             changes += routing.forget(marks, list_routes())
         carry_out(changes)
 
+    def _set_tables(self, plan: Plan, commands: str) -> None:
+        """Carry out the commands for the table of family ip, and those for the netdev table, together if the
+        kernel takes these."""
+        self._listing = None
+        wanted = link_layer(plan.cameras)
+        is_done = self._has_link_layer and wanted != self._link_layer and self._run_together(commands, wanted)
+        if not is_done:
+            self._nftables.run(commands)
+            self._limit_link_layer(plan)
+        self._generation = self._nftables.generation()
+
+    def _run_together(self, commands: str, wanted: str) -> bool:
+        try:
+            self._nftables.run(f"{commands}\n{wanted}")
+        except NftablesError as error:  # one by one, it shows which one is refused
+            _log.debug("tables_not_set_together", reason=str(error))
+            return False
+        self._link_layer = wanted
+        return True
+
     def _limit_link_layer(self, plan: Plan) -> None:
         """Apply the netdev table. An interface that the kernel refuses, as one that has just gone, is left
         out, and tried again with the next plan."""
@@ -334,7 +374,7 @@ class KernelState:
 
     def _remove_all(self) -> None:
         self._recall()
-        self._wanted, self._conflict = None, ""
+        self._wanted, self._conflict, self._listing = None, "", ""
         self._forwarding.close()
         self._nftables.run(f"table ip {TABLE_NAME} {{}}; delete table ip {TABLE_NAME}")
         with suppress(NftablesError):  # where the kernel has no such tables, there is none

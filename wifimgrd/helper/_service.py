@@ -69,6 +69,8 @@ _IN_NETWORKMANAGER: Final = frozenset(
 )
 _LATER_S: Final = 0.05
 """From a reply to the routes in `main`, so that the caller is served first."""
+_READ_BACK_S: Final = 0.5
+"""From the last reply to the reading of the tables: a join is over by then."""
 
 
 class NetService:
@@ -107,6 +109,7 @@ class NetService:
         self._tasks = tasks
         self._check_timer: asyncio.TimerHandle | None = None
         self._restore_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
         self.unneeded = asyncio.Event()
 
     async def start(self) -> None:
@@ -172,14 +175,18 @@ class NetService:
             self._private.refuse(call, error)
         else:
             self._connection.reply(call, *answer)
-            asyncio.get_running_loop().call_later(_LATER_S, self._do, self._kernel.settle)
+            loop = asyncio.get_running_loop()
+            loop.call_later(_LATER_S, self._do, self._kernel.settle)
+            if self._read_timer is not None:
+                self._read_timer.cancel()
+            self._read_timer = loop.call_later(_READ_BACK_S, self._do, self._kernel.read_back)
 
     @staticmethod
     def _do(change: Callable[[], None]) -> None:
         """Make a change that no caller waits for."""
         try:
             change()
-        except KernelError as error:
+        except (KernelError, NftablesError) as error:
             _log.error("tables_unknown", reason=str(error))
 
     async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
@@ -337,7 +344,7 @@ class NetService:
     async def stop(self) -> None:
         """Stop serving, and remove the kernel state. Addresses of links stay, as the links do."""
         self._wanted = None
-        for timer in (self._check_timer, self._restore_timer):
+        for timer in (self._check_timer, self._restore_timer, self._read_timer):
             if timer is not None:
                 timer.cancel()
         await self._tasks.settle(_END_S)

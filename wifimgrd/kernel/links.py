@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from wifimgrd.kernel._messages import attribute, attributes, text
@@ -14,9 +14,12 @@ from wifimgrd.kernel.rtnetlink import Action, looked_up
 NEW_LINK, DELETE_LINK, _GET_LINK = 16, 17, 18
 _HEADER: Final = struct.Struct("=BxHiII")
 """struct ifinfomsg: family, hardware type, index, flags, change mask."""
-_NAME, _WIRELESS, _INFO, _PERMANENT_ADDRESS = 3, 11, 18, 54
-"""The second is in messages that are about a scan or an association, not about the interface; the last since
+_MAC_ADDRESS, _NAME, _WIRELESS, _STATE, _INFO, _PERMANENT_ADDRESS = 1, 3, 11, 16, 18, 54
+"""The third is in messages that are about a scan or an association, not about the interface; the last since
 Linux 5.6."""
+_ASSOCIATED: Final = (b"\x05", b"\x06")
+"""`dormant` and `up` (linux/if.h): https://docs.kernel.org/networking/operstates.html."""
+_TYPE: Final = struct.Struct("=H")
 _INFO_KIND: Final = 1
 _UP: Final = 1
 _LONGEST_NAME: Final = 15
@@ -33,6 +36,11 @@ class Link:
     """Of one that is to be added, such as `dummy`."""
     is_up: bool | None = None
     """What one that exists is set to."""
+    identity: bytes = field(default=b"", compare=False, repr=False)
+    """Of one that the kernel has reported: its type, and its permanent MAC address, or the present one if it
+    has none. Most messages are about something else."""
+    use: bytes = field(default=b"", compare=False, repr=False)
+    """Of one that the kernel has reported: whether it is up, and whether it is associated."""
 
     def __str__(self) -> str:
         state = {None: "", True: " up", False: " down"}[self.is_up]
@@ -51,9 +59,18 @@ class Link:
 
 def link_in(body: bytes) -> Link | None:
     """The interface that a message is about; None where it is about something else."""
-    family, _, index, _, _ = _HEADER.unpack_from(body)
+    family, kind, index, flags, _ = _HEADER.unpack_from(body)
     found = attributes(body, _HEADER.size)
-    return None if _WIRELESS in found or family != socket.AF_UNSPEC else Link(text(found.get(_NAME)), index)
+    if _WIRELESS in found or family != socket.AF_UNSPEC:
+        return None
+    is_associated = found.get(_STATE) in _ASSOCIATED
+    address = found.get(_PERMANENT_ADDRESS) or found.get(_MAC_ADDRESS, b"")
+    return Link(
+        text(found.get(_NAME)),
+        index,
+        identity=_TYPE.pack(kind) + address,
+        use=bytes((flags & _UP, is_associated)),
+    )
 
 
 def permanent_address(name: str) -> bytes:

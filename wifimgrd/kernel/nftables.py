@@ -13,8 +13,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.kernel._messages import REQUEST, attributes, messages, request
+
 _LIBRARY: Final = "libnftables.so.1"
 _NETLINK_NETFILTER: Final = 12
+_NEW_GENERATION, _GET_GENERATION = 10 << 8 | 15, 10 << 8 | 16
+"""NFT_MSG_NEWGEN and NFT_MSG_GETGEN of linux/netfilter/nf_tables.h."""
+_HEADER_SIZE: Final = 4
+"""struct nfgenmsg."""
+_NUMBER: Final = 1
+"""NFTA_GEN_ID."""
+_ANSWER_S: Final = 5.0
+_LARGEST: Final = 1 << 16
 _STATELESS: Final = 1 << 2  # NFT_CTX_OUTPUT_STATELESS: no counters in listings
 
 
@@ -57,6 +67,21 @@ class Nftables:
         if failed:
             raise NftablesError(errors.decode(errors="replace").strip())
         return output.decode(errors="replace")
+
+    @staticmethod
+    def generation() -> int:
+        """The number of the last transaction, by whichever program; raises NftablesError."""
+        try:
+            with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:
+                netlink.settimeout(_ANSWER_S)
+                netlink.send(request(_GET_GENERATION, REQUEST, bytes(_HEADER_SIZE)))
+                for message in messages(netlink.recv(_LARGEST)):
+                    if message.kind == _NEW_GENERATION:
+                        found = attributes(message.body, _HEADER_SIZE).get(_NUMBER, b"")
+                        return int.from_bytes(found)
+        except OSError as error:
+            raise NftablesError(f"the number of the last transaction is not known: {error}") from None
+        raise NftablesError("the kernel does not know the number of the last transaction")
 
     def close(self) -> None:
         """Free the library's context."""

@@ -103,6 +103,10 @@ class UdevAdapterSource:
         self._modes: Subscription | None = None
         """Opened with the first interface: before that, the kernel may have no Wi-Fi."""
         self._known: dict[str, _Present] = {}
+        self._told: dict[str, tuple[int, bytes, bytes]] = {}
+        """What matters here of the kernel's last message about each interface."""
+        self._touched: dict[str, None] = {}
+        """Interfaces to read when the messages that have come are taken."""
         self._trouble = ""
         """The last logged problem with udev: it is logged once, not at each attempt."""
 
@@ -132,6 +136,7 @@ class UdevAdapterSource:
             self._modes = None
         self._context = None
         self._known.clear()
+        self._told.clear()
 
     def _subscribe(self) -> None:
         """Subscribe, then enumerate: a change between the two is read twice, never missed."""
@@ -241,15 +246,37 @@ class UdevAdapterSource:
             self._modes = watch_interfaces(self._mode_changed, self._read_known)
 
     def _link_changed(self, event: Event) -> None:
+        """Read an interface after messages about it, once for all that come together.
+
+        A join makes about ten of them, and most say nothing new; a read takes as long as the join waits for
+        this process in all else. Whether an interface is in use matters only where it shares its radio.
+        """
         match event:
-            case Event(Link(name), is_gone=False) if name in self._known:
-                self._describe({name: None})
+            case Event(Link(name, index) as link, is_gone=False) if name in self._known:
+                told = index, link.identity, link.use if self._shares(name) else b""
+                before, self._told[name] = self._told.get(name), told
+                if before == told and self._modes is not None:
+                    return
+                if not self._touched:
+                    asyncio.get_running_loop().call_soon(self._read_touched)
+                self._touched[name] = None
+
+    def _shares(self, name: str) -> bool:
+        """Whether an interface has a radio or a USB device together with another one."""
+        parts = set(self._known[name].parts)
+        others = (known for other, known in self._known.items() if other != name)
+        return any(not parts.isdisjoint(known.parts) for known in others)
+
+    def _read_touched(self) -> None:
+        touched, self._touched = self._touched, {}
+        self._describe({name: None for name in touched if name in self._known})
 
     def _mode_changed(self, index: int) -> None:
         names = [name for name, known in self._known.items() if known.ifindex == index]
         self._describe(dict.fromkeys(names))
 
     def _read_known(self) -> None:
+        self._told.clear()  # messages were lost
         self._describe(dict.fromkeys(self._known))
 
     def _enumerate(self, context: _Context) -> None:
@@ -297,6 +324,7 @@ class UdevAdapterSource:
             before = self._known.get(name)
             if before is not None and (now is None or now.ifindex != before.ifindex):
                 del self._known[name]
+                self._told.pop(name, None)
                 listener.adapter_gone(name)
         for name, now in found.items():
             if now is not None and self._known.get(name) != now:

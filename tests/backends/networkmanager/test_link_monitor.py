@@ -274,6 +274,29 @@ async def test_a_link_whose_address_is_renewed_with_an_unusable_one_ends(
     assert listener.restored.empty()
 
 
+@pytest.mark.parametrize("is_checked", [False, True])
+async def test_the_address_that_an_attempt_has_checked_is_not_checked_again(
+    device: NmDevice, is_checked: bool
+) -> None:
+    bus, listener, checked = NetworkManagerOnTheBus(), Listener(), list[str]()
+    bus.addresses = [{"address": LINK.local_address, "prefix": "24"}]
+
+    def check(_: Ssid, reading: LinkReading) -> None:
+        checked.append(reading.link.local_address)
+
+    link_monitor = monitor_on(cast("BusConnection", bus), device, check, Deactivating(device))
+    if is_checked:
+        link_monitor.address_is_usable()
+    link_monitor.start(cast("LinkListener", listener), list[Any]().append)
+    async with asyncio.timeout(10):
+        while "/ip4" + defs.NM_IP4_CONFIG not in bus.handlers:
+            await bus.looks.get()
+        bus.show("192.168.42.11")
+        await listener.changed.get()
+    assert checked == ([] if is_checked else [LINK.local_address]) + ["192.168.42.11"]
+    link_monitor.close()
+
+
 @dataclass(eq=False)
 class DeviceOnTheBus:
     """A device of NetworkManager's, with its flags."""

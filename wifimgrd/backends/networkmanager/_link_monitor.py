@@ -30,6 +30,9 @@ from wifimgrd.runtime.tasks import Tasks
 
 _READS_FOR_KNOWN_ADDRESS: Final = 2
 _Watched = Ip4Config | WirelessDevice
+_LATER_S: Final = 0.1
+"""From the start of a link to the first reading: clients that wait for the link are served first, and
+NetworkManager, which replies slowly while it finishes the activation."""
 _NOTICE_S: Final = 0.3
 """How long after NetworkManager the supplicant may report the same loss; mostly it reports it first."""
 
@@ -102,6 +105,9 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._changes = changes
         self._carrier = Carrier(connection, joined.device.path, self._carrier_lost)
         self._watches: list[Watch] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_following = False
+        """The readings are being followed, or were."""
         self.device.listeners.append(self._device_event)
 
     @property
@@ -119,6 +125,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         super().close()
         if self._device_event in self.device.listeners:
             self.device.listeners.remove(self._device_event)
+        if self._timer is not None:
+            self._timer.cancel()
         self._carrier.drop()
         self._drop_watches()
 
@@ -128,6 +136,10 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         return failure_reasons.link_ended(DeviceReason.NONE, self.held.ssid, self.held.interface)
 
     def _watch(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_LATER_S, self._follow)
+
+    def _follow(self) -> None:
+        self._is_following = True
         self._start_task(self._follow_readings)
         self._start_task(self._carrier.watch)
 
@@ -154,7 +166,9 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
                 )
             case StateChange(state=DeviceState.ACTIVATED) if self._interrupted:
                 self._check_restored()
-            case StateChange(state=DeviceState.ACTIVATED) if self._reading.ip4 == NO_OBJECT:
+            case StateChange(state=DeviceState.ACTIVATED) if (
+                self._is_following and self._reading.ip4 == NO_OBJECT
+            ):
                 self._start_task(self._read_again)
 
     def _associated(self) -> None:

@@ -216,6 +216,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
                 del self._attempts[interface]
             held = HeldLink(request.device_id, interface, request.ssid, joined.reading.link)
             monitor = self._monitor(services, held, joined, self._tasks.part(interface))
+            monitor.address_is_usable()  # the attempt has checked it
             self._link_monitors[interface] = monitor
             return monitor
 

@@ -68,6 +68,10 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
         self.supplicant.watch_changes(self._changed)
         self.supplicant.on_scan_done = None
 
+    def address_is_usable(self) -> None:
+        """Note that the address of the link was just found usable, so that only another one is checked."""
+        self._checked = self._reading.lease
+
     @property
     def is_up(self) -> bool:
         """False while the link is interrupted."""

@@ -38,6 +38,9 @@ _LAST_RETRY_S: Final = 8.0
 _NETWORKD_SETTLES_S: Final = 1.0
 """After a restart networkd gives an address back within 0.35 s, as measured with systemd 252."""
 
+_END_DHCP_S: Final = 5.0
+"""Joins of the interface wait for that."""
+
 AddNetwork = Callable[[JoinRequest, KeyManagement, str], Awaitable[str]]
 """Configures wpa_supplicant for the network of an attempt, at one BSSID alone, and returns its object path;
 raises BusError, BusClosed, TimeoutError."""
@@ -270,6 +273,15 @@ class Services:
                 self._note_host_file(name, failure.message)
                 raise failure from None
             raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
+
+    async def end_dhcp(self, name: str) -> None:
+        """Have networkd wait for `request_lease` at the next association; whoever needs that asks again with
+        `configure_address`."""
+        try:
+            async with asyncio.timeout(_END_DHCP_S):
+                await self._configure_link(name, "")
+        except (BusError, BusClosed, TimeoutError) as error:
+            _log.debug("dhcp_not_ended", interface=name, error=str(error))
 
     async def release_address(self, name: str) -> None:
         """Have networkd take no address on an interface any more, which loses the one that it has."""
