@@ -95,7 +95,8 @@ def test_an_upgrade_from_the_first_version_keeps_cameras_links_and_configuration
     for device, attempt in zip(devices, attempts, strict=True):
         assert hub.property(f"{DEVICE}{device}", "Device", "State") == "connected"
         assert hub.property(f"{DEVICE}{device}", "Device", "LastConnectionAttempt") == attempt
-    assert machine.sh("systemctl --failed --no-legend") == ""
+    failed = machine.sh("systemctl --failed --no-legend --plain")
+    assert failed == "", hub.journal("--unit=wifimgrd-http.socket", "--unit=wifimgrd-http.service")
     assert "Traceback" not in hub.journal()
 
     downgrade = f"{APT} install wifimgrd={FIRST} wifimgrd-http={FIRST}"
