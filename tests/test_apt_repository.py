@@ -37,6 +37,8 @@ def publish(tmp_path: Path, gnupg: dict[str, str]) -> Publish:
 def package(folder: Path, version: str, description: str = "a hub") -> None:
     tree = folder / "tree"
     (tree / "DEBIAN").mkdir(parents=True, exist_ok=True)
+    for one in (tree, tree / "DEBIAN"):
+        one.chmod(0o755)  # whatever the umask is: dpkg-deb refuses others
     (tree / "DEBIAN" / "control").write_text(
         f"Package: wifimgrd\nVersion: {version}\nArchitecture: all\nMaintainer: a test\n"
         f"Description: {description}\n"

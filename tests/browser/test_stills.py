@@ -198,7 +198,9 @@ async def test_they_come_through_the_relay_and_other_answers_are_nothing(page: P
     async with page.expect_response(f"**/cameras/{device}/osc/info") as answer:
         await opened(page, hub)
     assert (await answer.value).status == 200
-    assert "Insta360" in await (await answer.value).text()
+    assert (
+        (await answer.value).headers["content-type"].startswith("application/json")
+    )  # its body is left unread
     await expect(card(page, "Front").locator("canvas.still.none")).to_have_count(1)
 
 

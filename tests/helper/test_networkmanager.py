@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
@@ -119,5 +120,6 @@ async def test_a_networkmanager_that_does_not_answer_is_unavailable(
         delete_profile(helper, HUBS),
         set_managed(helper, "wlan0", True),
     ):
-        with pytest.raises(BackendUnavailable):
-            await change
+        async with asyncio.timeout(5):
+            with pytest.raises(BackendUnavailable):
+                await change

@@ -8,6 +8,8 @@ import sys
 from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
 
+import pytest
+
 from tests.http.served import Served
 from tests.soak import IS_SOAK
 
@@ -15,6 +17,7 @@ HERE = Path(__file__).parent / "schemathesis"
 PATIENCE_S = 180.0
 
 
+@pytest.mark.slow
 async def test_schemathesis_finds_nothing(shim: Served) -> None:
     process = await asyncio.create_subprocess_exec(
         str(Path(sys.executable).parent / "schemathesis"),

@@ -139,13 +139,19 @@ class Calls(ABC):
         finally:
             self._pending.pop(serial, None)
 
-    async def get(self, destination: str, path: str, interface: str, name: str) -> object:
+    async def get(
+        self, destination: str, path: str, interface: str, name: str, timeout_s: float = 25.0
+    ) -> object:
         """Read one property; raises as `call` does."""
-        return (await self.call(destination, path, names.PROPERTIES, "Get", "ss", [interface, name]))[0]
+        body = [interface, name]
+        return (await self.call(destination, path, names.PROPERTIES, "Get", "ss", body, timeout_s))[0]
 
-    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, object]:
+    async def get_all(
+        self, destination: str, path: str, interface: str, timeout_s: float = 25.0
+    ) -> dict[str, object]:
         """Read every property of an interface; raises as `call` does."""
-        [properties] = await self.call(destination, path, names.PROPERTIES, "GetAll", "s", [interface])
+        body = [interface]
+        [properties] = await self.call(destination, path, names.PROPERTIES, "GetAll", "s", body, timeout_s)
         return typed(dict[str, object], properties)
 
     async def set(

@@ -59,7 +59,8 @@ class Proxy:
 
     async def get(self, name: str, shape: type[_T]) -> _T:
         """Read one property, of this type."""
-        return typed(shape, await self.connection.get(self.SERVICE, self.path, self.INTERFACE, name))
+        value = await self.connection.get(self.SERVICE, self.path, self.INTERFACE, name, self.TIMEOUT_S)
+        return typed(shape, value)
 
     async def set(self, name: str, value: Variant) -> None:
         """Write one property."""
@@ -92,7 +93,8 @@ class ProxyWithProperties(Proxy, Generic[P]):
 
     async def get_all(self) -> P:
         """Read every property that is declared."""
-        return typed(self.PROPERTIES, await self.connection.get_all(self.SERVICE, self.path, self.INTERFACE))
+        values = await self.connection.get_all(self.SERVICE, self.path, self.INTERFACE, self.TIMEOUT_S)
+        return typed(self.PROPERTIES, values)
 
     @classmethod
     def changes(cls, body: Sequence[object]) -> P:

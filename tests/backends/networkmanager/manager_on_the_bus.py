@@ -48,10 +48,12 @@ class NetworkManagerOnTheBus:
     def drop(self, watch: Watch) -> None:
         """Not counted here."""
 
-    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
+    async def get(self, destination: str, path: str, interface: str, name: str, timeout_s: float = 25) -> Any:
         return "completed" if interface == WPAS_INTERFACE else self.properties[name]
 
-    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
+    async def get_all(
+        self, destination: str, path: str, interface: str, timeout_s: float = 25
+    ) -> dict[str, Any]:
         if path == "/ip4":
             self.looks.put_nowait(bool(self.addresses))
             return {"AddressData": self.addresses}

@@ -114,7 +114,9 @@ class LateNetworkManager(NetworkManagerOnTheBus):
         self.device = device
         self.monitor = monitor_of(device, cast("BusConnection", self), DeafSupplicant())
 
-    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
+    async def get_all(
+        self, destination: str, path: str, interface: str, timeout_s: float = 25
+    ) -> dict[str, Any]:
         shown = await super().get_all(destination, path, interface)
         if path == "/ip4" and not self.addresses:
             self.device.properties["State"] = DeviceState.ACTIVATED

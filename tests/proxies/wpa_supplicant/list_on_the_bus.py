@@ -24,13 +24,15 @@ class ListOnTheBus:
             asyncio.get_running_loop().call_later(0.01, self._answering.set_result, None)
         await self._answering
 
-    async def get(self, destination: str, path: str, interface: str, name: str) -> Any:
-        del destination, interface
+    async def get(self, destination: str, path: str, interface: str, name: str, timeout_s: float = 25) -> Any:
+        del destination, interface, timeout_s
         await self._round()
         return list(self.listed) if name == "BSSs" else self.listed[path]
 
-    async def get_all(self, destination: str, path: str, interface: str) -> dict[str, Any]:
-        del destination, interface
+    async def get_all(
+        self, destination: str, path: str, interface: str, timeout_s: float = 25
+    ) -> dict[str, Any]:
+        del destination, interface, timeout_s
         await self._round()
         if path not in self.listed:
             raise BusError("org.freedesktop.DBus.Error.UnknownObject", path)
