@@ -175,7 +175,7 @@ if (page) {
   service.value = null;
   devices.value = new Map(samples.map((one) => [one.id, one]));
   interfaces.value = new Map();
-  models.value = [{ ...MODEL, codename: DEVICE.codename, device_name: "Insta360 X4", snapshot_path: null }, MODEL];
+  models.value = [{ codename: DEVICE.codename, device_name: "Insta360 X4", device_image_url: null }, MODEL];
   void scene().then((picture) => {
     keepStill(WITH_STILL, picture);
     render(<Gallery />, page);

@@ -19,7 +19,7 @@ export interface Model {
   device_name: string;
   device_image_url: string | null;
   /** Where such a camera gives a still, at its own HTTP server. */
-  snapshot_path: string | null;
+  snapshot_path?: string;
 }
 
 /** An adapter that is reserved for a device, and is not plugged in. */

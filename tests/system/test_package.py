@@ -50,7 +50,8 @@ def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> 
     assert chosen == ["wpa_supplicant", "NetworkManager is not installed"]
     first_boot = own_machine.run("journalctl", "--boot=-1", f"--unit={UNIT}", "--output=cat").stdout
     assert "Started wifimgrd.service" in first_boot
-    assert "Failed" not in first_boot
+    # What else fails of the end of a control group in a container, systemd ignores.
+    assert not re.search(r"Failed (with result|to start)", first_boot)
     assert own_machine.sh("systemctl --failed --no-legend") == ""
 
 

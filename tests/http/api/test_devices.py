@@ -252,9 +252,7 @@ async def test_models_are_offered_as_the_frontend_reads_them(served: Served) -> 
             "device_image_url",
             "connection_types",
             "wizard_steps",
-            "snapshot_path",
         }
-        assert one["snapshot_path"] is None
         [step] = one["wizard_steps"]
         assert step.keys() == {"template", "actions"}
         fields = one["connection_types"]["wifi"]["fields"]

@@ -214,10 +214,9 @@ class ModelJson(TypedDict):
     device_image_url: Annotated[str, "The address of a picture of it."] | None
     connection_types: dict[str, ConnectionTypeJson]
     wizard_steps: list[StepJson]
-    snapshot_path: (
+    snapshot_path: NotRequired[
         Annotated[str, "The path at such a camera's HTTP server where it gives a JPEG of what it sees now."]
-        | None
-    )
+    ]
 
 
 class ModelsJson(TypedDict):

@@ -47,7 +47,7 @@ class Models:
 def model_json(model: CameraModel) -> ModelJson:
     """A model in the format of the platform's frontend."""
     wizard = model.wizard
-    return {
+    answer: ModelJson = {
         "codename": model.codename,
         "device_name": model.device_name,
         "device_image_url": _picture(model.icon),
@@ -65,8 +65,10 @@ def model_json(model: CameraModel) -> ModelJson:
             }
         },
         "wizard_steps": [step_json(wizard)],
-        "snapshot_path": None if model.snapshot is None else model.snapshot.path,
     }
+    if model.snapshot is not None:
+        answer["snapshot_path"] = model.snapshot.path
+    return answer
 
 
 def _picture(icon: str) -> str | None:
