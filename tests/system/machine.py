@@ -77,6 +77,8 @@ class Machine:
         self._console = (self._layer.folder / "console").open("wb")
         self._container = subprocess.Popen(
             [
+                # A machine that outlived its test would share control groups with the next one.
+                *("setpriv", "--pdeathsig=KILL"),
                 *("systemd-nspawn", "--quiet", f"--directory={self.root}", f"--machine={self._name}"),
                 *("--register=no", "--keep-unit", "--private-network", "--console=read-only"),
                 *(f"--bind-ro={self._files}:/host", "--boot"),
