@@ -138,6 +138,19 @@ def test_a_url_that_apt_does_not_take_is_refused(tmp_path: Path, publish: Publis
     assert not (tmp_path / "repository").exists()
 
 
+def test_a_folder_with_anything_else_is_left_alone(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
+    (tmp_path / "repository" / "pool").mkdir(parents=True)
+    for name in ("thesis.tex", ".ssh"):
+        kept = tmp_path / "repository" / name
+        kept.write_text("all my work")
+        done = publish()
+        assert (done.returncode, kept.read_text()) == (1, "all my work")
+        assert f"{kept} is not of a repository" in done.stderr
+        kept.unlink()
+    assert publish().returncode == 0
+
+
 def test_its_page_and_its_sources_have_its_url(tmp_path: Path, publish: Publish) -> None:
     package(tmp_path, "1.0")
     publish(KEY, "file:///media/stick/")
