@@ -41,7 +41,7 @@ deb: ## the Debian packages, into dist/
 	@packaging/build_deb dist
 
 repository: deb ## a signed repository of them for apt, into dist/repository (KEY= URL= REPOSITORY=)
-	@packaging/build_repository "$(KEY)" dist "$(or $(REPOSITORY),dist/repository)" $(URL)
+	@packaging/build_repository "$${KEY:-}" dist "$${REPOSITORY:-dist/repository}" "$${URL:-http://127.0.0.1:8000}"
 
 bench: ## measurements, side by side in one run
 	@tools/set-up bench

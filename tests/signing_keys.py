@@ -12,6 +12,16 @@ def with_secret_keys(home: Path, *names: str) -> dict[str, str]:
     home.chmod(0o700)
     environment = {**os.environ, "GNUPGHOME": str(home)}
     for name in names:
-        make = ["gpg", "--batch", "--passphrase", "", "--quick-generate-key", name, "ed25519", "sign"]
+        make = [
+            "gpg",
+            "--batch",
+            "--passphrase",
+            "",
+            "--quick-generate-key",
+            name,
+            "ed25519",
+            "sign",
+            "never",
+        ]
         subprocess.run(make, check=True, capture_output=True, env=environment)
     return environment

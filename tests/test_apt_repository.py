@@ -138,17 +138,52 @@ def test_a_url_that_apt_does_not_take_is_refused(tmp_path: Path, publish: Publis
     assert not (tmp_path / "repository").exists()
 
 
-def test_a_folder_with_anything_else_is_left_alone(tmp_path: Path, publish: Publish) -> None:
+def test_what_else_is_in_the_folder_stays(tmp_path: Path, publish: Publish) -> None:
     package(tmp_path, "1.0")
-    (tmp_path / "repository" / "pool").mkdir(parents=True)
-    for name in ("thesis.tex", ".ssh"):
-        kept = tmp_path / "repository" / name
-        kept.write_text("all my work")
-        done = publish()
-        assert (done.returncode, kept.read_text()) == (1, "all my work")
-        assert f"{kept} is not of a repository" in done.stderr
-        kept.unlink()
+    kept = tmp_path / "repository" / "thesis.tex"
+    kept.parent.mkdir()
+    kept.write_text("all my work")
+    for _ in range(2):
+        assert publish().returncode == 0
+    assert kept.read_text() == "all my work"
+
+
+def test_another_key_than_its_hubs_trust_is_refused(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
     assert publish().returncode == 0
+    before = published(tmp_path / "repository")
+    done = publish("somebody else")
+    assert done.returncode == 1
+    assert "signed by another key" in done.stderr
+    assert published(tmp_path / "repository") == before
+
+
+def test_a_key_that_expires_is_refused(tmp_path: Path, publish: Publish, gnupg: dict[str, str]) -> None:
+    package(tmp_path, "1.0")
+    make = ["gpg", "--batch", "--passphrase", "", "--quick-generate-key", "soon", "ed25519", "sign", "2d"]
+    subprocess.run(make, check=True, capture_output=True, env=gnupg)
+    done = publish("soon")
+    assert done.returncode == 1
+    assert "soon expires on 20" in done.stderr
+    assert not (tmp_path / "repository").exists()
+
+
+def test_a_damaged_package_is_refused(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
+    [built] = (tmp_path / "packages").iterdir()
+    built.write_bytes(built.read_bytes()[:-200])
+    done = publish()
+    assert done.returncode == 1
+    assert "wifimgrd_1.0_all.deb is damaged" in done.stderr
+
+
+def test_everybody_can_read_it(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
+    [built] = (tmp_path / "packages").iterdir()
+    built.chmod(0o600)
+    assert publish().returncode == 0
+    modes = {one.stat().st_mode & 0o777 for one in (tmp_path / "repository").rglob("*") if one.is_file()}
+    assert modes == {0o644}
 
 
 def test_its_page_and_its_sources_have_its_url(tmp_path: Path, publish: Publish) -> None:
