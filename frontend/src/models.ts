@@ -30,10 +30,12 @@ export const GENERIC = "generic-wifi-camera";
 /** What GoPros call their networks, unless their owners do: all models alike. */
 export const isGoPro = (ssid: string): boolean => /^(GP\d{8}$|HERO)/.test(ssid);
 
+const modelOf = (codename: string): Model | undefined => models.value?.find((one) => one.codename === codename);
+
 /** Where cameras of a model give a still; null if they do not, or that is not known. */
 export const snapshotPathOf = (codename: string): string | null =>
-  models.value?.find((one) => one.codename === codename)?.snapshot_path ?? null;
+  modelOf(codename)?.snapshot_path ?? null;
 
 /** Empty until the catalog is read: the codename would stand there for a moment only. */
 export const modelName = (codename: string): string =>
-  models.value || isUnreadable.value ? (models.value?.find((one) => one.codename === codename)?.device_name ?? codename) : "";
+  models.value || isUnreadable.value ? (modelOf(codename)?.device_name ?? codename) : "";

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -65,7 +66,7 @@ def import_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def _ssid(command: argparse.ArgumentParser, *, required: bool) -> argparse._MutuallyExclusiveGroup:
-    """The network, as text or as octets; without it there is no `ssid` among the arguments."""
+    """The network, as text or as octets; the arguments have no `ssid` if it is not given."""
     network = command.add_mutually_exclusive_group(required=required)
     network.add_argument(
         "--ssid", type=values.octets, default=argparse.SUPPRESS, help="the name of the camera's network"
@@ -117,35 +118,28 @@ def _settings(change: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGro
         metavar="NUMBER",
         help="devices with a higher priority get an adapter first",
     )
-    change.add_argument(
-        "--auto-reconnect",
-        type=values.switch,
-        default=argparse.SUPPRESS,
-        metavar="yes|no",
-        help="whether to reconnect it automatically when its link is lost",
-    )
-    change.add_argument(
-        "--auto-wake",
-        type=values.switch,
-        default=argparse.SUPPRESS,
-        metavar="yes|no",
-        help="whether any attempt to connect may wake the camera, at most three times an hour",
-    )
+    for option, help_text in (
+        ("--auto-reconnect", "whether to reconnect it automatically when its link is lost"),
+        ("--auto-wake", "whether any attempt to connect may wake the camera, at most three times an hour"),
+    ):
+        change.add_argument(
+            option, type=values.switch, default=argparse.SUPPRESS, metavar="yes|no", help=help_text
+        )
     pin = change.add_mutually_exclusive_group()
-    pin.add_argument(
-        "--pin-mac",
-        dest="pin",
-        type=lambda text: {"mac": text},
-        default=argparse.SUPPRESS,
-        metavar="MAC",
-        help="reserve the adapter with this MAC address for it",
-    )
-    pin.add_argument(
-        "--pin-usb-port",
-        dest="pin",
-        type=lambda text: {"usb_port": text},
-        default=argparse.SUPPRESS,
-        metavar="PORT",
-        help="reserve the adapter at this USB port for it, such as 1-1.4",
-    )
+    for option, reserved, metavar, help_text in (
+        ("--pin-mac", "mac", "MAC", "reserve the adapter with this MAC address for it"),
+        ("--pin-usb-port", "usb_port", "PORT", "reserve the adapter at this USB port for it, such as 1-1.4"),
+    ):
+        pin.add_argument(
+            option,
+            dest="pin",
+            type=partial(_pin, reserved),
+            default=argparse.SUPPRESS,
+            metavar=metavar,
+            help=help_text,
+        )
     return pin
+
+
+def _pin(reserved: str, text: str) -> dict[str, str]:
+    return {reserved: text}

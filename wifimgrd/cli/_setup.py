@@ -309,7 +309,7 @@ def _write(path: Path, text: str, mode: int, group: str | None = None) -> None:
 
 
 def _give(descriptor: int, group: str) -> None:
-    """Let a service's group read a file, where there is that group."""
+    """Let a service's group read a file, if that group exists."""
     try:
         os.fchown(descriptor, -1, grp.getgrnam(group).gr_gid)
     except KeyError:
