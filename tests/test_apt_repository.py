@@ -141,7 +141,7 @@ def test_a_url_that_apt_does_not_take_is_refused(tmp_path: Path, publish: Publis
 def test_what_else_is_in_the_folder_stays(tmp_path: Path, publish: Publish) -> None:
     package(tmp_path, "1.0")
     kept = tmp_path / "repository" / "thesis.tex"
-    kept.parent.mkdir()
+    (kept.parent / "pool" / "main" / "w" / "wifimgrd").mkdir(parents=True)  # as after an interruption
     kept.write_text("all my work")
     for _ in range(2):
         assert publish().returncode == 0
