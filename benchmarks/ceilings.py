@@ -3,9 +3,7 @@ docs/benchmarks.md share."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -20,9 +18,3 @@ RSS_MB: Final[Mapping[str, int]] = MappingProxyType(
 )
 """Resident memory in 10^6 bytes: of the daemon and the shim with a few cameras, of the helper, of the camera
 process with 64 cameras, of the bridge with TLS."""
-
-
-def rss_mb(pid: int) -> float:
-    """The resident memory of a process now, in 10^6 bytes."""
-    [kibibytes] = re.findall(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    return int(kibibytes) * 1024 / 1e6

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ceilings import RSS_MB, rss_mb
+from benchmarks.accounting import Account
+from benchmarks.ceilings import RSS_MB
 from benchmarks.host.start import started
 from tests.message_bus import MessageBusDaemon
 
@@ -20,7 +21,7 @@ async def test_a_process_that_serves_is_small(name: str, tmp_path: Path) -> None
         async with started(name, bus.address, tmp_path) as process:  # the first one compiles its modules
             pass
         async with started(name, bus.address, tmp_path) as process:
-            held_mb = rss_mb(process.pid)
+            held_mb = Account(process.pid).memory().rss_mb
     assert 10 < held_mb <= RSS_MB[name]
 
 

@@ -10,7 +10,8 @@ import asyncio
 import json
 import os
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from benchmarks import progress
@@ -35,29 +36,35 @@ async def measure(part: str) -> list[Row]:
             return await _connects()
     everything = part == "all"
     rows, with_networkmanager = await _with_networkmanager(everything=everything)
-    with without_networkmanager():
-        async with SystemBus() as bus:
-            stage = SupplicantStage(bus)
-            await stage.open()
-            async with running_hub(bus) as hub:
-                without = await _backend(stage, hub)
+    async with _supplicant_stage() as (stage, bus), running_hub(bus) as hub:
+        without = await _backend(stage, hub)
     return rows + backends.rows(without, with_networkmanager)
 
 
-async def _connects() -> list[Row]:
+@asynccontextmanager
+async def _networkmanager_stage() -> AsyncIterator[tuple[NetworkManagerStage, SystemBus]]:
     async with SystemBus() as bus, AsyncExitStack() as held:
         with helpers_user():
             bus_as_helper = await held.enter_async_context(SystemBus())
         stage = NetworkManagerStage(bus, bus_as_helper)
         await stage.open()
-        async with running_hub(bus) as hub:
-            its_listed, its_known = await _connects_of(stage, hub)
+        yield stage, bus
+
+
+@asynccontextmanager
+async def _supplicant_stage() -> AsyncIterator[tuple[SupplicantStage, SystemBus]]:
     with without_networkmanager():
         async with SystemBus() as bus:
-            without = SupplicantStage(bus)
-            await without.open()
-            async with running_hub(bus) as hub:
-                listed, known = await _connects_of(without, hub)
+            stage = SupplicantStage(bus)
+            await stage.open()
+            yield stage, bus
+
+
+async def _connects() -> list[Row]:
+    async with _networkmanager_stage() as (stage, bus), running_hub(bus) as hub:
+        its_listed, its_known = await _connects_of(stage, hub)
+    async with _supplicant_stage() as (without, bus), running_hub(bus) as hub:
+        listed, known = await _connects_of(without, hub)
     rows = joins.listed_rows(its_listed) + joins.known_rows(its_known)
     return rows + backends.connect_rows(listed, known, its_listed, its_known)
 
@@ -70,38 +77,20 @@ async def _connects_of(stage: Stage, hub: Hub) -> tuple[joins.Joins, joins.Joins
 async def write_traces(folder: Path) -> None:
     """Write the time line of a connect by each backend into a folder."""
     run("systemctl", "start", "NetworkManager.service")
-    async with SystemBus() as bus, AsyncExitStack() as held:
-        with helpers_user():
-            bus_as_helper = await held.enter_async_context(SystemBus())
-        stage = NetworkManagerStage(bus, bus_as_helper)
-        await stage.open()
-        async with running_hub(bus) as hub:
-            (folder / trace.file_of("networkmanager")).write_text(await trace.trace(stage, hub, bus))
-    with without_networkmanager():
-        async with SystemBus() as bus:
-            without = SupplicantStage(bus)
-            await without.open()
-            async with running_hub(bus) as hub:
-                (folder / trace.file_of("wpa_supplicant")).write_text(await trace.trace(without, hub, bus))
+    async with _networkmanager_stage() as (stage, bus), running_hub(bus) as hub:
+        (folder / trace.file_of("networkmanager")).write_text(await trace.trace(stage, hub, bus))
+    async with _supplicant_stage() as (without, bus), running_hub(bus) as hub:
+        (folder / trace.file_of("wpa_supplicant")).write_text(await trace.trace(without, hub, bus))
 
 
 async def _wakes() -> list[Row]:
-    async with SystemBus() as bus, AsyncExitStack() as held:
-        with helpers_user():
-            bus_as_helper = await held.enter_async_context(SystemBus())
-        stage = NetworkManagerStage(bus, bus_as_helper)
-        await stage.open()
-        async with running_hub(bus) as hub:
-            return await wakes.wakes(stage, hub)
+    async with _networkmanager_stage() as (stage, bus), running_hub(bus) as hub:
+        return await wakes.wakes(stage, hub)
 
 
 async def _with_networkmanager(*, everything: bool) -> tuple[list[Row], backends.Figures]:
     rows: list[Row] = []
-    async with SystemBus() as bus, AsyncExitStack() as held:
-        with helpers_user():
-            bus_as_helper = await held.enter_async_context(SystemBus())
-        stage = NetworkManagerStage(bus, bus_as_helper)
-        await stage.open()
+    async with _networkmanager_stage() as (stage, bus):
         if everything:
             progress.say("NetworkManager alone: cameras that go, a wrong password, an absent camera")
             alone = await losses.networkmanager_alone(stage)

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.ceilings import RSS_MB, rss_mb
+from benchmarks.accounting import Account
+from benchmarks.ceilings import RSS_MB
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 
@@ -184,4 +185,4 @@ async def test_it_is_small(start: Start) -> None:
         channel = await shim.channel()
         await channel.receive()
         await shim.get(P)
-        assert rss_mb(process.pid) <= RSS_MB["wifimgrd-http"]
+        assert Account(process.pid).memory().rss_mb <= RSS_MB["wifimgrd-http"]

@@ -10,7 +10,7 @@ from asyncio.subprocess import DEVNULL, Process
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.ceilings import rss_mb
+from benchmarks.accounting import Account
 from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside
 
@@ -57,4 +57,4 @@ class BridgeProcess:
     @property
     def rss_mb(self) -> float:
         assert self.process is not None
-        return rss_mb(self.process.pid)
+        return Account(self.process.pid).memory().rss_mb
