@@ -11,6 +11,7 @@ import pytest
 
 from wifimgrd.helper._kernel_state import KernelState
 from wifimgrd.helper._plan import Camera, Plan
+from wifimgrd.helper._tables import Tables
 from wifimgrd.kernel.nftables import NftablesError
 
 
@@ -60,40 +61,47 @@ def kernel() -> Kernel:
 
 
 @pytest.fixture
-def state(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Iterator[KernelState]:
+def tables(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
+    tables = Tables()
+    real = tables._nftables
+    monkeypatch.setattr(tables, "_nftables", kernel)
+    yield tables
+    real.close()
+
+
+@pytest.fixture
+def state(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Iterator[KernelState]:
     state = KernelState()
-    real = state._nftables
-    monkeypatch.setattr(state, "_nftables", kernel)
+    real = state._tables
+    monkeypatch.setattr(state, "_tables", tables)
     yield state
     real.close()
 
 
-def test_an_interface_that_is_gone_leaves_the_others_their_filter(kernel: Kernel, state: KernelState) -> None:
-    state._limit_link_layer(plan("wlan0", "wlan9", "wlan2"))
+def test_an_interface_that_is_gone_leaves_the_others_their_filter(kernel: Kernel, tables: Tables) -> None:
+    tables._limit_link_layer(plan("wlan0", "wlan9", "wlan2").cameras)
     assert kernel.table == ["wlan0", "wlan2"]
     kernel.devices.add("wlan9")
-    state._limit_link_layer(plan("wlan0", "wlan9", "wlan2"))
+    tables._limit_link_layer(plan("wlan0", "wlan9", "wlan2").cameras)
     assert kernel.table == ["wlan0", "wlan9", "wlan2"]
 
 
-def test_one_that_goes_at_that_moment_leaves_the_filter_that_there_is(
-    kernel: Kernel, state: KernelState
-) -> None:
-    state._limit_link_layer(plan("wlan0", "wlan2"))
+def test_one_that_goes_at_that_moment_leaves_the_filter_that_there_is(kernel: Kernel, tables: Tables) -> None:
+    tables._limit_link_layer(plan("wlan0", "wlan2").cameras)
     kernel.on_trial = ["wlan1"]
-    state._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9"))
+    tables._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9").cameras)
     assert kernel.table == ["wlan0", "wlan2"]
     kernel.devices.add("wlan1")
     kernel.on_trial = []
-    state._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9"))
+    tables._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9").cameras)
     assert kernel.table == ["wlan0", "wlan1", "wlan2"]
 
 
-def test_a_kernel_without_such_tables_is_not_asked_again(kernel: Kernel, state: KernelState) -> None:
+def test_a_kernel_without_such_tables_is_not_asked_again(kernel: Kernel, tables: Tables) -> None:
     kernel.has_netdev = False
-    state._limit_link_layer(plan("wlan0"))
+    tables._limit_link_layer(plan("wlan0").cameras)
     kernel.has_netdev = True
-    state._limit_link_layer(plan("wlan0", "wlan1"))
+    tables._limit_link_layer(plan("wlan0", "wlan1").cameras)
     assert kernel.table == []
 
 
@@ -111,45 +119,47 @@ def test_what_is_restored_leaves_out_an_interface_that_has_gone(
     assert [one.interface for one in restored[0].cameras] == ["wlan0", "wlan2"]
 
 
-def test_both_tables_are_changed_in_one_transaction(kernel: Kernel, state: KernelState) -> None:
-    state._set_tables(plan("wlan0"), "add table ip wifimgrd")
+def test_both_tables_are_changed_in_one_transaction(kernel: Kernel, tables: Tables) -> None:
+    tables.change(plan("wlan0").cameras, "add table ip wifimgrd")
     [transaction] = kernel.transactions
     assert transaction.startswith("add table ip wifimgrd\n")
     assert kernel.table == ["wlan0"]
-    state._set_tables(plan("wlan0"), "add set ip wifimgrd x")
+    tables.change(plan("wlan0").cameras, "add set ip wifimgrd x")
     assert kernel.transactions[1:] == ["add set ip wifimgrd x"]
 
 
 def test_a_filter_that_the_kernel_refuses_does_not_keep_the_table_of_addresses_from_changing(
-    kernel: Kernel, state: KernelState
+    kernel: Kernel, tables: Tables
 ) -> None:
-    state._set_tables(plan("wlan0", "wlan9"), "add table ip wifimgrd")
+    tables.change(plan("wlan0", "wlan9").cameras, "add table ip wifimgrd")
     assert kernel.transactions[0] == "add table ip wifimgrd"
     assert kernel.table == ["wlan0"]
 
 
-def test_what_is_read_back_is_not_the_work_of_another_program(kernel: Kernel, state: KernelState) -> None:
+def test_what_is_read_back_is_not_the_work_of_another_program(
+    kernel: Kernel, state: KernelState, tables: Tables
+) -> None:
     state._plan = state._wanted = plan("wlan0")
-    state._set_tables(state._plan, "add table ip wifimgrd")
+    tables.change(state._plan.cameras, "add table ip wifimgrd")
     kernel.listing = "it"
     state.read_back()
     state.read_back()
-    assert (state._listing, len(kernel.transactions)) == ("itit", 1)
+    assert (tables._listing, len(kernel.transactions)) == ("itit", 1)
 
-    state._set_tables(state._plan, "add table ip wifimgrd")
+    tables.change(state._plan.cameras, "add table ip wifimgrd")
     kernel.others += 1
     state.read_back()
-    assert (state._listing, len(kernel.transactions)) == ("itit", 3)
+    assert (tables._listing, len(kernel.transactions)) == ("itit", 3)
     assert "delete table ip wifimgrd" in kernel.transactions[-1]
     assert "table netdev wifimgrd" in kernel.transactions[-1]
 
 
 def test_tables_that_cannot_be_read_back_count_as_changed(
-    kernel: Kernel, state: KernelState, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, state: KernelState, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers = iter(range(100))
     monkeypatch.setattr(kernel, "generation", lambda: next(numbers))
     state._plan = plan("wlan0")
-    state._set_tables(state._plan, "add table ip wifimgrd")
+    tables.change(state._plan.cameras, "add table ip wifimgrd")
     state.read_back()
-    assert state._listing == ""
+    assert tables._listing == ""

@@ -15,11 +15,12 @@ import structlog
 from wifimgrd.helper import _routing as routing
 from wifimgrd.helper._forwarding import Forwarding, ingress_interfaces
 from wifimgrd.helper._plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan
-from wifimgrd.helper._ruleset import OPENED, TABLE_NAME, elements, link_layer, link_layer_trial, ruleset
+from wifimgrd.helper._ruleset import elements, ruleset
+from wifimgrd.helper._tables import Tables
 from wifimgrd.kernel.addresses import Address, list_addresses
 from wifimgrd.kernel.host_addresses import broadcast_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
-from wifimgrd.kernel.nftables import Nftables, NftablesError
+from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.kernel.routes import Route, list_routes
 from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
 from wifimgrd.kernel.rules import Rule, list_rules
@@ -29,8 +30,6 @@ _log = structlog.get_logger()
 
 _OWNER_KINDS: Final = ("dummy", "bridge")
 """The kinds of interface that can own the network; a bridge without ports for kernels without dummy."""
-_READS: Final = 3
-"""How often the tables are made anew where programs keep changing nftables."""
 _SETTINGS: Final = Path("/proc/sys/net/ipv4/conf")
 _VALID_MARK: Final = "src_valid_mark"
 _WANTED_SETTINGS: Final = {"rp_filter": "2", _VALID_MARK: "1"}
@@ -50,7 +49,7 @@ class KernelState:
     """The helper's state in the kernel; the only class that changes it."""
 
     def __init__(self) -> None:
-        self._nftables = Nftables()
+        self._tables = Tables()
         self._wanted: Plan | None = None
         """The plan that was last passed to `apply`."""
         self._plan: Plan | None = None
@@ -58,14 +57,6 @@ class KernelState:
         self._is_complete = False
         """Whether the last change had no failure: after one the same plan is applied again."""
         self._conflict = ""
-        self._listing: str | None = ""
-        """The nftables tables as read back after that; None while that is still to be done."""
-        self._generation = 0
-        """The number of the last transaction after the tables were changed."""
-        self._link_layer = ""
-        """The netdev table that was applied."""
-        self._has_link_layer = True
-        """False where the kernel has no tables of family netdev."""
         self._is_settled = True
         """Whether the routes in `main` were changed after that."""
         self._marks: list[int] = []
@@ -81,7 +72,7 @@ class KernelState:
     @property
     def nftables_port(self) -> int:
         """The netlink port that its changes of nftables come from."""
-        return self._nftables.port
+        return self._tables.port
 
     def hosts_own(self, interfaces: Iterable[str]) -> set[str]:
         """Those of the interfaces that carry a connection of this host. Those of cameras, of this run or of
@@ -119,9 +110,7 @@ class KernelState:
         if not routing.is_complete(plan, direct, gates, list_rules(), routes, owner):
             return "routing"
         self.read_back()
-        if (
-            not self._listing or self._list() != self._listing
-        ):  # the table may have been deleted while it was applied
+        if not self._tables.are_as_read():
             return "nftables"
         to_open = self._to_open(plan)
         if self._forwarding.opened != to_open.keys() or not self._forwarding.is_on:
@@ -140,19 +129,10 @@ class KernelState:
             self.read_back()
 
     def read_back(self) -> None:
-        """Read the nftables tables after a change, to compare them later; nobody waits for that, as it takes
-        longer than the change. If any program has changed nftables meanwhile, they are made anew first: what
-        is read could be its work. Raises KernelError, NftablesError."""
-        for _ in range(_READS):
-            if self._plan is None or self._listing is not None:
-                return
-            listing = self._list()
-            if self._nftables.generation() == self._generation:
-                self._listing = listing
-                return
-            self._link_layer = ""
-            self._set_tables(self._plan, ruleset(self._plan, self._to_open(self._plan)))
-        self._listing = ""  # which counts as changed
+        """Read the tables back after a change, for which nobody waits; raises KernelError, NftablesError."""
+        if self._plan is not None:
+            plan = self._plan
+            self._tables.read_back(plan.cameras, lambda: ruleset(plan, self._to_open(plan)))
 
     def settle(self) -> None:
         """Do what nobody waits for: the routes in `main`. Raises KernelError."""
@@ -174,7 +154,7 @@ class KernelState:
 
     def close(self) -> None:
         """Free the resources of this process; the kernel state stays."""
-        self._nftables.close()
+        self._tables.close()
 
     def _apply_checked(self, plan: Plan, conflict: str) -> None:
         self._wanted, self._conflict = plan, conflict
@@ -208,9 +188,9 @@ class KernelState:
     def _recall(self) -> None:
         """Find what this or an earlier run has left in the kernel."""
         with suppress(NftablesError):
-            self._forwarding.remember(self._nftables.run(f"list set ip {TABLE_NAME} {OPENED}"))
+            self._forwarding.remember(self._tables.opened())
         self._plan = None
-        self._link_layer = ""
+        self._tables.forget()
         rules = list_rules()
         self._marks = routing.marks_of(rules)
         self._gates = routing.gates_of(rules)
@@ -237,7 +217,9 @@ class KernelState:
             failure = error
         self._gates |= gates
         self._delete_broadcasts(plan)
-        self._set_tables(plan, ruleset(plan, to_open) if applied is None else elements(plan, to_open))
+        self._tables.change(
+            plan.cameras, ruleset(plan, to_open) if applied is None else elements(plan, to_open)
+        )
         self._forwarding.open(to_open)
         self._plan = plan
         gone = [mark for mark in self._marks if mark not in plan.marks]
@@ -310,75 +292,11 @@ class KernelState:
             changes += routing.forget(marks, list_routes())
         carry_out(changes)
 
-    def _set_tables(self, plan: Plan, commands: str) -> None:
-        """Carry out the commands for the table of family ip, and those for the netdev table, together if the
-        kernel takes these."""
-        self._listing = None
-        wanted = link_layer(plan.cameras)
-        is_done = self._has_link_layer and wanted != self._link_layer and self._run_together(commands, wanted)
-        if not is_done:
-            self._nftables.run(commands)
-            self._limit_link_layer(plan)
-        self._generation = self._nftables.generation()
-
-    def _run_together(self, commands: str, wanted: str) -> bool:
-        try:
-            self._nftables.run(f"{commands}\n{wanted}")
-        except NftablesError as error:  # one by one, it shows which one is refused
-            _log.debug("tables_not_set_together", reason=str(error))
-            return False
-        self._link_layer = wanted
-        return True
-
-    def _limit_link_layer(self, plan: Plan) -> None:
-        """Apply the netdev table. An interface that the kernel refuses, as one that has just gone, is left
-        out, and tried again with the next plan."""
-        wanted = link_layer(plan.cameras)
-        if not self._has_link_layer or wanted == self._link_layer:
-            return
-        try:
-            self._nftables.run(wanted)
-        except NftablesError:
-            self._has_link_layer = not self._refusal_of()
-            wanted = self._limit_link_layer_of_some(plan) if self._has_link_layer else ""
-        self._link_layer = wanted
-
-    def _limit_link_layer_of_some(self, plan: Plan) -> str:
-        wanted = link_layer([one for one in plan.cameras if not self._refusal_of(one)])
-        try:
-            self._nftables.run(wanted)
-        except NftablesError as error:  # one has gone meanwhile: the table is as it was before
-            _log.warning("link_layer_unchanged", reason=str(error))
-            return ""
-        return wanted
-
-    def _refusal_of(self, *cameras: Camera) -> str:
-        """Why the kernel has no netdev table for these cameras; empty where it has."""
-        try:
-            self._nftables.run(link_layer_trial(cameras))
-        except NftablesError as error:
-            _log.warning(
-                "link_layer_open", interfaces=[one.interface for one in cameras] or "all", reason=str(error)
-            )
-            return str(error)
-        return ""
-
-    def _list(self) -> str:
-        try:
-            listing = self._nftables.run(f"list table ip {TABLE_NAME}")
-            if self._link_layer:
-                listing += self._nftables.run(f"list table netdev {TABLE_NAME}")
-        except NftablesError:
-            return ""
-        return listing
-
     def _remove_all(self) -> None:
         self._recall()
-        self._wanted, self._conflict, self._listing = None, "", ""
+        self._wanted, self._conflict = None, ""
         self._forwarding.close()
-        self._nftables.run(f"table ip {TABLE_NAME} {{}}; delete table ip {TABLE_NAME}")
-        with suppress(NftablesError):  # where the kernel has no such tables, there is none
-            self._nftables.run(f"table netdev {TABLE_NAME} {{}}; delete table netdev {TABLE_NAME}")
+        self._tables.remove()
         self._forget(self._marks, self._gates)
         self._marks, self._gates = [], set()
         for interface, name in list(self._changed_settings):
