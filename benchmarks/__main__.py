@@ -1,8 +1,9 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
-BENCH=host (simulated world), cameras (emulated ones), page (in a browser), tiles (against nginx), fleet
-(many hubs at one broker), lab (real 802.11 in a guest), backends, connects or wakes (only a part of that:
-the comparison of the backends, of that only connects, or cameras that sleep) or all (default).
+BENCH=host (simulated world), cameras (emulated ones), day (a hub at work), page (in a browser), tiles
+(against nginx), fleet (many hubs at one broker), lab (real 802.11 in a guest), backends, connects or wakes
+(only a part of that: the comparison of the backends, of that only connects, or cameras that sleep) or all
+(default).
 BENCH=trace measures nothing: it draws the time line of a connect by each backend, and keeps it in
 benchmarks/trace-*.txt.
 The exit status is 1 where a target was missed.
@@ -20,6 +21,7 @@ from typing import Final
 
 from benchmarks import progress
 from benchmarks.cameras.part import measure as measure_cameras
+from benchmarks.day import measure as measure_day
 from benchmarks.fleet.part import measure as measure_fleet
 from benchmarks.host.part import measure as measure_host
 from benchmarks.lab.part import measure as measure_lab
@@ -31,6 +33,7 @@ from benchmarks.tiles.part import measure as measure_tiles
 _PARTS: Final = (
     "host",
     "cameras",
+    "day",
     "page",
     "tiles",
     "fleet",
@@ -59,6 +62,8 @@ def main() -> int:
         rows += asyncio.run(measure_host())
     if wanted in ("cameras", "all"):
         rows += asyncio.run(measure_cameras())
+    if wanted in ("day", "all"):
+        rows += asyncio.run(measure_day())
     if wanted in ("page", "all"):
         rows += asyncio.run(measure_page())
     if wanted in ("tiles", "all"):

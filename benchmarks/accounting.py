@@ -51,6 +51,10 @@ class Account:
             pss = 0
         return Memory(rss * _KIB / 1e6, pss * _KIB / 1e6)
 
+    def written_mb(self) -> float:
+        """What it has sent towards a disk until now, in MB (10^6 octets)."""
+        return _count("write_bytes", (self._folder / "io").read_text()) / 1e6
+
     def sleeps(self) -> int:
         """How often its threads have gone to sleep: as often they were woken up."""
         statuses = [(task / "status").read_text() for task in (self._folder / "task").iterdir()]

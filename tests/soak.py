@@ -9,21 +9,36 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
-IS_SOAK: Final = any(name in os.environ for name in ("WIFIMGRD_SOAK", "WIFIMGRD_FUZZ", "WIFIMGRD_CRASHES"))
+IS_SOAK: Final = any(
+    name in os.environ for name in ("WIFIMGRD_SOAK", "WIFIMGRD_FUZZ", "WIFIMGRD_CRASHES", "WIFIMGRD_JOINS")
+)
 
 _DURATION: Final = ("[1-9][0-9]{0,5}[smh]", "a duration with a unit, such as 30s, 2m or 6h")
 _COUNT: Final = ("[1-9][0-9]{0,8}", "a number, such as 1000")
 _SEED: Final = ("[0-9]{1,9}", "the number of a life, such as 7")
 _LAB: Final = ("1", "1, for a life on real 802.11, or empty")
-OF_MAKE: Final = {"DURATION": _DURATION, "FUZZ": _DURATION, "CRASHES": _COUNT, "SEED": _SEED, "LAB": _LAB}
+OF_MAKE: Final = {
+    "DURATION": _DURATION,
+    "FUZZ": _DURATION,
+    "CRASHES": _COUNT,
+    "JOINS": _COUNT,
+    "SEED": _SEED,
+    "LAB": _LAB,
+}
 """The settings of `make soak`: what they look like, as a pattern and in words."""
 OF_TESTS: Final = {
     "WIFIMGRD_SOAK": _DURATION,
     "WIFIMGRD_FUZZ": _DURATION,
     "WIFIMGRD_CRASHES": _COUNT,
+    "WIFIMGRD_JOINS": _COUNT,
     "WIFIMGRD_SEED": _SEED,
 }
 """The same, as the tests find them."""
+
+
+def examples(count: int) -> int:
+    """How many examples a property has: the same ones each time in the suite, more and other ones here."""
+    return 20 * count if IS_SOAK else count
 
 
 def what_is_wrong(settings: Mapping[str, tuple[str, str]], environment: Mapping[str, str]) -> str:

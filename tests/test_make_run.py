@@ -1,4 +1,5 @@
-"""`make run` as a newcomer types it: one line when all serve, and nothing left behind."""
+"""`make run` as a newcomer types it: one line when all serve, and nothing left behind. After the set-up it is
+`tools/run_hub.py` with the settings in its environment, as which most tests run it."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -17,9 +19,13 @@ from typing import IO, Any
 
 import pytest
 
+from tools import run_hub
+
 CHECKOUT = Path(__file__).parents[1]
 READY = re.compile(r"ready (http://127\.0\.0\.1:\d+/) bus (unix:path=(/\S+)/bus\S*)\n")
 TIMEOUT_S = 60
+MAKE = ("make", "run")
+AFTER_SET_UP = (sys.executable, "tools/run_hub.py")
 NOT_BELOW_MAKE = {
     name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
 }
@@ -72,19 +78,14 @@ def alone() -> Iterator[str]:
         yield folder
 
 
-def bus_folder(place: Path) -> Path:
-    """Where `make run` has its message bus, with this folder for temporary files."""
-    with running(TMPDIR=str(place)) as run:
-        return run.scratch
-
-
 @contextmanager
-def running(log: IO[str] | int = subprocess.DEVNULL, **settings: str) -> Iterator[Run]:
-    arguments = [f"{name}={value}" for name, value in {"PORT": "0", **settings}.items()]
+def running(
+    log: IO[str] | int = subprocess.DEVNULL, program: tuple[str, ...] = AFTER_SET_UP, **settings: str
+) -> Iterator[Run]:
     with subprocess.Popen(
-        ["make", "run", *arguments],
+        program,
         cwd=CHECKOUT,
-        env=NOT_BELOW_MAKE,
+        env=NOT_BELOW_MAKE | {"PORT": "0", **settings},
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
@@ -101,7 +102,7 @@ def running(log: IO[str] | int = subprocess.DEVNULL, **settings: str) -> Iterato
     ("how", "group"), [(signal.SIGTERM, False), (signal.SIGINT, True)], ids=["SIGTERM", "Ctrl-C"]
 )
 def test_it_says_when_it_is_ready_and_leaves_nothing_behind(how: signal.Signals, group: bool) -> None:
-    with running() as run:
+    with running(program=(*MAKE, "PORT=0")) as run:
         assert len(run.processes()) == 3
         assert run.scratch.is_dir()
         run.get("healthz")
@@ -110,43 +111,37 @@ def test_it_says_when_it_is_ready_and_leaves_nothing_behind(how: signal.Signals,
         assert not run.scratch.exists()
 
 
-def test_two_at_once_do_not_meet() -> None:
-    with running() as one, running() as other:
-        assert one.url != other.url
-        assert one.bus != other.bus
-
-
-def test_the_message_bus_has_the_same_address_after_a_restart(alone: str) -> None:
+def test_after_a_kill_the_message_bus_has_the_same_address_and_what_is_left_is_not_used(alone: str) -> None:
     with running(TMPDIR=alone) as before:
         before.end(signal.SIGTERM)
+    (before.scratch / "state").mkdir(parents=True)
+    (before.scratch / "state" / "wifimgrd.sqlite").write_text("nonsense")
+    (before.scratch / "bus").touch()
     with running(TMPDIR=alone) as after:
+        assert after.scratch == before.scratch
         assert after.bus == before.bus == f"unix:path={after.scratch}/bus"
-
-
-def test_what_a_killed_one_has_left_is_not_used_again(alone: str) -> None:
-    left = bus_folder(Path(alone))
-    (left / "state").mkdir(parents=True)
-    (left / "state" / "wifimgrd.sqlite").write_text("nonsense")
-    (left / "bus").touch()
-    with running(TMPDIR=alone) as run:
-        assert run.scratch == left
-        assert run.get("plugin-views/platform_plugin_device_manager/devices") == []
+        assert after.get("plugin-views/platform_plugin_device_manager/devices") == []
 
 
 def test_a_second_one_says_that_its_message_bus_is_another_one(alone: str, tmp_path: Path) -> None:
     with running(TMPDIR=alone) as first, (tmp_path / "log").open("w") as log:
         with running(log=log, TMPDIR=alone) as second:
             assert second.bus != first.bus
+            assert second.url != first.url
         first.get("healthz")
     assert "another hub of this checkout runs already" in (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize("place", ["a folder", 100 * "x"])
-def test_where_a_socket_cannot_be_the_message_bus_is_in_tmp(place: str, tmp_path: Path) -> None:
+def test_where_a_socket_cannot_be_the_message_bus_is_in_tmp(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / place
     folder.mkdir()
-    with running(TMPDIR=str(folder)) as run:
-        assert run.scratch.parent == Path("/tmp")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with run_hub._scratch_folder() as scratch:
+        assert scratch.parent == Path("/tmp")
+        assert scratch.is_dir()
 
 
 def test_a_state_folder_keeps_devices_and_links(tmp_path: Path) -> None:
@@ -173,7 +168,8 @@ def test_a_scenario_and_a_configuration_of_ones_own_are_used(tmp_path: Path) -> 
     scenario, configuration = tmp_path / "scenario.toml", tmp_path / "wifimgrd.toml"
     scenario.write_text("adapter_count = 5\n")
     configuration.write_text('[platform]\nname = "hub"\n')
-    with running(SCENARIO=str(scenario), CONFIG=str(configuration)) as run:
+    settings = (f"SCENARIO={scenario}", f"CONFIG={configuration}")
+    with running(program=(*MAKE, "PORT=0", *settings)) as run:
         answer = run.get("plugin-views/hub_plugin_device_manager/devices/wifi/interfaces")
         assert answer["total_interfaces"] == 5  # type: ignore[index]
 
@@ -190,7 +186,7 @@ def test_a_program_that_cannot_start_is_started_once(tmp_path: Path) -> None:
     (tmp_path / "paho" / "__init__.py").write_text("raise ImportError('broken')\n")
     configuration = tmp_path / "wifimgrd.toml"
     configuration.write_text('[mqtt]\nbroker = "mqtt://127.0.0.1:1"\n')
-    done = run_that_fails("PORT=0", f"CONFIG={configuration}", PYTHONPATH=str(tmp_path))
+    done = run_that_fails(CONFIG=str(configuration), PYTHONPATH=str(tmp_path))
     assert done.returncode != 0
     assert done.stdout == ""
     assert done.stderr.count("wifimgrd-mqtt ended with status 1") == 1
@@ -202,7 +198,7 @@ def test_a_missing_mqtt_library_is_named(tmp_path: Path) -> None:
     (tmp_path / "paho" / "__init__.py").touch()
     configuration = tmp_path / "wifimgrd.toml"
     configuration.write_text('[mqtt]\nbroker = "mqtt://127.0.0.1:1"\n')
-    done = run_that_fails("PORT=0", f"CONFIG={configuration}", PYTHONPATH=str(tmp_path))
+    done = run_that_fails(CONFIG=str(configuration), PYTHONPATH=str(tmp_path))
     assert done.returncode != 0
     assert "wifimgrd-mqtt: the package python3-paho-mqtt is not installed" in done.stderr
     assert "Traceback" not in done.stderr
@@ -211,31 +207,31 @@ def test_a_missing_mqtt_library_is_named(tmp_path: Path) -> None:
 def test_a_port_in_use_is_said_with_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = run_that_fails(f"PORT={port}")
+        done = run_that_fails(PORT=str(port))
     assert done.returncode != 0
     assert f"run: port {port} cannot be used (Address already in use)" in done.stderr
     assert "PORT=0" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("setting", "reason"),
+    ("name", "value", "reason"),
     [
-        ("SCENARIO=/nope.toml", "wifimgrd: /nope.toml: cannot be read: No such file or directory\n"),
-        ("STATE=/proc/x", "run: STATE=/proc/x cannot be created: No such file or directory\n"),
-        ("BACKEND=iwd", "run: BACKEND is simulated, networkmanager or wpa_supplicant, not iwd\n"),
+        ("SCENARIO", "/nope.toml", "wifimgrd: /nope.toml: cannot be read: No such file or directory\n"),
+        ("STATE", "/proc/x", "run: STATE=/proc/x cannot be created: No such file or directory\n"),
+        ("BACKEND", "iwd", "run: BACKEND is simulated, networkmanager or wpa_supplicant, not iwd\n"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_named_once(setting: str, reason: str) -> None:
-    done = run_that_fails("PORT=0", setting)
+def test_a_setting_that_cannot_be_used_is_named_once(name: str, value: str, reason: str) -> None:
+    done = run_that_fails(**{name: value})
     assert done.returncode != 0
     assert reason in done.stderr.splitlines(keepends=True)
 
 
-def run_that_fails(*settings: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_that_fails(**settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        ["make", "run", *settings],
+        AFTER_SET_UP,
         cwd=CHECKOUT,
-        env=NOT_BELOW_MAKE | environment,
+        env=NOT_BELOW_MAKE | {"PORT": "0", **settings},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -245,7 +241,7 @@ def run_that_fails(*settings: str, **environment: str) -> subprocess.CompletedPr
 
 @pytest.mark.parametrize("port", ["99999", "-1", "http"])
 def test_a_port_that_is_none_is_said_to_be_none(port: str) -> None:
-    done = run_that_fails(f"PORT={port}")
+    done = run_that_fails(PORT=port)
     assert done.returncode != 0
     assert f"run: PORT={port}: expected a port from 0 (any free one) to 65535" in done.stderr
     assert done.stdout == ""
@@ -254,7 +250,15 @@ def test_a_port_that_is_none_is_said_to_be_none(port: str) -> None:
 def test_what_cannot_start_ends_with_a_status_and_a_reason(tmp_path: Path) -> None:
     configuration = tmp_path / "wifimgrd.toml"
     configuration.write_text("nonsense = 1\n")
-    done = run_that_fails("PORT=0", f"CONFIG={configuration}")
+    done = subprocess.run(
+        [*MAKE, "PORT=0", f"CONFIG={configuration}"],
+        cwd=CHECKOUT,
+        env=NOT_BELOW_MAKE,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
     assert done.returncode != 0
     assert f"{configuration}: nonsense: unknown key" in done.stderr
     assert "Traceback" not in done.stderr

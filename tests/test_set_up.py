@@ -12,7 +12,7 @@ import pytest
 from tests.namespaces import namespaces
 
 CHECKOUT = Path(__file__).parents[1]
-PATIENCE_S = 30
+PATIENCE_S = 60
 SET_UP = """
 mount -t tmpfs -o size="$2" tmpfs /srv
 mkdir /srv/changes /srv/work /srv/home

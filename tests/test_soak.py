@@ -53,6 +53,7 @@ def soak(checkout: Path, *settings: str) -> subprocess.CompletedProcess[str]:
         ("CRASHES=many", 'CRASHES is "many", and must be a number, such as 1000'),
         ("CRASHES=0", 'CRASHES is "0", and must be a number, such as 1000'),
         ("CRASHES=-1", 'CRASHES is "-1", and must be a number, such as 1000'),
+        ("JOINS=few", 'JOINS is "few", and must be a number, such as 1000'),
         ("SEED=x", 'SEED is "x", and must be the number of a life, such as 7'),
         ("LAB=no", 'LAB is "no", and must be 1, for a life on real 802.11, or empty'),
     ],

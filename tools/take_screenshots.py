@@ -138,7 +138,7 @@ async def _page(browser: Browser, width: int, height: int, scheme: str) -> Page:
 
 
 async def _an_hour(route: Route) -> None:
-    """The signal of an hour, since the hub has run for a minute: a slow wave, and a gap."""
+    """The signal of an hour, since the hub has run for a minute: a slow wave, and a gap; and the battery."""
     device = int(route.request.url.partition("/signal")[0].rpartition("/")[2])
     now = datetime.now(UTC).replace(microsecond=0)
     values = [
@@ -147,7 +147,9 @@ async def _an_hour(route: Route) -> None:
         if not 20 + device <= ago <= 22 + 2 * device
         for mean in (round(64 + 9 * math.sin(ago / 7 + device) + 5 * math.sin(ago / 2.3)),)
     ]
-    await route.fulfill(json={"step_s": 60, "samples": values})
+    # As the camera whose page is shown says in the end.
+    battery = [31 + left // 2 for left in range(len(values), 0, -1)]
+    await route.fulfill(json={"step_s": 60, "samples": values, "battery": battery})
 
 
 if __name__ == "__main__":

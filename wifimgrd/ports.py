@@ -361,11 +361,11 @@ class HistoryStore(Protocol):
         """The newest rows on disk that fit, the newest first; raises InternalError."""
 
     def put_signals(self, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
-        """Write samples of devices' signals, in place of those of the same minutes; in order, and all of them
-        or none. `prune_at` is the present minute, or None to delete none that are too old."""
+        """Write samples of devices' signals and batteries, in place of those of the same minutes; in order,
+        and all of them or none. `prune_at` is the present minute, or None to delete none that are too old."""
 
     async def read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
-        """The samples on disk of a device's signal in some minutes; raises InternalError."""
+        """The samples on disk of a device's signal and battery in some minutes; raises InternalError."""
 
     def forget(self, device_id: DeviceId) -> None:
         """Delete the rows and samples of a device, in the order of writes."""

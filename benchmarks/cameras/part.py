@@ -7,23 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import pwd
-import sys
 import time
-from asyncio.subprocess import DEVNULL
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, Final
-
-import aiohttp
+from typing import Final
 
 from benchmarks import progress
 from benchmarks.accounting import Account
-from benchmarks.cameras.emulated import CODENAMES, Served, served_cameras
+from benchmarks.cameras.scene import Scene, running_scene
 from benchmarks.ceilings import RSS_MB
-from benchmarks.host.world import DEVICES, World, program, running_world
 from benchmarks.table import Row, Target
 from wifimgrd.domain.camera import CameraDriver
 
@@ -45,50 +35,12 @@ _BETWEEN_S: Final = 0.6
 """Between two changes: what one camera does is reported every 0.25 s."""
 
 
-@dataclass(slots=True)
-class _Scene:
-    """Connected cameras, all of which were read."""
-
-    world: World
-    process: Account
-    """wifimgrd-camera."""
-    cameras: Sequence[Served]
-    devices: Sequence[int]
-    session: aiohttp.ClientSession
-
-    @property
-    def _url(self) -> str:
-        return f"{self.world.url}{DEVICES}"
-
-    async def record(self, *, on: bool) -> list[dict[str, Any]]:
-        """Command all of them; the results."""
-        wanted = {"recording": on, "all": True}
-        async with self.session.post(f"{self._url}/recording", json=wanted) as answer:
-            answer.raise_for_status()
-            results: list[dict[str, Any]] = (await answer.json())["results"]
-        if len(results) != len(self.cameras) or not all(one["done"] for one in results):
-            raise RuntimeError(f"not all cameras did it: {results}")
-        return results
-
-    async def until_read(self) -> None:
-        """Wait until each camera was read."""
-        async with asyncio.timeout(_LIMIT_S):
-            for device in self.devices:
-                while (await self._camera(device))["recording"] is None:  # noqa: ASYNC110 - of a process
-                    await asyncio.sleep(0.1)
-
-    async def _camera(self, device: int) -> dict[str, Any]:
-        async with self.session.get(f"{self._url}/{device}/camera") as answer:
-            found: dict[str, Any] = await answer.json()
-            return found
-
-
 async def measure() -> list[Row]:
     """All rows of cameras."""
     rows: list[Row] = []
     for count in _COUNTS:
         progress.say(f"cameras: {count} record at one command")
-        async with _scene(count) as scene:
+        async with running_scene(count) as scene:
             await asyncio.sleep(_SETTLE_S)
             rows += await _commands(scene)
             if count == _JUDGED:
@@ -110,33 +62,7 @@ async def measure() -> list[Row]:
     return rows
 
 
-@asynccontextmanager
-async def _scene(count: int) -> AsyncIterator[_Scene]:
-    async with served_cameras(count) as (cameras, ports):
-        listed = ",".join(map(str, ports))
-        daemon = (sys.executable, "-m", "benchmarks.cameras.daemon", listed)
-        async with running_world(count, count, daemon=daemon) as world, aiohttp.ClientSession() as session:
-            process = await asyncio.create_subprocess_exec(
-                program("wifimgrd-camera"),
-                *("--bus", world.address, "--user", pwd.getpwuid(os.getuid()).pw_name),
-                *("--linger", "600"),
-                stdin=DEVNULL,
-            )
-            try:
-                devices = await world.register(count, CODENAMES)
-                if devices != list(range(1, count + 1)):  # each has the camera with its number
-                    raise RuntimeError(f"devices were registered in another order: {devices}")
-                await world.connect(devices)
-                scene = _Scene(world, Account(process.pid), cameras, devices, session)
-                await scene.until_read()
-                yield scene
-            finally:
-                if process.returncode is None:
-                    process.terminate()
-                    await process.wait()
-
-
-async def _commands(scene: _Scene) -> list[Row]:
+async def _commands(scene: Scene) -> list[Row]:
     """Start and stop in turns."""
     answered_ms, last_ms, skew_ms = [], [], []
     for number in range(_ROUNDS):
@@ -168,7 +94,7 @@ async def _commands(scene: _Scene) -> list[Row]:
     ]
 
 
-async def _changes(scene: _Scene) -> Row:
+async def _changes(scene: Scene) -> Row:
     """A battery loses a percent at a camera that tells by itself, until the channel's message has it."""
     index = next(number for number, one in enumerate(scene.cameras) if one.driver is CameraDriver.INSTA360)
     camera, device = scene.cameras[index].camera, scene.devices[index]
@@ -197,7 +123,7 @@ async def _changes(scene: _Scene) -> Row:
     )
 
 
-async def _cost(scene: _Scene) -> list[Row]:
+async def _cost(scene: Scene) -> list[Row]:
     """The use of the processor, in percent of one core."""
     idle = await _used(scene.process)
     await scene.record(on=True)

@@ -15,17 +15,15 @@ from statistics import median, quantiles
 from typing import Any, Final
 
 from benchmarks import progress
-from benchmarks.accounting import Account
+from benchmarks.fleet.bridge import running_bridge, running_broker
 from benchmarks.fleet.hubs import CAMERAS
 from benchmarks.fleet.pipes import Program, program
 from benchmarks.table import Row, Target
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
-from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.certificates import Authority
 from tests.mqtt.fleet_process import fleet_client, is_online, until
-from tests.mqtt.mosquitto import Mosquitto
-from tests.processes import Hub, running_hub
+from tests.processes import COLD_DAEMON, Hub, running_hub
 from wifimgrd.client.changes import Change, DeviceChanged
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.fleet import FleetChange
@@ -68,19 +66,19 @@ async def _one_hub(folder: Path) -> list[Row]:
     authority = Authority(folder / "certificates", "authority")
     certificate, key = authority.sign("broker")
     tls = (f"cafile {authority.file}", f"certfile {certificate}", f"keyfile {key}")
-    async with _broker(folder / "broker") as broker, _broker(folder / "tls", *tls) as with_tls:
+    async with running_broker(folder / "broker") as broker, running_broker(folder / "tls", *tls) as with_tls:
         (folder / "scenario.toml").write_text(_SCENARIO)
         with MessageBusDaemon.start() as bus:
             arguments = ("--simulate", str(folder / "scenario.toml"))
-            async with running_hub(bus.address, folder / "state", *arguments) as hub:
+            async with running_hub(bus.address, folder / "state", *arguments, program=COLD_DAEMON) as hub:
                 progress.say(f"fleet: {_TOGGLES} connects and disconnects of a real hub")
                 keys = f'broker = "mqtt://127.0.0.1:{broker.port}"\nhub = "boat"\ncommands = true'
-                async with _bridge(folder / "bridge", bus.address, keys):
+                async with running_bridge(folder / "bridge", bus.address, keys):
                     latencies = await _toggles(hub, broker.port)
                 progress.say("fleet: a minute of rest of a bridge with TLS")
                 keys = f'broker = "mqtts://127.0.0.1:{with_tls.port}"\nhub = "boat"\n'
                 keys += f'ca_file = "{authority.file}"'
-                async with _bridge(folder / "bridge-tls", bus.address, keys) as account:
+                async with running_bridge(folder / "bridge-tls", bus.address, keys) as account:
                     await asyncio.sleep(10)  # until it has settled
                     rss_mb = account.memory().rss_mb
                     before = account.sleeps()
@@ -238,7 +236,7 @@ class _World:
 @asynccontextmanager
 async def _world(folder: Path, count: int) -> AsyncIterator[_World]:
     async with (
-        _broker(folder) as broker,
+        running_broker(folder) as broker,
         program("hubs", broker.port, count) as hubs,
         program("view", broker.port) as view,
     ):
@@ -264,7 +262,7 @@ async def _latencies(view: Program, expected: int) -> list[float]:
 async def _restart(folder: Path, *, persistence: bool) -> list[Row]:
     """The broker is killed, cameras change while it is away, and it is started again."""
     async with (
-        _broker(folder, persistence=persistence) as broker,
+        running_broker(folder, persistence=persistence) as broker,
         program("hubs", broker.port, _MANY) as hubs,
         program("view", broker.port) as view,
     ):
@@ -298,29 +296,3 @@ async def _restart(folder: Path, *, persistence: bool) -> list[Row]:
         ),
         Row(PART, "the most connections in one second then", "", [max(a_second.values())]),
     ]
-
-
-@asynccontextmanager
-async def _broker(folder: Path, *lines: str, persistence: bool = False) -> AsyncIterator[Mosquitto]:
-    """A broker with its default limits. With persistence it stores everything every few seconds."""
-    if persistence:
-        lines += ("persistence true", f"persistence_location {folder}/", "autosave_interval 5")
-    broker = Mosquitto(folder, ("allow_anonymous true", *lines))
-    await broker.start()
-    try:
-        yield broker
-    finally:
-        await broker.kill()
-
-
-@asynccontextmanager
-async def _bridge(folder: Path, bus: str, keys: str) -> AsyncIterator[Account]:
-    bridge = BridgeProcess(folder, bus, keys)
-    await bridge.start()
-    try:
-        await bridge.until_logged("broker_connected")
-        if bridge.process is None:
-            raise RuntimeError("the bridge has not started")
-        yield Account(bridge.process.pid)
-    finally:
-        await bridge.end()

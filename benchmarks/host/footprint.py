@@ -19,6 +19,8 @@ from benchmarks.table import Row, Target
 PART: Final = "Host: simulated world"
 _CYCLES: Final = 100
 _SETTLE_S: Final = 2.0
+_REST_S: Final = 8.0
+"""After a disconnection; 5 s later the hub looks whether the camera sleeps."""
 IDLE_S: Final = 60.0
 _BARE: Final = {
     "daemon": ("dbus_next.aio",),
@@ -35,6 +37,7 @@ async def footprint(world: World) -> list[Row]:
         await _use(world)
         await asyncio.sleep(_SETTLE_S)
         rows += _memory(world, f"after {_CYCLES} connects", beneath_daemon, beneath_shim)
+        await asyncio.sleep(_REST_S)
         sleepers = {"daemon": world.daemon, "shim": world.shim, "bare": beneath_daemon}
         counted = await wake_ups(sleepers, IDLE_S)
     return rows + [

@@ -29,10 +29,15 @@ _REST_S: Final = 0.005
 _CONFIGURATION: Final = "[connect]\non_create = false\n"
 _SCENARIO: Final = """\
 adapter_count = {adapters}
-camera_count = {cameras}
 [times]
 join_s = 0.0
 leave_s = 0.0
+"""
+_CAMERA: Final = """\
+[[camera]]
+ssid = "SIM-CAM-{number}"
+password = "camera-pass-{number}"
+signal_swing = {swing}
 """
 
 
@@ -90,17 +95,22 @@ class World:
 
 @asynccontextmanager
 async def running_world(
-    adapters: int, cameras: int, *, daemon: Sequence[str] = (str(_PROGRAMS / "wifimgrd"),)
+    adapters: int,
+    cameras: int,
+    *,
+    daemon: Sequence[str] = (str(_PROGRAMS / "wifimgrd"),),
+    signal_swing: int = 0,
 ) -> AsyncIterator[World]:
     """A world of that size from start to stop, with no device registered; `daemon` is the command of its
-    daemon."""
+    daemon, `signal_swing` the percent by which the signal of each camera changes within an hour."""
     with (
         tempfile.TemporaryDirectory(prefix="wifimgrd-bench-") as folder,
         MessageBusDaemon.start() as bus_daemon,
     ):
         scratch, address = Path(folder), bus_daemon.address
         scenario, configuration = scratch / "scenario.toml", scratch / "wifimgrd.toml"
-        scenario.write_text(_SCENARIO.format(adapters=adapters, cameras=cameras))
+        networks = [_CAMERA.format(number=number, swing=signal_swing) for number in range(1, cameras + 1)]
+        scenario.write_text(_SCENARIO.format(adapters=adapters) + "".join(networks))
         configuration.write_text(_CONFIGURATION)
         common = ("--bus", address, "--config", str(configuration))
         with (scratch / "log").open("wb") as log:

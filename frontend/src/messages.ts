@@ -204,12 +204,14 @@ const en = {
       week: { name: "7 d", title: "Last 7 days" },
     },
     signal: "signal",
+    battery: "battery",
     session: "connected",
     recording: "recording",
     error: "error",
     none: "No signal was measured in this time.",
     hint: "Point at the plot, or use the arrow keys, to read values.",
-    value: (time: string, mean: number, minimum: number) => `${time}: ${mean} %, lowest ${minimum} %`,
+    value: (time: string, mean: number, minimum: number) => `${time}: signal ${mean} %, lowest ${minimum} %`,
+    valueWithBattery: (value: string, battery: number) => `${value}, battery ${battery} %`,
     gap: (time: string) => `${time}: not connected`,
     summary: (sessions: number, interruptions: number, recordings: number, errors: number) =>
       [
@@ -220,8 +222,10 @@ const en = {
       ].join(", "),
     asTable: "As a table",
     from: "From",
-    mean: "Average",
-    lowest: "Lowest",
+    mean: "Average signal",
+    lowest: "Lowest signal",
+    lastBattery: "Battery",
+    unknown: "not known",
   },
 
   /** What a camera says of itself. */

@@ -1,4 +1,5 @@
-// The signal of cameras as the hub has kept it, a value a minute; read once, then carried on by the channel.
+// The signal and the battery of cameras as the hub has kept them, a value a minute; the signal of the last hour is
+// read once, then carried on by the channel.
 
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
@@ -7,10 +8,11 @@ import { onForget } from "./state";
 /** When, in milliseconds since the epoch, and the mean in percent. */
 export type Minute = readonly [at: number, percent: number];
 
-/** As the API has it: time, mean and minimum in percent. */
+/** As the API has it: time, mean and minimum in percent, and for each sample the battery, null if it is not known. */
 export interface History {
   step_s: number;
   samples: [time: string, mean: number, minimum: number][];
+  battery: (number | null)[];
 }
 
 const HOUR_MS = 3_600_000;

@@ -65,6 +65,28 @@ async def test_each_make_is_read_records_and_stops(hub: Hub, bus: BusConnection,
     assert [(one.path, one.body) for one in ends] == [(names.device_path(device), ["stopped"])]
 
 
+async def test_the_battery_is_in_the_history_with_the_next_reading_of_the_signal(
+    hub: Hub, bus: BusConnection
+) -> None:
+    device = await connected(hub, "gopro-hero12")
+    camera = await until(hub, device, lambda camera: camera.battery_level is not None)
+    weak = {"percent": Variant("u", 30), "ssid": Variant("s", hub.client.devices[device].ssid.decode())}
+    await hub.client.simulate("SetFault", "sa{sv}", "signal", weak)
+    await hub.client.wait_until(lambda client: client.devices[device].signal_strength == 30, 10)
+
+    async def history(method: str, *span: int) -> list[Any]:
+        path, body = names.device_path(device), [*(span or (0, 0)), NO_OPTIONS]
+        return await bus.call(names.BUS_NAME, path, names.DEVICE, method, "tta{sv}", body)
+
+    step, [*_, [begun, level]] = await history("GetBatteryHistory")
+    assert (step, level) == (60_000_000, camera.battery_level)
+    assert begun in [at for at, *_ in (await history("GetSignalHistory"))[1]]
+    assert (await history("GetBatteryHistory", begun, 2**64 - 1))[1][0] == [begun, level]
+    assert await history("GetBatteryHistory", 0, 1) == [step, []]
+    found = await hub.client.signal_history(device)
+    assert (found.battery[-1], len(found.battery)) == (level, len(found.samples))
+
+
 async def test_many_are_told_at_once_and_each_has_a_result(hub: Hub, bus: BusConnection) -> None:
     gopro, insta360 = await connected(hub, "gopro-hero12"), await connected(hub, "insta360-x4")
     rows = await record(bus, "StartRecording", [names.device_path(one) for one in (insta360, 99, gopro)])

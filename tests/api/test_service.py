@@ -560,14 +560,15 @@ async def test_the_signal_of_a_device_is_forgotten_with_its_history(hub: Hub, bu
     device = await hub.create(1)
     await hub.until(device, "connected")
 
-    async def signal(since: int, until: int) -> list[Any]:
+    async def signal(since: int, until: int, method: str = "GetSignalHistory") -> list[Any]:
         path, body = names.device_path(device), [since, until, {}]
-        return await bus.call(names.BUS_NAME, path, names.DEVICE, "GetSignalHistory", "tta{sv}", body)
+        return await bus.call(names.BUS_NAME, path, names.DEVICE, method, "tta{sv}", body)
 
     step, [[begun, *percents], *_] = await signal(0, 0)
     assert (step, percents, begun % step) == (60_000_000, [70, 70], 0)
     assert (await signal(begun, 2**64 - 1))[1][0][0] == begun
     assert await signal(0, begun) == [step, []]
+    assert await signal(0, 0, "GetBatteryHistory") == [step, []], "its model has no driver"
     await manage(bus, "ForgetHistory", "ta{sv}", device, {})
     assert await signal(0, 0) == [step, []]
 

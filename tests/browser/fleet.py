@@ -17,6 +17,7 @@ from tests.browser.running_hub import RunningHub, running_hub
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.mosquitto import Mosquitto, free_port
 from tests.mqtt.observer import Observer, observer
+from tests.processes import has_no_traceback
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._settings import Settings
@@ -151,7 +152,7 @@ async def fleet_page(folder: Path, *lines: str) -> AsyncIterator[FleetPage]:
                     yield FleetPage(broker, port, hub, bridge, seen)
             finally:
                 await bridge.end()
-                assert "Traceback" not in bridge.log.read_text()
+                has_no_traceback(bridge.log)
     finally:
         await broker.kill()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Final, Literal
+from typing import Final
 
 from playwright.async_api import Browser, Locator, Page, expect
 
@@ -94,12 +94,10 @@ def toast(page: Page, text: str) -> Locator:
 
 
 @asynccontextmanager
-async def sized(
-    browser: Browser, size: str, scheme: Literal["light", "dark"] = "light"
-) -> AsyncIterator[Page]:
+async def sized(browser: Browser, size: str) -> AsyncIterator[Page]:
     """A page on a screen of one of the sizes."""
     width, height = SIZES[size]
-    context = await browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context = await browser.new_context(viewport={"width": width, "height": height})
     try:
         yield await context.new_page()
     finally:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.commands import connect, disconnect
+from tests.processes import has_no_traceback
 from tests.test_make_run import NOT_BELOW_MAKE
 from wifimgrd.bus.connection import BusConnection, Variant
 from wifimgrd.bus.values import typed
@@ -74,6 +76,13 @@ class RunningHub:
             kind,
             {name: Variant(SIGNATURES[type(value)], value) for name, value in options.items()},
         )
+
+    async def silence(self, device: int) -> None:
+        """Have a connected camera answer nothing any more; an answer is believed for ten seconds, and so the
+        link is made anew, which is probed at once."""
+        await self.set_fault("silent")
+        await disconnect(self.client, device)
+        await connect(self.client, device, wait=True)
 
     async def reset(self) -> None:
         """Forget every device, and bring the world back to what the default scenario says."""
@@ -142,7 +151,7 @@ async def running_hub(folder: Path, configuration: str = "", scenario: str = "")
         if process.returncode is None:
             process.terminate()
             await asyncio.wait_for(process.communicate(), STOP_S)
-    assert "Traceback" not in (folder / "run.log").read_text(errors="replace")
+    has_no_traceback(folder / "run.log")
 
 
 def _parent_of(pid: int) -> int:

@@ -37,7 +37,7 @@ async def test_it_shows_what_the_camera_is_and_how(browser: Browser, hub: Runnin
         await expect(shown).to_contain_text(f"Programs on the hub reach the camera at {address}.")
         await expect(shown.get_by_role("link", name="Open the camera's own page")).to_be_visible()
         assert await page.title() == "Front – Camera hub"
-        await hub.set_fault("silent")
+        await hub.silence(device)
         await expect(shown.locator(".badge")).to_have_text("Not answering")
         await expect(shown.get_by_role("link", name="Open the camera's own page")).to_have_count(0)
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -51,7 +51,7 @@ async def test_the_signal_of_the_last_hour_is_read_by_the_arrow_keys_and_in_a_ta
     values = [[(now - timedelta(minutes=ago)).isoformat(), 80 - ago, 60 - ago] for ago in (30, 29, 10, 9)]
 
     async def answer(route: Route) -> None:
-        await route.fulfill(json={"step_s": 60, "samples": values})
+        await route.fulfill(json={"step_s": 60, "samples": values, "battery": [None] * 4})
 
     await page.route(f"**/devices/{device}/signal?*", answer)
     await opened(page, hub)
@@ -67,6 +67,8 @@ async def test_the_signal_of_the_last_hour_is_read_by_the_arrow_keys_and_in_a_ta
     await page.keyboard.press("ArrowRight")
     await expect(plot).to_have_attribute("aria-valuetext", re.compile("not connected$"))
     await shown.get_by_text("As a table").click()
+    await expect(shown.get_by_role("columnheader")).to_have_text(["From", "Average signal", "Lowest signal"])
+    await expect(shown.locator(".legend")).not_to_contain_text("battery")
     lowest = shown.get_by_role("table").locator("tbody tr > :last-child")
     await expect(lowest.last).to_have_text(re.compile(r"^5[01] %$"))
     canvas = shown.locator(".plot canvas")
@@ -75,6 +77,76 @@ async def test_the_signal_of_the_last_hour_is_read_by_the_arrow_keys_and_in_a_ta
     assert box is not None
     await page.mouse.move(box["x"] + box["width"] - 150, box["y"] + 40)
     await expect(shown.locator(".read-out")).to_have_text(re.compile(r"\d %"))
+
+
+async def test_the_battery_is_beside_the_signal_on_the_same_axis(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Front")
+    now = datetime.now(UTC).replace(microsecond=0)
+    first = now.replace(minute=now.minute // 5 * 5, second=0) - timedelta(minutes=30)
+    minutes = [*range(3), *range(10, 16)]
+    values = [[(first + timedelta(minutes=minute)).isoformat(), 60, 50] for minute in minutes]
+    battery = [91, 90, 89, None, None, None, None, None, 0]
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(json={"step_s": 60, "samples": values, "battery": battery})
+
+    await page.route(f"**/devices/{device}/signal?*", answer)
+    await opened(page, hub)
+    shown = await camera_page(page, "Front")
+    await expect(shown.locator(".legend")).to_contain_text("battery")
+    plot = shown.get_by_role("slider")
+    await plot.focus()
+    read = []
+    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "End"):
+        await page.keyboard.press(key)
+        text = await plot.get_attribute("aria-valuetext")
+        await expect(shown.locator(".read-out")).to_have_text(str(text))
+        read.append(str(text).rpartition(": ")[2])
+    known = "signal 60 %, lowest 50 %"
+    assert read == [
+        f"{known}, battery 91 %",
+        f"{known}, battery 90 %",
+        f"{known}, battery 89 %",
+        "not connected",
+        known,
+        f"{known}, battery 0 %",
+    ]
+    colour = await drawn(page, "--busy")
+    assert colour["pixels"] > 20, "a line of its own"
+    assert colour["right"] < 0.6, "none where it is not known"
+    box = await shown.locator(".plot .u-over").bounding_box()
+    assert box is not None
+    second = 1 - (now - first - timedelta(minutes=1)) / timedelta(hours=1)
+    await page.mouse.move(box["x"] + box["width"] * second, box["y"] + 40)
+    await expect(shown.locator(".read-out")).to_have_text(re.compile(r", battery 90 %$"))
+    await shown.get_by_text("As a table").click()
+    table = shown.get_by_role("table")
+    await expect(table.get_by_role("columnheader").last).to_have_text("Battery")
+    await expect(table.locator("tbody tr > :last-child")).to_have_text(["89 %", "not known", "0 %"])
+
+
+async def drawn(page: Page, name: str) -> dict[str, float]:
+    """How much of the plot has a colour of the page, and where that ends, as a share of the width."""
+    found: dict[str, float] = await page.evaluate(
+        """name => {
+            const canvas = document.querySelector(".plot canvas");
+            const probe = document.body.appendChild(document.createElement("i"));
+            probe.style.color = `var(${name})`;
+            const wanted = getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+            probe.remove();
+            const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            let [pixels, right] = [0, 0];
+            for (let at = 0; at < data.length; at += 4) {
+                const differs = wanted.some((one, index) => Math.abs(data[at + index] - one) > 8);
+                if (differs || data[at + 3] < 200) continue;
+                pixels += 1;
+                right = Math.max(right, ((at / 4) % canvas.width) / canvas.width);
+            }
+            return { pixels, right };
+        }""",
+        name,
+    )
+    return found
 
 
 async def test_the_signal_that_the_hub_has_kept_is_shown(page: Page, hub: RunningHub) -> None:

@@ -450,11 +450,8 @@ async def test_the_row_with_the_focus_keeps_it_out_of_view(page: Page, fleet: Fl
     await expect(button).to_be_focused()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-async def test_axe_finds_nothing_on_any_size(
-    browser: Browser, fleet: FleetPage, scheme: Any, size: str
-) -> None:
+async def test_axe_finds_nothing_on_any_size(browser: Browser, fleet: FleetPage, size: str) -> None:
     failed = device_record(
         3, state="disconnected", connection_error_code="authentication-failed", connection_error_message="no"
     )
@@ -467,7 +464,7 @@ async def test_axe_finds_nothing_on_any_size(
     )
     fleet.publish_hub("wreck", device_record(1), online=False)
     fleet.publish("wreck/devices/2", b"rubbish")
-    async with sized(browser, size, scheme) as page:
+    async with sized(browser, size) as page:
         await sign_in(page, fleet.url, "wrong")
         await expect(page.get_by_role("alert")).to_be_visible()
         assert await findings(page) == []

@@ -121,9 +121,9 @@ async def test_connected_is_not_what_matches_not_connected(page: Page, hub: Runn
 
 
 async def test_rows_are_sorted(page: Page, hub: RunningHub) -> None:
+    await hub.set_fault("silent", ssid="SIM-CAM-3")
     ids = await fill(hub, 11)
     await hub.client.update_device(ids[10], {"name": "Alpha"})
-    await hub.set_fault("silent", ssid="SIM-CAM-3")
     await opened(page, hub)
     names = page.locator("tbody th a")
     # By need: what a person has to look at, what is connected, the others; each by name.

@@ -61,6 +61,9 @@ window.draw = async (base, adapts) => {
   window.errors = [];
   map.on("error", (event) => window.errors.push(String(event.error?.message ?? event.error)));
   await map.once("load");
+  for (const { id, type } of map.getStyle().layers) {  // "idle" may come while a picture still fades in
+    if (type === "raster") map.setPaintProperty(id, "raster-fade-duration", 0);
+  }
   map.jumpTo({ center: [0, 0], zoom: 0 });
   map.triggerRepaint();
   await map.once("idle");

@@ -307,10 +307,9 @@ async def world(page: Page, hub: RunningHub) -> Told:
     return channel
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-async def test_axe_finds_nothing(browser: Browser, hub: RunningHub, scheme: Any, size: str) -> None:
-    async with sized(browser, size, scheme) as page:
+async def test_axe_finds_nothing(browser: Browser, hub: RunningHub, size: str) -> None:
+    async with sized(browser, size) as page:
         await world(page, hub)
         await opened(page, hub)
         await expect(card(page, "Front").locator(".badge.recording")).to_be_visible()

@@ -50,8 +50,8 @@ async def a_camera_in_each_state(hub: RunningHub) -> None:
         60,
     )
     await hub.connected(1, "connected")
-    await hub.connected(2, "not-answering")
     await hub.set_fault("silent", ssid="SIM-CAM-2")
+    await hub.connected(2, "not-answering")
     await hub.set_fault("slow-join", seconds=600.0, ssid="SLOW")
     await hub.client.create_device(
         {
@@ -102,10 +102,10 @@ async def test_each_state_has_its_word_and_its_shape(page: Page, hub: RunningHub
 
 
 async def test_in_use_is_no_warning(page: Page, hub: RunningHub) -> None:
+    await hub.set_fault("silent")
     await hub.connected(1)
     await hub.create(2, password="not-its-password")
     await opened(page, hub)
-    await hub.set_fault("silent")
     await expect(page.locator(".badge.not-answering")).to_be_visible()
     colour = "badge => getComputedStyle(badge).color"
     warning = await page.locator(".badge.not-answering").evaluate(colour)

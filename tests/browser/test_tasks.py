@@ -87,6 +87,7 @@ async def fix_a_wrong_password(hand: Hand, hub: RunningHub) -> None:
     page = hand.page
     await hub.create(1, "Front", "not-its-password")
     await opened(page, hub)
+    await expect(card(page, "Front").locator(".trouble")).to_be_visible()
     await act(card(page, "Front"), "Change the password")
     await hand.write(page.get_by_label("Camera's Wi-Fi password"), "camera-pass-1")
     await page.get_by_role("button", name="Save and connect").click()
@@ -169,11 +170,11 @@ async def disconnect_all_of_many(hand: Hand, hub: RunningHub) -> None:
 
 async def find_the_cameras_that_do_not_answer(hand: Hand, hub: RunningHub) -> None:
     page = hand.page
+    await hub.set_fault("silent", ssid="SIM-CAM-2")
     for number in (1, 2):
         await hub.connected(number)
     for number in range(3, 31):
         await hub.create(number)
-    await hub.set_fault("silent", ssid="SIM-CAM-2")
     await opened(page, hub)
     await page.get_by_role("button", name="Not answering 1").click()
     await expect(page.locator("tbody tr")).to_have_count(1)

@@ -218,13 +218,13 @@ async def test_while_the_daemon_is_away_nothing_counts(page: Page, hub: RunningH
 
 
 async def test_a_camera_that_does_not_answer_is_not_green(page: Page, hub: RunningHub) -> None:
-    await hub.connected(1, "Front")
+    device = await hub.connected(1, "Front")
     await opened(page, hub)
     green = await colour(page)
     menu = await opened_menu(card(page, "Front"))
     await expect(menu.get_by_role("menuitem", name="Open the camera's own page")).to_be_visible()
     await page.keyboard.press("Escape")
-    await hub.set_fault("silent")
+    await hub.silence(device)
     await shows(page, "Front", "Not answering")
     assert await colour(page) != green
     await expect(page.get_by_role("heading", name="Cameras")).to_contain_text("1 not answering")

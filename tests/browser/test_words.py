@@ -100,7 +100,16 @@ OUTSIDE = """() => {
   return found;
 }"""
 """The texts that are not in the brackets of the pseudo-language, but for names, codes and times."""
-NAMES = {"Insta360 X3", "Insta360 X4", "Skycam 2", "wlan0", "wlan1", "wlan2", "Simulated 802.11ac adapter"}
+NAMES = {
+    "Insta360 X3",
+    "Insta360 X4",
+    "Ricoh Theta X",
+    "Skycam 2",
+    "wlan0",
+    "wlan1",
+    "wlan2",
+    "Simulated 802.11ac adapter",
+}
 
 
 @pytest.mark.asyncio(loop_scope="session")
@@ -115,7 +124,7 @@ async def test_no_text_stands_outside_of_the_catalog(browser: Browser, hub: Runn
         f"#camera/{min(hub.client.devices)}": "[role=slider]",
         "#adapters": "[data-interface]",
         "#events": ".events li",
-        "#add": ".choice",
+        "#add": ".heard .mono",  # a camera that is heard over Bluetooth
         "style": ".card",
         "nowhere": ".empty",
     }

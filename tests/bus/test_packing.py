@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.bus.text_length import ANY_TEXT
 from wifimgrd.bus import library
-from wifimgrd.bus.packing import PackedBody, Value, pack_rows, pack_samples
+from wifimgrd.bus.packing import PackedBody, Value, pack_levels, pack_rows, pack_samples
 
 characters = st.characters(
     blacklist_categories=["Cs"], blacklist_characters="\0", max_codepoint=None if ANY_TEXT else 127
@@ -55,6 +55,18 @@ def test_the_octets_of_samples_are_those_of_the_library(
     message.serial = 9
     assert sent(pack_samples(step, samples)) == library.to_octets(message, sockets=False)
     assert library.read(sent(pack_samples(step, samples))).body == body
+
+
+@given(
+    st.integers(0, 2**64 - 1),
+    st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 255)), max_size=12),
+)
+def test_the_octets_of_levels_are_those_of_the_library(step: int, levels: list[tuple[int, int]]) -> None:
+    body = [step, [list(level) for level in levels]]
+    message = library.method_return(":1.5", 7, "ta(ty)", body, [])
+    message.serial = 9
+    assert sent(pack_levels(step, levels)) == library.to_octets(message, sockets=False)
+    assert library.read(sent(pack_levels(step, levels))).body == body
 
 
 @given(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -23,26 +23,44 @@ from wifimgrd.camera._service import CameraService
 from wifimgrd.runtime.tasks import Tasks
 
 FAST = Limits(
-    connect_s=2.0,
+    connect_s=20.0,
     absent_s=0.4,
     quick_s=0.3,
+    services_s=20.0,
+    characteristics_s=20.0,
+    find_s=20.0,
+    pair_s=20.0,
+    answer_s=20.0,
+    boot_s=20.0,
+    ask_again_s=0.05,
+    access_point_s=20.0,
+    pauses_s=(0.02, 0.02, 0.02),
+    pairing_s=60.0,
+    sleep_s=60.0,
+    command_s=60.0,
+    hold_s=60.0,
+    report_s=0.02,
+    late_s=0.05,
+)
+"""Short where something is done again; what has to come may come late."""
+HURRIED = replace(
+    FAST,
     services_s=1.0,
     characteristics_s=1.0,
     find_s=0.5,
     pair_s=0.5,
     answer_s=0.4,
     boot_s=1.0,
-    ask_again_s=0.05,
     access_point_s=0.6,
-    pauses_s=(0.02, 0.02, 0.02),
-    pairing_s=5.0,
-    sleep_s=5.0,
-    command_s=3.0,
-    hold_s=5.0,
-    report_s=0.02,
-    late_s=0.05,
 )
-"""As those of the product, in the same relations."""
+"""Waits only as long for what does not come."""
+hurried = pytest.mark.parametrize("limits", [HURRIED])
+
+
+@pytest.fixture
+def limits() -> Limits:
+    """Of the service; of tests in which something does not come, `hurried`."""
+    return FAST
 
 
 @pytest.fixture
@@ -127,11 +145,13 @@ async def control() -> ScriptedControl:
 
 
 @pytest.fixture
-async def service(bus: MessageBusDaemon, control: ScriptedControl) -> AsyncIterator[CameraService]:
+async def service(
+    bus: MessageBusDaemon, control: ScriptedControl, limits: Limits
+) -> AsyncIterator[CameraService]:
     """Served before bluetoothd is there, if the test has none."""
     connection = await BusConnection.open(bus.address, sockets=True)
     tasks = Tasks("wifimgrd-camera")
-    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control, FAST)
+    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control, limits)
     await service.start()
     yield service
     await service.stop()

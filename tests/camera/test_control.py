@@ -53,14 +53,16 @@ FAST = SessionLimits(
     shortest_s=0.01,
     first_pause_s=0.02,
     longest_pause_s=0.1,
-    open_s=0.5,
-    answer_s=0.3,
-    prepare_s=0.4,
-    silent_s=0.4,
+    open_s=20.0,
+    answer_s=20.0,
+    prepare_s=20.0,
+    silent_s=20.0,
     keep_alive_s=0.02,
 )
 SLOW = replace(FAST, idle_s=60.0, recording_s=60.0)
 """Reads only when something has happened."""
+HURRIED = replace(FAST, answer_s=0.3, prepare_s=0.4, silent_s=0.4)
+"""Waits only as long for what does not come."""
 ONE = DeviceId(1)
 
 
@@ -130,6 +132,7 @@ async def fixture(limits: SessionLimits) -> AsyncIterator[Fixture]:
 
 
 slow = pytest.mark.parametrize("limits", [SLOW])
+hurried = pytest.mark.parametrize("limits", [HURRIED])
 
 # -- what is read
 
@@ -254,6 +257,7 @@ async def test_nothing_is_claimed_of_the_next_attachment(fixture: Fixture) -> No
 # -- what goes wrong
 
 
+@hurried
 async def test_a_camera_that_does_not_answer_is_tried_again_and_others_go_on(fixture: Fixture) -> None:
     camera, other = GoPro(), GoPro()
     camera.instead["/gopro/camera/info"] = SILENT
@@ -282,6 +286,7 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("sent", NONSENSE.values(), ids=NONSENSE)
+@hurried
 async def test_nonsense_ends_its_connection_and_nothing_else(fixture: Fixture, sent: bytes) -> None:
     camera, other = GoPro(), GoPro()
     camera.instead["/gopro/camera/state"] = sent
@@ -415,6 +420,7 @@ async def test_requests_to_many_are_sent_together(fixture: Fixture, monkeypatch:
     assert set(turns) == {turns[0]}  # nothing else ran between the first and the last
 
 
+@hurried
 async def test_a_camera_that_is_not_ready_does_not_hold_the_others_up(fixture: Fixture) -> None:
     silent, other = GoPro(), GoPro()
     silent.instead["/gopro/camera/state"] = SILENT
@@ -427,7 +433,7 @@ async def test_a_camera_that_is_not_ready_does_not_hold_the_others_up(fixture: F
     assert "/gopro/camera/shutter/start" not in silent.requests
 
 
-PATIENT = replace(FAST, answer_s=10.0, prepare_s=10.0, silent_s=0.6)
+PATIENT = replace(FAST, silent_s=0.6)
 
 
 @pytest.mark.parametrize("limits", [PATIENT])
@@ -503,6 +509,7 @@ async def test_why_cameras_refuse(fixture: Fixture) -> None:
     ]
 
 
+@hurried
 async def test_a_command_to_a_camera_that_goes_silent(fixture: Fixture) -> None:
     camera = GoPro()
     camera.instead["/gopro/camera/shutter/start"] = SILENT
@@ -555,7 +562,7 @@ async def test_two_clients_at_once_are_served_one_after_the_other(fixture: Fixtu
         assert shutter == [f"/gopro/camera/shutter/{what}" for what in ("start", "stop", "start")]
 
 
-@pytest.mark.parametrize("limits", [replace(FAST, answer_s=5.0, prepare_s=0.2)])
+@pytest.mark.parametrize("limits", [replace(FAST, prepare_s=0.2)])
 async def test_a_command_waits_for_no_other_longer_than_its_limit(fixture: Fixture) -> None:
     camera = GoPro()
     fixture.attach(camera)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.camera.conftest import Caller, until
+from tests.camera.conftest import Caller, hurried, until
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro, gp
 from wifimgrd.backends.simulated.emulators import (
     CameraSettings,
@@ -93,6 +93,7 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
+@hurried
 async def test_a_pairing_that_fails_leaves_nothing_in_bluez(
     bluez: FakeBluez, caller: Caller, trait: Any, reason: str
 ) -> None:
@@ -103,6 +104,7 @@ async def test_a_pairing_that_fails_leaves_nothing_in_bluez(
     assert await caller.call("IsPaired", "s", ADDRESS) == [False]
 
 
+@hurried
 async def test_a_camera_of_another_model_is_no_gopro(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(FakeCamera(ADDRESS))
     name, reason = await refused(caller.pair(ADDRESS))
@@ -215,6 +217,7 @@ async def test_connect_waits_for_a_camera_that_comes_into_range(bluez: FakeBluez
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
+@hurried
 async def test_a_wake_that_fails_says_why_and_keeps_the_bond(
     bluez: FakeBluez, caller: Caller, trait: dict[str, Any], error: tuple[str, str]
 ) -> None:
@@ -407,6 +410,7 @@ async def test_why_a_camera_refuses_a_command_over_bluetooth(bluez: FakeBluez, c
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
+@hurried
 async def test_a_command_that_does_not_reach_the_camera(
     bluez: FakeBluez, caller: Caller, trait: dict[str, Any], name: str, message: str
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.camera.conftest import FAST, Caller, until
+from tests.camera.conftest import FAST, Caller, hurried, until
 from tests.camera.scripted_control import ScriptedControl
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
 from tests.message_bus import MessageBusDaemon
@@ -85,6 +85,7 @@ async def test_only_bluetoothd_may_call_the_agent_and_the_beacon(bluez: FakeBlue
         assert await error_of(call) == "AccessDenied"
 
 
+@hurried
 async def test_the_agent_accepts_only_what_was_started_here(
     bluez: FakeBluez, service: CameraService, caller: Caller
 ) -> None:

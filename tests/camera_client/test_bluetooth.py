@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.camera.conftest import FAST, bluez, bus, control, host, service, until
+from tests.camera.conftest import bluez, bus, control, host, limits, service, until
 from tests.fake_bluez import FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backends.simulated.emulators import (
@@ -35,7 +35,7 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
 from wifimgrd.runtime.tasks import Tasks
 
-__all__ = ["FAST", "bluez", "bus", "control", "host", "service"]
+__all__ = ["bluez", "bus", "control", "host", "limits", "service"]
 """Fixtures."""
 ADDRESS = "D4:32:60:12:34:56"
 GOPROS = [("fea6", "")]

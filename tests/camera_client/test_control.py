@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.camera.conftest import FAST, bus, control, host, service, until
+from tests.camera.conftest import bus, control, host, limits, service, until
 from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
@@ -33,7 +33,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
-__all__ = ["FAST", "bus", "control", "host", "service"]
+__all__ = ["bus", "control", "host", "limits", "service"]
 """Fixtures."""
 SOON = Backoff(first_s=0.05, last_s=0.2)
 ONE, TWO = DeviceId(1), DeviceId(2)

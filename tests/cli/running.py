@@ -1,4 +1,4 @@
-"""wifimgrctl as a process, on a pipe or on a terminal."""
+"""wifimgrctl as a process, on a pipe or on a terminal; one that has imported its modules already."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ import signal
 import sys
 import termios
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.warm_start import WarmProcess, WarmProgram
+
 PROGRAM = str(Path(sys.executable).parent / "wifimgrctl")
 PATIENCE_S = 20.0
+_WARM = WarmProgram(
+    "wifimgrd.cli.__main__",
+    *("wifimgrd.cli._watch", "wifimgrd.cli._import", "wifimgrd.cli._models", "wifimgrd.cli._fleet"),
+    PYTHONUTF8="1",
+)
 
 
 @dataclass(frozen=True)
@@ -41,19 +48,46 @@ def environment(bus: str, **more: str) -> dict[str, str]:
 
 async def wifimgrctl(bus: str, *line: str, stdin: str = "", **more: str) -> Ran:
     """Run a command to its end, on pipes and without a controlling terminal."""
+    own = environment(bus, **more)
+    if _WARM.can_start(own):
+        return await _run_warm(line, stdin, own)
     process = await asyncio.create_subprocess_exec(
-        PROGRAM,
-        *line,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        env=environment(bus, **more),
-        start_new_session=True,
+        PROGRAM, *line, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=own, start_new_session=True
     )
     async with asyncio.timeout(PATIENCE_S):
         out, err = await process.communicate(stdin.encode())
     assert process.returncode is not None
     return Ran(process.returncode, out.decode(), err.decode())
+
+
+async def _run_warm(line: Sequence[str], stdin: str, own: Mapping[str, str]) -> Ran:
+    (read_in, write_in), (read_out, write_out), (read_err, write_err) = (os.pipe() for _ in range(3))
+    process = await _WARM.start(
+        PROGRAM, *line, stdin=read_in, stdout=write_out, stderr=write_err, env=own, session=True
+    )
+    for theirs in (read_in, write_out, write_err):
+        os.close(theirs)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            _, out, err = await asyncio.gather(
+                asyncio.to_thread(_write, write_in, stdin),
+                asyncio.to_thread(_read, read_out),
+                asyncio.to_thread(_read, read_err),
+            )
+            return Ran(await process.wait(), out, err)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()  # which ends what still reads
+
+
+def _write(pipe: int, text: str) -> None:
+    with suppress(BrokenPipeError), os.fdopen(pipe, "wb") as file:
+        file.write(text.encode())
+
+
+def _read(pipe: int) -> str:
+    with os.fdopen(pipe, "rb") as file:
+        return file.read().decode()
 
 
 @asynccontextmanager
@@ -84,7 +118,7 @@ async def line_with(process: Process, words: str) -> str:
 class Terminal:
     """A command on a terminal of its own."""
 
-    process: Process
+    process: Process | WarmProcess
     descriptor: int
     seen: str = ""
     is_closed: bool = False
@@ -140,18 +174,23 @@ async def on_terminal(
     """A command whose stdin, stdout and stderr are a terminal."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (rows, columns))
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        _TAKE_TERMINAL,
-        program,
-        *line,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment(bus, COLUMNS="", LINES="", **more),
-        start_new_session=True,
-    )
+    own = environment(bus, COLUMNS="", LINES="", **more)
+    process: Process | WarmProcess
+    if program == PROGRAM and _WARM.can_start(own):
+        process = await _WARM.start(
+            *(program, *line),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=own,
+            session=True,
+            terminal=True,
+        )
+    else:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", _TAKE_TERMINAL, program, *line),
+            stdin=theirs, stdout=theirs, stderr=theirs, env=own, start_new_session=True,
+        )  # fmt: skip
     os.close(theirs)
     terminal = Terminal(process, ours)
     loop = asyncio.get_running_loop()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.cli.running import on_terminal, wifimgrctl
-from tests.processes import Hub
+from tests.message_bus import MessageBusDaemon
+from tests.processes import Hub, quick_bluetooth, running_hub
 from wifimgrd.bus.connection import Variant
 from wifimgrd.cli._bluetooth import Step, bluetooth_view, camera_steps, heard_step, host_step
 from wifimgrd.cli._screen import Screen
@@ -17,6 +20,13 @@ from wifimgrd.domain.records import BluetoothRecord, DeviceRecord, ServiceRecord
 GOPRO = "F4:DD:11:52:0A:9A"
 NOSE = DeviceRecord(1, "Nose", codename="gopro-hero12", auto_wake=False, paired=True, bluetooth_address=GOPRO)
 HEARD = BluetoothRecord(address=GOPRO, name="GoPro 0001", power_state="asleep", rssi=-60, device_id=1)
+
+
+@pytest.fixture
+async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """The daemon, whose cameras wake fast."""
+    async with running_hub(message_bus.address, tmp_path / "state", quick_bluetooth(tmp_path)) as hub:
+        yield hub
 
 
 async def registered(hub: Hub) -> None:

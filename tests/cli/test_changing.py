@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from tests.cli.running import wifimgrctl
 from tests.commands import disconnect
 from tests.processes import Hub
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.signal_history import SignalSample
+from wifimgrd.store._history import SqliteHistory
 
 
 async def test_set_changes_what_was_said(hub: Hub, tmp_path: Path) -> None:
@@ -125,10 +129,27 @@ async def test_history_shows_the_signal_minute_by_minute(hub: Hub) -> None:
     assert heads.split() == ["TIME", "SIGNAL", "LOWEST"]
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:00  70 % +70 %", first)
     shown = (await wifimgrctl(hub.address, "history", "1", "--signal", "--since", "1h", "--json")).value
-    assert (shown["step_s"], shown["samples"][0][1:]) == (60, [70, 70])
+    assert (shown["step_s"], shown["samples"][0][1:], shown["battery"][0]) == (60, [70, 70], None)
     assert (await wifimgrctl(hub.address, "history", "--signal")).status == 2
     await hub.create(1, ssid="SIM-CAM-OFF", password="camera-pass-off", name="Tail")
     assert "No signal yet." in (await wifimgrctl(hub.address, "history", "Tail", "--signal")).err
+
+
+async def test_history_shows_the_battery_beside_the_signal_where_it_is_known(hub: Hub) -> None:
+    device = await hub.create(1, name="Front")
+    await hub.end()
+    store = await SqliteHistory.open(hub.state, 100, 90)
+    first = time.time_ns() // 60_000_000_000 - 90
+    kept = {first + ago: SignalSample(60, 50, level) for ago, level in enumerate([8, None, 100])}
+    store.put_signals({DeviceId(device): kept}, None)
+    await store.close()
+    await hub.start()
+    await hub.client.wait_until(lambda client: client.available, 10)
+    heads, *rows = (await wifimgrctl(hub.address, "history", "Front", "--signal")).out.splitlines()
+    assert heads.split() == ["TIME", "SIGNAL", "LOWEST", "BATTERY"]
+    assert [row.split()[6:] for row in rows[:3]] == [["8", "%"], ["-"], ["100", "%"]]
+    shown = (await wifimgrctl(hub.address, "history", "Front", "--signal", "--json")).value
+    assert shown["battery"][:3] == [8, None, 100]
 
 
 async def test_history_shows_interruptions_with_their_length_and_reason(hub: Hub) -> None:

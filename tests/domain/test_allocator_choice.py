@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.domain import worlds
+from tests.soak import examples
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
@@ -98,7 +99,7 @@ def place(name: str, mac: str = "", port: str = "1-1", **marks: bool) -> Place:
     return Place(Adapter(name, AdapterIdentity(mac, port)), BackendFacts(), "", **flags)
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(200))
 @given(worlds.rules, places(), worlds.claims())
 @example(
     AllocationRules(),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.domain import worlds
+from tests.soak import examples
 from wifimgrd.domain._interface_index import InterfaceIndex
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
@@ -350,4 +351,4 @@ class AllocatorMachine(RuleBasedStateMachine):
 
 
 TestAllocator = AllocatorMachine.TestCase
-TestAllocator.settings = settings(max_examples=200, stateful_step_count=40)
+TestAllocator.settings = settings(max_examples=examples(100), stateful_step_count=40)

@@ -84,6 +84,17 @@ def test_a_wish_and_a_problem_are_told_at_once() -> None:
     assert CameraStatus(FULL, problems=(Problem.TOO_HOT,)).differs(before)
 
 
+@pytest.mark.parametrize(("after_s", "level"), [(0, 80), (59, 80), (60, None), (90_000, None), (-3600, 80)])
+def test_a_battery_is_known_while_the_camera_is_read(after_s: int, level: int | None) -> None:
+    """A clock that was set back makes no value old."""
+    read = CameraReading(read_us=7_200_000_000, battery_level=80)
+    assert read.battery_at(read.read_us + after_s * 1_000_000) == level
+
+
+def test_a_battery_of_a_camera_that_was_never_read_is_not_known() -> None:
+    assert CameraReading().battery_at(0) is None
+
+
 def test_after_the_link_battery_and_card_are_kept_and_the_rest_is_not_known() -> None:
     left = FULL.after_link()
     assert (left.battery_level, left.storage_free, left.read_us) == (80, 50 * GB, 100 * S)

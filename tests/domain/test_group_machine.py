@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.domain import worlds
+from tests.soak import examples
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
@@ -259,4 +260,4 @@ class GroupMachine(RuleBasedStateMachine):
 
 
 TestGroup = GroupMachine.TestCase
-TestGroup.settings = settings(max_examples=150, stateful_step_count=30)
+TestGroup.settings = settings(max_examples=examples(75), stateful_step_count=30)

@@ -1,4 +1,4 @@
-"""The readings of a minute, and which minutes are asked for."""
+"""The readings of a minute, with the battery, and which minutes are asked for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import (
     KEPT_DAYS,
     MINUTE_US,
     RunningMinute,
+    SignalReading,
     SignalSample,
     minutes_between,
 )
@@ -18,23 +20,38 @@ NOW_US = 1_764_000_012_345_678
 NOW = NOW_US // MINUTE_US
 
 
+def reading(percent: int, battery: int | None = None) -> SignalReading:
+    return SignalReading(DeviceId(1), percent, battery)
+
+
 @given(st.lists(st.integers(min_value=0, max_value=100), min_size=1, max_size=20))
 def test_a_minute_has_the_mean_and_the_minimum_of_its_readings(percents: list[int]) -> None:
-    minute = RunningMinute.first(percents[0], NOW_US)
+    minute = RunningMinute.first(reading(percents[0]), NOW_US)
     for percent in percents[1:]:
-        minute = minute.read(percent, NOW_US)
+        minute = minute.read(reading(percent), NOW_US)
     assert minute.minute == NOW
     assert minute.sample == SignalSample(round(sum(percents) / len(percents)), min(percents))
 
 
 @pytest.mark.parametrize("minutes", [1, 90, -1, -500_000])
 def test_a_reading_in_another_minute_begins_that_one(minutes: int) -> None:
-    minute = RunningMinute.first(40, NOW_US).read(80, NOW_US + minutes * MINUTE_US)
+    minute = RunningMinute.first(reading(40, 9), NOW_US).read(reading(80), NOW_US + minutes * MINUTE_US)
     assert (minute.minute, minute.sample) == (NOW + minutes, SignalSample(80, 80))
 
 
 def test_a_reading_is_bounded() -> None:
-    assert RunningMinute.first(101, NOW_US).read(-3, NOW_US).sample == SignalSample(50, 0)
+    minute = RunningMinute.first(reading(101, 101), NOW_US)
+    assert minute.sample == SignalSample(100, 100, 100)
+    assert minute.read(reading(-3, -3), NOW_US).sample == SignalSample(50, 0, 0)
+
+
+@given(st.lists(st.none() | st.integers(min_value=0, max_value=100), min_size=1, max_size=20))
+def test_a_minute_has_the_last_value_of_the_battery_that_was_known_in_it(batteries: list[int | None]) -> None:
+    minute = RunningMinute.first(reading(50, batteries[0]), NOW_US)
+    for battery in batteries[1:]:
+        minute = minute.read(reading(50, battery), NOW_US)
+    known = [battery for battery in batteries if battery is not None]
+    assert minute.sample == SignalSample(50, 50, known[-1] if known else None)
 
 
 def test_without_bounds_all_that_is_kept_until_the_running_minute() -> None:

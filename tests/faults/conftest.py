@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.rude_client import RudeClient
 from tests.message_bus import MessageBusDaemon
-from tests.processes import Hub
+from tests.processes import COLD_DAEMON, Hub, running_hub
 from wifimgrd.api import names
 from wifimgrd.bus.connection import BusConnection
 
@@ -45,6 +45,13 @@ def message_bus(bus_configuration: Path) -> Iterator[MessageBusDaemon]:
     """A real dbus-daemon of the test's own."""
     with MessageBusDaemon.start(bus_configuration) as daemon:
         yield daemon
+
+
+@pytest.fixture
+async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """The daemon, whose memory and files are those that it has when nothing was imported before."""
+    async with running_hub(message_bus.address, tmp_path / "state", program=COLD_DAEMON) as hub:
+        yield hub
 
 
 @dataclass(slots=True)

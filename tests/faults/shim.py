@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.processes import PROGRAMS
+from tests.processes import PROGRAMS, has_no_traceback
 
 START_TIMEOUT_S = 20.0
 _FILES_AS_SYSTEMD_ALLOWS = 1024
@@ -58,4 +58,4 @@ async def running_shim(bus: str, log: Path, *arguments: str) -> AsyncIterator[Sh
         if process.returncode is None:
             process.terminate()
         await process.wait()
-    assert "Traceback" not in _read(log)
+    has_no_traceback(log)

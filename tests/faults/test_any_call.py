@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.processes import Hub
+from tests.soak import examples
 from wifimgrd.api import names
 from wifimgrd.api._definitions import parse_interface
 from wifimgrd.bus import names as bus_names
@@ -138,7 +139,7 @@ async def bus(hub: Hub) -> AsyncIterator[BusConnection]:
     await connection.close()
 
 
-SOME = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite
@@ -166,7 +167,7 @@ async def test_any_types_at_any_path_are_refused_by_name(
 
 
 @given(st.sampled_from(list(OBJECTS.items())), TEXTS, TEXTS, VALUES)
-@settings(SOME, max_examples=60)
+@settings(SOME, max_examples=examples(30))
 async def test_any_property_is_read_or_refused_by_name_and_none_is_set(
     bus: BusConnection, where: tuple[str, str], interface: str, name: str, value: Variant
 ) -> None:

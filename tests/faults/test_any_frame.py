@@ -18,6 +18,7 @@ from tests.faults.random_http import frame as any_frame
 from tests.faults.shim import Shim, running_shim
 from tests.http.served import Served
 from tests.processes import Hub
+from tests.soak import examples
 
 JOIN = (
     "GET /ws/management/ HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -53,7 +54,7 @@ async def shim(hub: Hub, tmp_path: Path) -> AsyncIterator[Shim]:
 @example([frame(CLOSE, struct.pack(">H", 999) + b"\xff")])
 @example([frame(PING, b"p" * 126)])
 @example([frame(BINARY, b"x" * 4000, first=0), *[frame(0, b"x" * 4000, first=0)] * 20])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_frames_end_their_own_channel_at_most(shim: Shim, frames: list[bytes]) -> None:
     host, port = shim.address
     reader, writer = await asyncio.open_connection(host, port)

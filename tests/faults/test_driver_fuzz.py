@@ -50,7 +50,7 @@ from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported
 
 T = TypeVar("T")
 SEED: Final = seed()
-DURATION_S: Final = duration_s("20s", "WIFIMGRD_FUZZ") / 4
+DURATION_S: Final = duration_s("10s", "WIFIMGRD_FUZZ") / 4
 """For each driver."""
 ROUNDS: Final = 12
 """Conversations in one case."""

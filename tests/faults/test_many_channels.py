@@ -83,7 +83,8 @@ async def test_each_of_a_thousand_receives_everything_though_some_read_nothing(h
         received = await asyncio.gather(*receiving)
     assert {tuple(numbers) for numbers in received} == {tuple(received[0])}, "not all have received the same"
     first, *events = received[0]
-    assert events == list(range(first + 1, first + 1 + EVENTS))
+    assert len(events) >= EVENTS  # what is measured of the link comes beside the names
+    assert events == list(range(first + 1, first + 1 + len(events)))
     crowded = Footprint.of(shim.pid)
     assert crowded.peak_kb - before.resident_kb < GROWTH_KB
     for one in [*stuck, *listeners]:

@@ -32,7 +32,7 @@ from tests.message_bus import MessageBusDaemon
 from tests.processes import running_hub
 from wifimgrd.http.relay.cameras import AT_ONCE
 
-DURATION_S: Final = duration_s("12s", "WIFIMGRD_FUZZ")
+DURATION_S: Final = duration_s("8s", "WIFIMGRD_FUZZ")
 SEED: Final = seed()
 AT_A_TIME: Final = 8
 CASE_S: Final = 1.0

@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from wifimgrd.helper import __main__ as helper
 from wifimgrd.helper import _interfaces as interfaces
-from wifimgrd.helper.__main__ import main
 
-interfaces._INTERFACES = Path(sys.argv.pop(1))  # type: ignore[misc]
-main()
+
+def main() -> None:
+    """Run the helper; the folder is the first argument."""
+    interfaces._INTERFACES = Path(sys.argv.pop(1))  # type: ignore[misc]
+    helper.main()

@@ -11,8 +11,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from tests.helper.camera_servers import CameraServers, camera_servers
 from tests.message_bus import MessageBusDaemon
+from tests.warm_start import WarmProcess, WarmProgram
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.helper import names
 
@@ -31,8 +32,7 @@ LINK_TABLES: Final = 0x774A0000
 """Of the routes that NetworkManager adds for links."""
 PATIENCE_S: Final = 20.0
 CameraArguments = tuple[int, str, str, str, str]
-_CAMERA: Final = Path(__file__).with_name("camera_program.py")
-_HELPER: Final = Path(__file__).with_name("helper_program.py")
+_HELPER: Final = WarmProgram("tests.helper.helper_program")
 
 
 def run(*command: str) -> str:
@@ -51,13 +51,15 @@ class SmallWorld:
     daemon: BusConnection
     """What the helper takes for the daemon."""
     configuration: Path
+    servers: CameraServers
     shared: tuple[str, ...] = ()
     host: str = field(default_factory=lambda: f"wh{os.getpid()}")
     namespaces: list[str] = field(default_factory=list)
-    programs: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    helper: Process | None = None
+    helper: WarmProcess | None = None
 
     def on_host(self, *command: str) -> str:
+        if command[0] == "ip":  # which needs no other program to enter the namespace, nor a view of /sys
+            return run("ip", "-n", self.host, *command[1:])
         return run("ip", "netns", "exec", self.host, *command)
 
     @staticmethod
@@ -100,15 +102,8 @@ class SmallWorld:
         return self.configuration.parent / "wireless"
 
     def serve(self, namespace: str, number: int = 0) -> None:
-        """Have a camera's programs run somewhere."""
-        program = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, sys.executable, str(_CAMERA), str(number)],
-            stdout=subprocess.PIPE,
-        )
-        self.programs.append(program)
-        assert program.stdout is not None
-        assert program.stdout.readline() == b"ready\n"
-        program.stdout.close()
+        """Have a camera's servers somewhere."""
+        self.servers.serve(namespace, number)
 
     def add_lan(self, number: int) -> str:
         """A network of the host's, 192.168.N.0/24 behind `lanN`, with one machine that has a route to the
@@ -131,12 +126,14 @@ class SmallWorld:
         self.namespaces.append(name)
         run("ip", "-n", name, "link", "set", "lo", "up")
 
-    async def start_helper(self, *options: str, user: str = "root") -> Process:
+    async def start_helper(self, *options: str, user: str = "root") -> WarmProcess:
         """Start the helper and wait until it has its name."""
-        self.helper = await asyncio.create_subprocess_exec(
-            *("ip", "netns", "exec", self.host, sys.executable, str(_HELPER), str(self._wireless)),
+        self.helper = await _HELPER.start(
+            *("wifimgrd-net", str(self._wireless)),
             *("--bus", self.bus, "--user", user, "--linger", "3600"),
             *("--config", str(self.configuration), *options),
+            env=os.environ,
+            namespace=self.host,
         )
         await self._until_owned(True)
         return self.helper
@@ -228,9 +225,6 @@ class SmallWorld:
         return f"{rules or ''}{links or ''}{tables or ''}{ruleset}"
 
     def end(self) -> None:
-        for program in self.programs:
-            program.kill()
-            program.wait()
         for namespace in self.namespaces:
             run("ip", "netns", "del", namespace)
 
@@ -238,10 +232,10 @@ class SmallWorld:
 @asynccontextmanager
 async def small_world() -> AsyncIterator[SmallWorld]:
     """A host without cameras or helper yet."""
-    with MessageBusDaemon.start() as bus, TemporaryDirectory() as folder:
+    with MessageBusDaemon.start() as bus, TemporaryDirectory() as folder, camera_servers() as servers:
         connection = await BusConnection.open(bus.address, sockets=True)
         daemon = await BusConnection.open(bus.address, sockets=True)
-        world = SmallWorld(bus.address, connection, daemon, Path(folder, "wifimgrd.toml"))
+        world = SmallWorld(bus.address, connection, daemon, Path(folder, "wifimgrd.toml"), servers)
         world.configuration.touch()
         try:
             world.begin()

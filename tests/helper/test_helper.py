@@ -338,30 +338,27 @@ async def test_it_answers_the_daemons_user_alone(world: SmallWorld) -> None:
     assert "wifimgrd" not in world.left()
 
 
-@pytest.mark.parametrize(
-    ("network", "cameras"),
-    [
-        ("10.77.0.0/8", []),
-        (NETWORK, [(1, "10.77.0.254", "w1", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.78.0.1", "w1", "192.168.42.1", "")]),
-        ("", [(1, "10.77.0.1", "w1", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1; flush ruleset", "")]),
-        (NETWORK, [(1, "10.77.0.1", "lo", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "lan8", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", 'w"1', "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "w}1", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "w1\n", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "wä1", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "w" * 16, "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "..", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.1", "w2", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.2", "w1", "192.168.42.1", "")]),
-        (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (1, "10.77.0.2", "w2", "192.168.42.1", "")]),
-    ],
-)
-async def test_bad_requests_change_nothing(
-    world: SmallWorld, network: str, cameras: list[CameraArguments]
-) -> None:
+BAD_REQUESTS: list[tuple[str, list[CameraArguments]]] = [
+    ("10.77.0.0/8", []),
+    (NETWORK, [(1, "10.77.0.254", "w1", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.78.0.1", "w1", "192.168.42.1", "")]),
+    ("", [(1, "10.77.0.1", "w1", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1; flush ruleset", "")]),
+    (NETWORK, [(1, "10.77.0.1", "lo", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "lan8", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", 'w"1', "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "w}1", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "w1\n", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "wä1", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "w" * 16, "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "..", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.1", "w2", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (2, "10.77.0.2", "w1", "192.168.42.1", "")]),
+    (NETWORK, [(1, "10.77.0.1", "w1", "192.168.42.1", ""), (1, "10.77.0.2", "w2", "192.168.42.1", "")]),
+]
+
+
+async def test_bad_requests_change_nothing(world: SmallWorld) -> None:
     for number in (1, 2):
         world.add_camera(number)
     world.add_lan(8)
@@ -369,10 +366,11 @@ async def test_bad_requests_change_nothing(
         world.on_host("ip", "link", "add", name, "type", "bridge")
         world.make_wireless(name)
     await world.start_helper()
-    with pytest.raises(BusError) as caught:
-        await world.lead_to(*cameras, network=network)
-    assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments"
-    assert "wifimgrd" not in world.left()
+    for network, cameras in BAD_REQUESTS:
+        with pytest.raises(BusError) as caught:
+            await world.lead_to(*cameras, network=network)
+        assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments", (network, cameras)
+        assert "wifimgrd" not in world.left(), (network, cameras)
 
 
 @pytest.mark.parametrize("own", ["203.0.113.1", "127.0.0.2"])
@@ -443,18 +441,16 @@ def test_a_configuration_that_may_not_be_read_allows_nothing(
 
 
 @pytest.mark.parametrize("member", ["RestartLink", "EndPowerSave", "RegisterInterface"])
-@pytest.mark.parametrize("interface", ["", ".", "..", "lan8", "lo", "w9", "w1/phy80211", "w1 down", "w1\n"])
-async def test_no_interface_but_a_wireless_one_is_touched(
-    world: SmallWorld, interface: str, member: str
-) -> None:
+async def test_no_interface_but_a_wireless_one_is_touched(world: SmallWorld, member: str) -> None:
     world.add_camera(1)
     world.add_lan(8)
     await world.start_helper()
     before = world.left()
-    with pytest.raises(BusError) as caught:
-        await world.ask(member, "s", interface)
-    assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments"
-    assert world.left() == before
+    for interface in ("", ".", "..", "lan8", "lo", "w9", "w1/phy80211", "w1 down", "w1\n"):
+        with pytest.raises(BusError) as caught:
+            await world.ask(member, "s", interface)
+        assert caught.value.name == "org.wifimgrd1.Error.InvalidArguments", interface
+        assert world.left() == before, interface
 
 
 async def test_networks_are_added_and_limited_on_the_hubs_adapters_alone(
@@ -578,27 +574,22 @@ async def test_sockets_to_cameras_with_one_address_reach_the_right_one(world: Sm
             assert await loop.sock_recv(udp, 1000) == f"{number}:hello".encode()
 
 
-@pytest.mark.parametrize(
-    ("device_id", "port", "kind", "error"),
-    [
+async def test_a_socket_that_cannot_be_opened_is_explained(world: SmallWorld) -> None:
+    """Device 2 has an interface and no link yet, 3 is not connected."""
+    world.add_camera(2)
+    await world.start_helper()
+    await world.lead_to(world.add_camera(1), (2, "10.77.0.2", "w2", "", ""))
+    for device_id, port, kind, error in (
         (1, 9, "tcp", "Net.Error.Refused"),
         (1, 0, "tcp", "Error.InvalidArguments"),
         (1, 80, "raw", "Error.InvalidArguments"),
         (2, 80, "tcp", "Error.DeviceNotReachable"),
         (3, 80, "tcp", "Error.DeviceNotReachable"),
-    ],
-)
-async def test_a_socket_that_cannot_be_opened_is_explained(
-    world: SmallWorld, device_id: int, port: int, kind: str, error: str
-) -> None:
-    """Device 2 has an interface and no link yet, 3 is not connected."""
-    world.add_camera(2)
-    await world.start_helper()
-    await world.lead_to(world.add_camera(1), (2, "10.77.0.2", "w2", "", ""))
-    with pytest.raises(BusError) as caught:
-        await world.open(device_id, port, kind)
-    assert caught.value.name == "org.wifimgrd1." + error
-    assert caught.value.message
+    ):
+        with pytest.raises(BusError) as caught:
+            await world.open(device_id, port, kind)
+        assert caught.value.name == "org.wifimgrd1." + error, (device_id, port, kind)
+        assert caught.value.message
 
 
 async def test_a_socket_of_a_device_that_is_about_to_be_planned_waits_for_that(world: SmallWorld) -> None:
@@ -610,19 +601,22 @@ async def test_a_socket_of_a_device_that_is_about_to_be_planned_waits_for_that(w
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
-@pytest.mark.parametrize(
-    "address", ["192.168.42.9", "192.168.42.20", "192.168.8.2", "127.0.0.1", "10.77.0.2"]
-)
 async def test_a_socket_that_was_passed_on_leads_nowhere_else(
-    world: SmallWorld, address: str, kind: socket.SocketKind
+    world: SmallWorld, kind: socket.SocketKind
 ) -> None:
-    """Another host behind the camera, the host itself, its LAN, and another camera."""
     cameras = [world.add_camera(number) for number in (1, 2)]
     world.serve(world.add_lan(8))
     world.serve(world.host)
     world.in_camera(1, "ip", "address", "add", "192.168.42.9/32", "dev", "ap0")
     await world.start_helper()
     await world.lead_to(*cameras)
+    # Another host behind the camera, the host itself, its LAN, and another camera.
+    elsewhere = ("192.168.42.9", "192.168.42.20", "192.168.8.2", "127.0.0.1", "10.77.0.2")
+    await asyncio.gather(*(leads_nowhere(world, kind, address) for address in elsewhere))
+
+
+async def leads_nowhere(world: SmallWorld, kind: socket.SocketKind, address: str) -> None:
+    """Check that a socket to the first camera cannot be turned to another address."""
     loop = asyncio.get_running_loop()
     name = "tcp" if kind is socket.SOCK_STREAM else "udp"
     with await world.open(1, 80 if name == "tcp" else 82, name) as passed:
@@ -686,17 +680,15 @@ async def test_a_socket_reaches_nobody_behind_a_router(world: SmallWorld) -> Non
     assert caught.value.name == "org.wifimgrd1.Error.DeviceNotReachable"
 
 
-@pytest.mark.parametrize("kind", ["tcp", "udp"])
-@pytest.mark.parametrize("address", [LEASE, "192.168.8.1", "10.77.0.254"])
-async def test_no_socket_is_opened_to_an_address_of_this_host(
-    world: SmallWorld, address: str, kind: str
-) -> None:
+async def test_no_socket_is_opened_to_an_address_of_this_host(world: SmallWorld) -> None:
     _, own, interface, _, codename = world.add_camera(1)
     world.add_lan(8)
     world.serve(world.host)
     await world.start_helper()
-    await world.lead_to((1, own, interface, address, codename))
-    with pytest.raises(BusError) as caught:
-        (await world.open(1, 82 if kind == "udp" else 80, kind)).close()
-    assert caught.value.name == "org.wifimgrd1.Error.DeviceNotReachable"
-    assert caught.value.message == f"{address} is an address of this host, not a camera's"
+    for address in (LEASE, "192.168.8.1", "10.77.0.254"):
+        await world.lead_to((1, own, interface, address, codename))
+        for port, kind in ((80, "tcp"), (82, "udp")):
+            with pytest.raises(BusError) as caught:
+                (await world.open(1, port, kind)).close()
+            assert caught.value.name == "org.wifimgrd1.Error.DeviceNotReachable"
+            assert caught.value.message == f"{address} is an address of this host, not a camera's"

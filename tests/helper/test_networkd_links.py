@@ -422,12 +422,14 @@ async def helper(
     monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path / "sys")
     monkeypatch.setattr(socket, "if_nametoindex", indices.__getitem__)
     tasks = Tasks("test")
-    service = NetService(connection, connection, KernelState(), links, Policy, os.getuid(), 3600.0, tasks)
+    kernel = KernelState()
+    service = NetService(connection, connection, kernel, links, Policy, os.getuid(), 3600.0, tasks)
     await service.start()
     daemon = await BusConnection.open(host.bus)
     yield HelperLinks(daemon)
     await daemon.close()
     await tasks.stop()
+    kernel.close()
 
 
 async def test_the_daemon_has_links_configured_and_released(host: FakeHost, helper: HelperLinks) -> None:
@@ -568,7 +570,8 @@ async def test_another_user_is_refused(
     host: FakeHost, connection: BusConnection, links: NetworkdLinks
 ) -> None:
     tasks = Tasks("test")
-    service = NetService(connection, connection, KernelState(), links, Policy, os.getuid() + 1, 3600.0, tasks)
+    kernel = KernelState()
+    service = NetService(connection, connection, kernel, links, Policy, os.getuid() + 1, 3600.0, tasks)
     await service.start()
     daemon = await BusConnection.open(host.bus)
     stranger = HelperLinks(daemon)
@@ -582,3 +585,4 @@ async def test_another_user_is_refused(
         assert caught.value.name == "org.wifimgrd1.Error.NotAuthorized"
     await daemon.close()
     await tasks.stop()
+    kernel.close()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
+from tests.soak import examples
 from wifimgrd.domain.records import DeviceRecord
 
 GOOD: dict[str, Any] = {
@@ -275,7 +276,7 @@ bodies = json_values | st.fixed_dictionaries(
         | json_values,
     },
 )
-SLOWLY = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOWLY = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @SLOWLY

@@ -9,10 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.kernel._messages import attribute, attributes
-from wifimgrd.kernel.nl80211 import Association, association_in, association_of
+from wifimgrd.kernel.nl80211 import (
+    Association,
+    HandshakeReply,
+    association_in,
+    association_of,
+    handshake_reply_in,
+    watch_handshake,
+)
 
 BSSID = bytes.fromhex("025c30a7eb0d")
 MAC, STATION_INFO, FREQUENCY = 6, 21, 38
+FRAME, ACKNOWLEDGED = 51, 92
 SIGNAL, TX_RATE, RX_RATE = 7, 8, 14
 
 
@@ -58,3 +66,40 @@ def test_a_rate_that_no_radio_has_is_not_known() -> None:
 
 def test_an_interface_that_is_gone_has_no_association() -> None:
     assert association_of("none0") is None
+    assert watch_handshake("none0", lambda _: None) is None
+
+
+def key_frame(information: int, counter: int = 7, data: bytes = b"\x30\x14" + bytes(20)) -> bytes:
+    """An EAPOL-Key frame of RSN, with a header of Ethernet."""
+    body = struct.pack(">BHHQ80xH", 2, information, 0, counter, len(data)) + data
+    return bytes(12) + struct.pack(">HBBH", 0x888E, 1, 3, len(body)) + body
+
+
+MESSAGE_1, MESSAGE_2, MESSAGE_4 = 0x008A, 0x010A, 0x030A
+"""Their key information with CCMP."""
+
+
+@pytest.mark.parametrize("is_acknowledged", [True, False])
+def test_what_became_of_message_2_is_read(is_acknowledged: bool) -> None:
+    status = attribute(FRAME, key_frame(MESSAGE_2)) + (attribute(ACKNOWLEDGED, b"") * is_acknowledged)
+    assert handshake_reply_in(attributes(status)) == HandshakeReply(7, is_acknowledged)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(key_frame(MESSAGE_1), id="message 1"),
+        pytest.param(key_frame(MESSAGE_4), id="message 4"),
+        pytest.param(key_frame(MESSAGE_2, data=b""), id="message 4 of WPA"),
+        pytest.param(key_frame(MESSAGE_2)[14:], id="without Ethernet"),
+        pytest.param(key_frame(MESSAGE_2)[:100], id="cut off"),
+        pytest.param(b"", id="nothing"),
+    ],
+)
+def test_no_other_message_is_a_reply_to_message_1(frame: bytes) -> None:
+    assert handshake_reply_in({FRAME: frame}) is None
+
+
+@given(st.binary(max_size=200))
+def test_any_frame_is_read(frame: bytes) -> None:
+    handshake_reply_in({FRAME: frame})

@@ -32,7 +32,7 @@ BOOT_S = {"uml": 60, "tcg": 240}
 SUITE_S = int(os.environ.get("LAB_TIMEOUT", "3600"))
 OUT_OF_TIME, GUEST_DIED = 124, 125  # boot.sh
 NO_TESTS_COLLECTED = 5  # pytest
-FOR_THE_GUEST = ("WIFIMGRD_SOAK", "WIFIMGRD_SEED")  # variables that its tests look at
+FOR_THE_GUEST = ("WIFIMGRD_SOAK", "WIFIMGRD_SEED", "WIFIMGRD_JOINS")  # variables that its tests look at
 _REASON = 300  # characters of why a test failed
 OUTCOMES = ("failed", "passed", "skipped", "error")  # in the order of pytest's closing line
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.manager.conftest import Bench, make_bench
+from tests.soak import examples
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
@@ -229,4 +230,4 @@ class AnyLife(RuleBasedStateMachine):
 
 
 TestAnyLife = AnyLife.TestCase
-TestAnyLife.settings = settings(max_examples=150, stateful_step_count=50)
+TestAnyLife.settings = settings(max_examples=examples(50), stateful_step_count=50)

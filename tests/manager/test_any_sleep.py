@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from tests.manager.test_any_life import BEFORE, DEVICES, MOMENTS, RULES, USUALLY, AnyLife, as_clients_see
+from tests.soak import examples
 from wifimgrd import catalog
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.reservation import ReservationRule
@@ -120,4 +121,4 @@ def seen(status: Any) -> Any:
 
 
 TestAnySleep = AnySleep.TestCase
-TestAnySleep.settings = settings(max_examples=150, stateful_step_count=50)
+TestAnySleep.settings = settings(max_examples=examples(50), stateful_step_count=50)

@@ -19,6 +19,7 @@ from wifimgrd.domain.events import Event
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.domain.signal_history import Samples, SignalSample
 from wifimgrd.manager.history import History
+from wifimgrd.ports import CameraControl
 
 SECOND = 1_000_000
 
@@ -89,8 +90,10 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 
 @contextmanager
-def remembered(store: HistoryInMemory) -> Iterator[tuple[Bench, History]]:
-    bench, history = make_bench(), History(store, now_us)
+def remembered(
+    store: HistoryInMemory, control: CameraControl | None = None
+) -> Iterator[tuple[Bench, History]]:
+    bench, history = make_bench(control=control), History(store, now_us)
     bench.story.publish = Reported(bench.story, history)  # type: ignore[method-assign]
     bench.hub._state.clock = now_us
     yield bench, history

@@ -1,4 +1,4 @@
-"""The signal of each device: a sample a minute of its readings, and when samples are written."""
+"""The signal and the battery of each device: a sample a minute of readings, and when samples are written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.manager.test_cameras import ScriptedControl
 from tests.manager.test_history import SECOND, HistoryInMemory, now_us, remembered, run, started
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.device import DeviceId
@@ -40,6 +41,51 @@ def test_a_connected_device_has_a_sample_a_minute_and_gaps_are_absent() -> None:
             assert 31 <= values[5].mean < 70
             assert values[6:11] == [SignalSample(31, 31)] * 5, "of the readings, not of the published steps"
             await history.stop()
+
+    run(test())
+
+
+def test_the_battery_is_recorded_while_it_is_known() -> None:
+    """From the first reading on until the camera no longer answers; a value from before the link is not."""
+
+    async def test() -> None:
+        store, control = HistoryInMemory(), ScriptedControl()
+        with remembered(store, control) as (bench, history):
+            bench.hub.signal_read.subscribe(history.signals.read)
+            await started(bench, history)
+            device = await bench.create(4, codename="insta360-x4")
+            await bench.hub.connections.connect(device, wait=True)
+            others = await bench.connected(1)
+            begin = (now_us() // MINUTE_US + 1) * MINUTE_US
+            await asyncio.sleep((begin - now_us()) / SECOND)
+
+            async def minutes(count: int, *levels: int) -> None:
+                for second in range(0, count * 60, 10):
+                    if levels:
+                        level = levels[second * len(levels) // (count * 60)]
+                        control.says(device, read_us=now_us(), battery_level=level)
+                    await asyncio.sleep(10)
+
+            await minutes(2)
+            await minutes(3, 90, 89, 88)
+            await minutes(2)
+            await minutes(1, 87)
+            await bench.hub.connections.disconnect(device)
+            await minutes(10)
+            await bench.hub.connections.connect(device, wait=True)
+            await minutes(2)
+            found = await history.signals.samples(device, begin)
+            first = begin // MINUTE_US
+            assert [at // MINUTE_US - first for at, _ in found[:8]] == list(range(8))
+            assert [one.battery for _, one in found[:8]] == [None, None, 90, 89, 88, 88, None, 87]
+            assert len(found) >= 10
+            assert {one.battery for at, one in found if at // MINUTE_US >= first + 18} == {None}
+            assert {one.battery for _, one in await history.signals.samples(others)} == {None}
+            await history.stop()
+            written = store.signals[device]
+            assert [written[first + minute].battery for minute in range(8)] == [
+                one.battery for _, one in found[:8]
+            ]
 
     run(test())
 

@@ -13,8 +13,10 @@ from pathlib import Path
 from benchmarks.accounting import Account
 from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside
+from tests.warm_start import WarmProcess, WarmProgram
 
 PATIENCE_S = 30.0
+_WARM = WarmProgram("wifimgrd.mqtt.__main__", "wifimgrd.mqtt._bridge")
 
 
 @dataclass(slots=True)
@@ -27,7 +29,9 @@ class BridgeProcess:
     """Lines of the table `[mqtt]`."""
     host: PrivateHost | None = None
     """Where it runs; None = this host."""
-    process: Process | None = None
+    process: Process | WarmProcess | None = None
+    is_cold: bool = False
+    """It is started as a user does; for tests and measurements of what it costs."""
 
     @property
     def log(self) -> Path:
@@ -37,12 +41,16 @@ class BridgeProcess:
         self.folder.mkdir(exist_ok=True)
         file = self.folder / "wifimgrd.toml"
         file.write_text(f"[mqtt]\n{self.keys}\n")
+        line = ("wifimgrd-mqtt", "--bus", self.bus, "--config", str(file))
+        own = os.environ | environment
         with self.log.open("ab") as log:
-            self.process = await asyncio.create_subprocess_exec(
-                *inside(self.host), sys.executable, "-m", "wifimgrd.mqtt",
-                "--bus", self.bus, "--config", str(file),
-                stdin=DEVNULL, stderr=log, env=os.environ | environment,
-            )  # fmt: skip
+            if self.host is None and not self.is_cold and _WARM.can_start(own):
+                self.process = await _WARM.start(*line, env=own, stderr=log.fileno())
+            else:
+                self.process = await asyncio.create_subprocess_exec(
+                    *inside(self.host), sys.executable, "-m", "wifimgrd.mqtt", *line[1:],
+                    stdin=DEVNULL, stderr=log, env=own,
+                )  # fmt: skip
 
     async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         assert self.process is not None
@@ -56,5 +64,5 @@ class BridgeProcess:
 
     @property
     def rss_mb(self) -> float:
-        assert self.process is not None
+        assert isinstance(self.process, Process), "a fork has memory of its parent's"
         return Account(self.process.pid).memory().rss_mb

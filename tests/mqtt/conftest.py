@@ -12,7 +12,7 @@ from tests.message_bus import MessageBusDaemon
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
-from tests.processes import Hub
+from tests.processes import Hub, has_no_traceback
 
 HUB = "wifimgrd/boat"
 Start = Callable[..., BridgeProcess]
@@ -42,14 +42,15 @@ async def bridges(tmp_path: Path, message_bus: MessageBusDaemon, broker: Mosquit
     for one in made:
         if one.process is not None:
             await one.end(signal.SIGKILL)
-            assert "Traceback" not in one.log.read_text()
+            has_no_traceback(one.log)
 
 
 @pytest.fixture
-async def bridge(bridges: Start, hub: Hub) -> BridgeProcess:
-    """A running bridge, of the hub `boat`."""
+async def bridge(bridges: Start, hub: Hub, request: pytest.FixtureRequest) -> BridgeProcess:
+    """A running bridge, of the hub `boat`; a cold one for tests with such a parameter."""
     assert hub.client.available
     bridge = bridges()
+    bridge.is_cold = getattr(request, "param", "") == "cold"
     await bridge.start()
     return bridge
 

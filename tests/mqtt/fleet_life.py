@@ -27,7 +27,7 @@ from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.fleet_process import fleet_client, is_online
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import observer
-from tests.processes import Hub, camera, running_hub
+from tests.processes import Hub, camera, has_no_traceback, running_hub
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
@@ -242,7 +242,7 @@ async def a_life(folder: Path, number: int, port: int) -> AsyncIterator[Life]:
                 yield life
             finally:
                 await bridge.end(signal.SIGKILL)
-    assert "Traceback" not in bridge.log.read_text()
+    has_no_traceback(bridge.log)
     assert "camera-pass" not in bridge.log.read_text()
 
 

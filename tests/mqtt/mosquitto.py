@@ -7,7 +7,7 @@ import random
 import shutil
 import socket
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from tests.mqtt.private_host import PrivateHost, inside, network_of
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
 START_S = 20.0
 KEEP_ALIVE_S = 10
+Forward = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 _SUBSCRIBE, _DO_NOT_SEND_RETAINED = 0x82, 0x20
 
 
@@ -93,6 +94,47 @@ class Mosquitto:
         return True
 
 
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Forward one direction of a connection until it ends, and end the other side."""
+    with suppress(ConnectionError):
+        while octets := await reader.read(65536):
+            writer.write(octets)
+            await writer.drain()
+    writer.close()
+
+
+async def read_packet(reader: asyncio.StreamReader) -> tuple[bytes, bytearray]:
+    """The next packet of MQTT: its fixed header, and the rest. Raises IncompleteReadError."""
+    head = await reader.readexactly(2)
+    while head[-1] & 0x80:
+        head += await reader.readexactly(1)
+    length = sum((octet & 0x7F) << 7 * place for place, octet in enumerate(head[1:]))
+    return head, bytearray(await reader.readexactly(length))
+
+
+@asynccontextmanager
+async def in_front(port: int, down: Forward = copy, up: Forward = copy) -> AsyncIterator[int]:
+    """A way to a broker: `up` forwards what is sent to it, `down` what comes back. The socket on its side
+    holds 1 MB."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        inner = socket.create_connection(("127.0.0.1", port))
+        inner.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 19)  # the kernel doubles it
+        inner_reader, inner_writer = await asyncio.open_connection(sock=inner)
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                await asyncio.gather(up(reader, inner_writer), down(inner_reader, writer))
+        finally:
+            writer.close()
+            inner_writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
 @asynccontextmanager
 async def old_broker(port: int, refusal: bytes | None = b"\x20\x02\x00\x01") -> AsyncIterator[int]:
     """A broker of MQTT 3.1.1 alone, in front of a newer one. It refuses MQTT 5 by this answer, which is what
@@ -111,7 +153,7 @@ async def old_broker(port: int, refusal: bytes | None = b"\x20\x02\x00\x01") -> 
             return
         inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
         inner_writer.write(first)
-        await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
+        await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
@@ -125,29 +167,18 @@ async def broker_without_wildcards(port: int) -> AsyncIterator[int]:
     """A broker that sends what it retains for filters without wildcards alone, as RabbitMQ: in front of
     another one, which it asks for that by the option of MQTT 5 (3.8.3.1)."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(up(reader, inner_writer), _copy(inner_reader, writer))
-
     async def up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
-                head = await reader.readexactly(2)
-                while head[-1] & 0x80:
-                    head += await reader.readexactly(1)
-                length = sum((octet & 0x7F) << 7 * place for place, octet in enumerate(head[1:]))
-                packet = bytearray(await reader.readexactly(length))
+                head, packet = await read_packet(reader)
                 if head[0] == _SUBSCRIBE:
                     assert packet[2] == 0, "it has no properties"
                     _without_retained(packet)
                 writer.write(head + packet)
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
+    async with in_front(port, up=up) as way:
+        yield way
 
 
 @asynccontextmanager
@@ -169,7 +200,7 @@ async def broker_of_short_keep_alive(broker: Mosquitto, address: str = "127.0.0.
             answer[1] += 3  # octets of the packet, and of its properties, both less than 128
             answer[4] += 3
             writer.write(answer + b"\x13" + KEEP_ALIVE_S.to_bytes(2))
-            await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
+            await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
 
     with network_of(broker.host):
         server = await asyncio.start_server(serve, address, 0)
@@ -186,11 +217,3 @@ def _without_retained(packet: bytearray) -> None:
         if set(b"+#") & set(packet[place + 2 : end]):
             packet[end] |= _DO_NOT_SEND_RETAINED
         place = end + 1
-
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while octets := await reader.read(65536):
-            writer.write(octets)
-            await writer.drain()
-    writer.close()

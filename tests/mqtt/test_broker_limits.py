@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack
 
 import pytest
 
 from tests.mqtt.conftest import HUB, Start
-from tests.mqtt.mosquitto import Mosquitto
+from tests.mqtt.mosquitto import Mosquitto, copy, in_front, read_packet
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
+from wifimgrd.mqtt import connection
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
@@ -102,53 +103,52 @@ async def test_a_broker_that_drops_messages_beyond_its_queue_is_read_all_the_sam
 ) -> None:
     await broker.restart("max_queued_messages 10")
     async with observer(broker.port) as filling:
-        for number in range(1500):
+        for number in range(1500):  # more than the sockets' buffers hold
             filling.send(f"{HUB}/rubbish/{number}", b"x" * 10_000, retain=True)
             await filling.connection.until_delivered(20)
-    bridge = bridges()
-    await bridge.start()
-    await bridge.until_logged("broker_connected")
-    assert "Outgoing messages are being dropped" in (broker.folder / "mosquitto.log").read_text()
+
+    async def late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (octets := await reader.read(4096)) and b"rubbish" not in octets:
+            writer.write(octets)
+        writer.write(octets)
+        await broker.until_logged("Outgoing messages are being dropped")
+        await copy(reader, writer)
+
+    async with in_front(broker.port, late) as port:
+        bridge = bridges(address=f"mqtt://127.0.0.1:{port}")
+        await bridge.start()
+        await bridge.until_logged("broker_connected")
+
+
+def settings(port: int) -> Settings:
+    return Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("wifimgrd", "boat"))
+
+
+async def test_over_a_slow_link_what_is_retained_is_read_to_its_end(
+    broker: Mosquitto, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = RetainedRecords()
+    records.replace({RECORD: b"{}"})
+
+    async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while octets := await reader.read(1000):
+            writer.write(octets)
+            await asyncio.sleep(0.05)  # what makes it slow
+
+    async with observer(broker.port) as seen:
+        for number in range(50):
+            seen.send(f"{HUB}/rubbish/{number}", b"x" * 1_000, retain=True)
+        await seen.until(lambda: f"{HUB}/rubbish/49" in seen.retained)
+        async with in_front(broker.port, slowly) as port:
+            session = Session(settings(port), records, EventQueue("0" * 16), mark_s=0.1)
+            running = asyncio.create_task(session.run())
+            await seen.until(lambda: RECORD in seen.retained)
+            running.cancel()
+            await asyncio.wait([running])
+    assert "broker_unavailable" not in capsys.readouterr().out
 
 
 PUBACK, QUOTA_EXCEEDED = 0x40, 0x97
-
-
-@asynccontextmanager
-async def over_quota(port: int, refused: set[int]) -> AsyncIterator[int]:
-    """A broker whose quota is exceeded at some of the acknowledgements, by their number, in front of a real
-    one, which nevertheless has the message."""
-    counted = 0
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(up(reader, inner_writer), down(inner_reader, writer))
-
-    async def up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
-            while octets := await reader.read(65536):
-                writer.write(octets)
-        writer.close()
-
-    async def down(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal counted
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while True:
-                first = await reader.readexactly(2)
-                assert first[1] < 0x80
-                packet = await reader.readexactly(first[1])
-                if first[0] == PUBACK:
-                    counted += 1
-                    if counted in refused:
-                        first, packet = bytes([PUBACK, 3]), packet[:2] + bytes([QUOTA_EXCEEDED])
-                writer.write(first + packet)
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
 
 
 async def test_what_was_refused_for_the_quota_is_published_again(
@@ -158,9 +158,18 @@ async def test_what_was_refused_for_the_quota_is_published_again(
     records.replace({RECORD: b"{}"})
     first = 5  # after three at the topic `marker`, and the claim
     refused = {first, first + 1}
-    async with over_quota(broker.port, refused) as port, observer(broker.port) as seen:
-        settings = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("wifimgrd", "boat"))
-        session = Session(settings, records, EventQueue("0" * 16), retry_s=0.1)
+    acknowledged = itertools.count(1)
+
+    async def over_quota(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """The broker's quota is exceeded at some of its acknowledgements; it has the message nevertheless."""
+        while True:
+            head, packet = await read_packet(reader)
+            if head[0] == PUBACK and next(acknowledged) in refused:
+                head, packet = bytes([PUBACK, 3]), packet[:2] + bytes([QUOTA_EXCEEDED])
+            writer.write(head + packet)
+
+    async with in_front(broker.port, over_quota) as port, observer(broker.port) as seen:
+        session = Session(settings(port), records, EventQueue("0" * 16), retry_s=0.1)
         running = asyncio.create_task(session.run())
         await seen.until(lambda: len(seen.seen(RECORD)) == 3)
         running.cancel()
@@ -168,3 +177,55 @@ async def test_what_was_refused_for_the_quota_is_published_again(
     log = capsys.readouterr().out
     assert log.count("message_refused") == 1
     assert "the broker's quota is exceeded" in log
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_acknowledgements_that_are_lost_or_come_later_hold_up_no_record(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch, later: bool
+) -> None:
+    monkeypatch.setattr(connection, "_REORDERED_S", 0.1)
+    records = RetainedRecords()
+    topics = [f"{HUB}/devices/{number}" for number in range(5 * connection.WINDOW)]
+    records.replace({RECORD: b"{}"})
+
+    async def one_in_four(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        held = []
+        while True:
+            head, packet = await read_packet(reader)
+            if head[0] != PUBACK or RECORD not in seen.retained:
+                writer.write(head + packet)
+                continue
+            held.append(head + packet)
+            if len(held) == 4:
+                writer.write(b"".join(reversed(held)) if later else held[-1])
+                held.clear()
+
+    async with in_front(broker.port, one_in_four) as port, observer(broker.port) as seen:
+        session = Session(settings(port), records, EventQueue("0" * 16))
+        running = asyncio.create_task(session.run())
+        await seen.until(lambda: RECORD in seen.retained)
+        for topic in topics:
+            records.set(topic, b"{}")
+        session.publish()
+        await seen.until(lambda: seen.retained.keys() >= {*topics})
+        assert [len(seen.seen(topic)) for topic in topics] == [1] * len(topics)
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def test_a_broker_that_acknowledges_nothing_is_left(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_UNACKNOWLEDGED_S", 0.2)
+    monkeypatch.setattr(connection, "_CHECKS", 300)
+
+    async def without(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head, packet = await read_packet(reader)
+            if head[0] != PUBACK:
+                writer.write(head + packet)
+
+    async with in_front(broker.port, without) as port:
+        session = Session(settings(port), RetainedRecords(), EventQueue("0" * 16))
+        with pytest.raises(BrokerError, match="acknowledges no message"):
+            await asyncio.wait_for(session.run(), 20)

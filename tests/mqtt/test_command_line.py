@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.running import Ran, line_with, on_terminal, running, wifimgrctl
+from tests.message_bus import MessageBusDaemon
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.certificates import Authority
 from tests.mqtt.conftest import HUB, Start
@@ -17,7 +18,7 @@ from tests.mqtt.fleet_process import device, publish_hub
 from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
 from tests.mqtt.test_connection import PASSWORD, authority, client, with_tls
-from tests.processes import Hub
+from tests.processes import Hub, quick_bluetooth, running_hub
 from wifimgrd.client.json_records import device_json
 
 __all__ = ["authority", "client"]
@@ -29,6 +30,13 @@ At = Callable[..., Awaitable[Ran]]
 
 def address(broker: Mosquitto) -> str:
     return f"mqtt://127.0.0.1:{broker.port}"
+
+
+@pytest.fixture
+async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hub]:
+    """The daemon, whose cameras wake fast."""
+    async with running_hub(message_bus.address, tmp_path / "state", quick_bluetooth(tmp_path)) as hub:
+        yield hub
 
 
 @pytest.fixture

@@ -81,6 +81,7 @@ async def test_over_tls_a_camera_with_a_password_is_registered(
 ) -> None:
     await with_tls(broker, authority)
     bridge = bridges(client, f"mqtts://127.0.0.1:{broker.port}")
+    bridge.is_cold = True
     await bridge.start()
     async with observer(broker.port, observing(authority)) as seen:
         await seen.until(lambda: seen.retained.get(f"{HUB}/availability") == b"online")

@@ -23,7 +23,7 @@ from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.web_address import BrokerAddress
 
-MANY = 150
+MANY = 50
 """Hubs with ten records each: more at once than Mosquitto keeps for a client that reads slowly."""
 
 

@@ -75,6 +75,7 @@ async def test_a_broker_that_stands_still_is_left_and_found_again(
 ) -> None:
     async with broker_of_short_keep_alive(broker) as port:
         bridge = bridges(address=f"mqtt://127.0.0.1:{port}")
+        bridge.is_cold = True
         await bridge.start()
         device = await hub.create(1)
         async with observer(broker.port) as seen:

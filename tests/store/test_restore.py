@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.store.samples import SECRET, draft
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.signal_history import SignalSample
 from wifimgrd.store import SqliteStore, StoreDamaged, StoreError
 from wifimgrd.store import transfer as transfer_module
+from wifimgrd.store._history import SqliteHistory
 from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME
 from wifimgrd.store.transfer import back_up, restore
 
@@ -67,6 +71,20 @@ def changed(octets: bytes, *statements: str) -> bytes:
 @pytest.fixture
 async def octets(tmp_path: Path) -> bytes:
     return back_up(await state(tmp_path / "source", "New", "Newer"))
+
+
+async def test_a_restore_leaves_the_history_as_it_is(tmp_path: Path, octets: bytes) -> None:
+    directory = await state(tmp_path / "other", "Old")
+    minute, device = time.time_ns() // 60_000_000_000, DeviceId(1)
+    kept = {minute: SignalSample(60, 50, 80)}
+    history = await SqliteHistory.open(directory, 100, 90)
+    history.put_signals({device: kept}, None)
+    await history.close()
+    restore(octets, directory, replace=True)
+    assert await names_in(directory) == ["New", "Newer"]
+    history = await SqliteHistory.open(directory, 100, 90)
+    assert await history.read_signal(device, range(minute, minute + 1)) == kept
+    await history.close()
 
 
 TRIGGER = """

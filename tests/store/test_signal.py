@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 import time
+import zlib
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -27,12 +30,31 @@ ALL = range(NOW - 7 * 1440, NOW + 1)
 
 percents = st.integers(min_value=0, max_value=100)
 hours = st.dictionaries(
-    st.integers(min_value=0, max_value=59), st.builds(SignalSample, percents, percents), max_size=60
+    st.integers(min_value=0, max_value=59),
+    st.builds(SignalSample, percents, percents, st.none() | percents),
+    max_size=60,
 )
 
 
-def samples(minutes: range, percent: int = 60) -> dict[int, SignalSample]:
-    return {minute: SignalSample(percent, percent - 5) for minute in minutes}
+def samples(minutes: range, percent: int = 60, battery: int | None = None) -> dict[int, SignalSample]:
+    return {minute: SignalSample(percent, percent - 5, battery) for minute in minutes}
+
+
+def packed_before(hour: Samples) -> bytes:
+    """A blob of version 1, which had no battery."""
+    pairs = bytes(value for minute in sorted(hour) for value in (hour[minute].mean, hour[minute].minimum))
+    content = struct.pack("<BQ", 1, sum(1 << minute for minute in hour)) + pairs
+    return content + struct.pack("<I", zlib.crc32(content))
+
+
+def put_back(directory: Path) -> None:
+    """Put a history that an older version has set aside back into its place."""
+    [aside] = directory.glob(f"{FILE_NAME}.newer-*")
+    aside.replace(directory / FILE_NAME)
+
+
+def without_battery(hour: Samples) -> Samples:
+    return {minute: SignalSample(one.mean, one.minimum) for minute, one in hour.items()}
 
 
 async def opened(directory: Path) -> SqliteHistory:
@@ -47,7 +69,29 @@ async def all_of(store: SqliteHistory, device_id: DeviceId, minutes: range = ALL
 def test_an_hour_is_unpacked_as_it_was_packed(hour: Samples) -> None:
     blob = packed(hour)
     assert unpacked(blob) == hour
-    assert len(blob) == 13 + 2 * len(hour)
+    assert len(blob) == 13 + -(-21 * len(hour) // 8)
+
+
+@given(hours)
+def test_an_hour_from_before_the_battery_is_read_without_one(hour: Samples) -> None:
+    assert unpacked(packed_before(hour)) == without_battery(hour)
+
+
+@given(hours.filter(bool), st.sampled_from([packed, packed_before]), st.sampled_from([-1, 1, 2, 200]))
+def test_a_blob_with_more_or_less_than_its_minutes_is_damaged(
+    hour: Samples, pack: Callable[[Samples], bytes], more: int
+) -> None:
+    content = pack(hour)[:-4]
+    content = content[:more] if more < 0 else content + bytes(more)
+    with pytest.raises(BlobDamaged):
+        unpacked(content + struct.pack("<I", zlib.crc32(content)))
+
+
+@pytest.mark.parametrize("version", [0, 3, 255])
+def test_a_blob_of_another_version_is_damaged(version: int) -> None:
+    content = bytes([version]) + packed(samples(range(3)))[1:-4]
+    with pytest.raises(BlobDamaged):
+        unpacked(content + struct.pack("<I", zlib.crc32(content)))
 
 
 @given(hours, st.data())
@@ -93,6 +137,45 @@ async def test_an_hour_is_completed_write_by_write(tmp_path: Path) -> None:
     await store.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
         assert file.execute("SELECT count(*) FROM signal").fetchone() == (1,)
+
+
+async def test_an_hour_that_was_begun_before_the_battery_is_completed_with_it(tmp_path: Path) -> None:
+    """The upgrade of a hub: an older version wrote this hour and the one before, this one goes on."""
+    before = {hour: samples(range(hour, hour + 20)) for hour in (HOUR - 60, HOUR)}
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
+        migrate(file, history._MIGRATIONS[:3])
+        file.execute("PRAGMA journal_mode = WAL")
+        for hour, written in before.items():
+            blob = packed_before({minute % 60: one for minute, one in written.items()})
+            file.execute("INSERT INTO signal VALUES (?, ?, ?)", (hour // 60, FRONT, blob))
+    store = await opened(tmp_path)
+    both = before[HOUR - 60] | before[HOUR]
+    assert await all_of(store, FRONT) == both
+    after = samples(range(HOUR + 20, HOUR + 25), battery=80) | samples(range(HOUR + 25, HOUR + 30))
+    store.put_signals({FRONT: after}, NOW)
+    assert await all_of(store, FRONT) == both | after
+    await store.close()
+    store = await opened(tmp_path)
+    assert await all_of(store, FRONT) == both | after
+    await store.close()
+
+
+async def test_a_version_without_the_battery_leaves_the_samples_to_the_next_upgrade(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await opened(tmp_path)
+    kept = samples(range(HOUR, HOUR + 5), battery=80)
+    store.put_signals({FRONT: kept}, NOW)
+    await store.close()
+    with monkeypatch.context() as older:
+        older.setattr(history, "_MIGRATIONS", history._MIGRATIONS[:3])
+        store = await opened(tmp_path)
+        assert await all_of(store, FRONT) == {}
+        await store.close()
+    put_back(tmp_path)
+    store = await opened(tmp_path)
+    assert await all_of(store, FRONT) == kept
+    await store.close()
 
 
 async def test_a_damaged_blob_costs_only_itself(tmp_path: Path) -> None:

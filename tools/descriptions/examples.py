@@ -320,6 +320,7 @@ _SIGNAL: Final = signal_history_json(
             (_microseconds("2026-11-20T17:08:00+00:00"), 70, 68),
             (_microseconds("2026-11-20T17:09:00+00:00"), 66, 51),
         ],
+        [84, None],
     )
 )
 _HISTORY: Final[HistoryJson] = {"history": [history_json(row) for row in (_INTERRUPTION, _SESSION)]}

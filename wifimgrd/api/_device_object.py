@@ -11,14 +11,14 @@ from wifimgrd.api import names
 from wifimgrd.api._objects import ExportedInterface, switch, text_option
 from wifimgrd.api.properties import has_interface, properties_of
 from wifimgrd.bus.connection import MethodCall
-from wifimgrd.bus.packing import pack_samples
+from wifimgrd.bus.packing import pack_levels, pack_samples
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DEVICE_COMMANDS, OPTIONAL_INTERFACES, DeviceCommand
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.domain.signal_history import MINUTE_US
+from wifimgrd.domain.signal_history import MINUTE_US, SignalSample
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 
@@ -76,6 +76,7 @@ class DeviceObject(CommandsObject):
         self._history = history
         self.methods = {
             **self.methods,
+            "GetBatteryHistory": self._get_battery_history,
             "GetSignalHistory": self._get_signal_history,
             "OpenConnection": self._open_connection,
             "Update": self._update,
@@ -91,10 +92,20 @@ class DeviceObject(CommandsObject):
         return (await self._hub.open_socket(self._id, port, kind),)
 
     async def _get_signal_history(self, call: MethodCall) -> Sequence[object]:
-        since_us, until_us, _ = typed(tuple[int, int, dict[str, object]], call.body)
-        history = self._history
-        samples = [] if history is None else await history.signals.samples(self._id, since_us, until_us)
+        samples = await self._samples(call)
         return (pack_samples(MINUTE_US, ((at, one.mean, one.minimum) for at, one in samples)),)
+
+    async def _get_battery_history(self, call: MethodCall) -> Sequence[object]:
+        samples = await self._samples(call)
+        known = ((at, one.battery) for at, one in samples if one.battery is not None)
+        return (pack_levels(MINUTE_US, known),)
+
+    async def _samples(self, call: MethodCall) -> Sequence[tuple[int, SignalSample]]:
+        """The samples of the device in the span of time that a call asks for."""
+        since_us, until_us, _ = typed(tuple[int, int, dict[str, object]], call.body)
+        if self._history is None:
+            return []
+        return await self._history.signals.samples(self._id, since_us, until_us)
 
     async def _update(self, call: MethodCall) -> Sequence[object]:
         await self._hub.update(self._id, *typed(tuple[dict[str, object]], call.body))

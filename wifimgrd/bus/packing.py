@@ -13,7 +13,9 @@ from typing import ClassVar, Final
 
 ROWS_SIGNATURE: Final = "aa{sv}"
 SAMPLES_SIGNATURE: Final = "ta(tyy)"
+LEVELS_SIGNATURE: Final = "ta(ty)"
 _SAMPLE: Final = struct.Struct("<QBB6x")
+_LEVEL: Final = struct.Struct("<QB7x")
 _NUMBERS: Final = {"t": ("<Q", 8), "u": ("<I", 4), "y": ("<B", 1)}
 _PADDING: Final = tuple(bytes(count) for count in range(8))
 
@@ -39,10 +41,18 @@ class PackedRows(PackedBody):
 
 
 class PackedSamples(PackedBody):
-    """A step in time, and values at moments."""
+    """A step in time, and two values at each of some moments."""
 
     __slots__ = ()
     signature = SAMPLES_SIGNATURE
+    empty: ClassVar[Sequence[object]] = (0, [])
+
+
+class PackedLevels(PackedBody):
+    """A step in time, and one value at each of some moments."""
+
+    __slots__ = ()
+    signature = LEVELS_SIGNATURE
     empty: ClassVar[Sequence[object]] = (0, [])
 
 
@@ -75,8 +85,17 @@ def pack_rows(rows: Iterable[Mapping[str, Value]]) -> PackedRows:
 
 def pack_samples(step: int, samples: Iterable[tuple[int, int, int]]) -> PackedSamples:
     """Pack a step, and the time and two small numbers of each sample."""
-    packed = b"".join(itertools.starmap(_SAMPLE.pack, samples))[:-6]  # padding comes before a struct alone
-    return PackedSamples(struct.pack("<QI4x", step, len(packed)) + packed)
+    return PackedSamples(_after_step(step, b"".join(itertools.starmap(_SAMPLE.pack, samples))[:-6]))
+
+
+def pack_levels(step: int, levels: Iterable[tuple[int, int]]) -> PackedLevels:
+    """Pack a step, and the time and one small number of each sample."""
+    return PackedLevels(_after_step(step, b"".join(itertools.starmap(_LEVEL.pack, levels))[:-7]))
+
+
+def _after_step(step: int, structs: bytes) -> bytes:
+    """A step and an array of structs. None has padding after the last: that comes before a struct only."""
+    return struct.pack("<QI4x", step, len(structs)) + structs
 
 
 @lru_cache(maxsize=64)

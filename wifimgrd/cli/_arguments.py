@@ -151,7 +151,9 @@ def _history(history: argparse.ArgumentParser) -> None:
         help='show only entries since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
     )
     history.add_argument(
-        "--signal", action="store_true", help="show the device's signal instead, minute by minute"
+        "--signal",
+        action="store_true",
+        help="show the device's signal and battery instead, minute by minute",
     )
 
 

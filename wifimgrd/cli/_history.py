@@ -1,4 +1,4 @@
-"""`wifimgrctl history`: the history, or the signal of a device, as a table."""
+"""`wifimgrctl history`: the history, or the signal and the battery of a device, as a table."""
 
 from __future__ import annotations
 
@@ -28,13 +28,19 @@ _HEADS = (
     Column("REASON", rank=2, is_optional=True, goes_below=True),
 )
 
-_SIGNAL_COLUMNS = (Column("TIME"), Column("SIGNAL"), Column("LOWEST"))
+_SIGNAL_COLUMNS = (
+    Column("TIME"),
+    Column("SIGNAL"),
+    Column("LOWEST"),
+    Column("BATTERY", rank=1, is_optional=True),
+)
 
 _WHAT = {"session": "connected", "interruption": "interrupted", "recording": "recorded"}
 
 
 async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Show the history: the latest rows, or all since a time; or the signal of a device."""
+    """Show the history: the latest rows, or all since a time; or the signal and the battery of a
+    device."""
     if arguments.signal:
         return await _show_signal(hub, arguments, screen)
     device_id = None if arguments.device is None else _device_id(hub, arguments.device)
@@ -56,7 +62,11 @@ async def _show_signal(hub: HubClient, arguments: argparse.Namespace, screen: Sc
     if not found.samples and not screen.json:
         screen.hint("No signal yet.")
         return True
-    rows: list[Row] = [(local_time(at), f"{mean} %", f"{lowest} %") for at, mean, lowest in found.samples]
+    both = zip(found.samples, found.battery, strict=True)
+    rows: list[Row] = [
+        (local_time(at), f"{mean} %", f"{lowest} %", None if battery is None else f"{battery} %")
+        for (at, mean, lowest), battery in both
+    ]
     screen.show(signal_history_json(found), screen.table(_SIGNAL_COLUMNS, rows))
     return True
 

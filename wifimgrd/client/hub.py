@@ -205,11 +205,14 @@ class HubClient(LiveObjects):
     async def signal_history(
         self, device_id: int, since_us: int = 0, until_us: int = 0
     ) -> SignalHistoryRecord:
-        """The signal of a device in a span of time, microseconds since the epoch; 0 = all that is kept, until
-        now."""
+        """The signal and the battery of a device in a span of time, microseconds since the epoch; 0 = all
+        that is kept, until now."""
         path, body = names.device_path(device_id), [since_us, until_us, {}]
         reply = await self._command(path, names.DEVICE, "GetSignalHistory", "tta{sv}", body)
-        return SignalHistoryRecord(*typed(tuple[int, list[tuple[int, int, int]]], reply))
+        step_us, samples = typed(tuple[int, list[tuple[int, int, int]]], reply)
+        reply = await self._command(path, names.DEVICE, "GetBatteryHistory", "tta{sv}", body)
+        levels = dict(typed(tuple[int, list[tuple[int, int]]], reply)[1])
+        return SignalHistoryRecord(step_us, samples, [levels.get(at) for at, *_ in samples])
 
     async def diagnose(self) -> str:
         """The daemon's report of a fault, with aliases for names; raises NotAuthorized."""

@@ -51,10 +51,11 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord], service: ServiceR
 
 
 def signal_history_json(found: SignalHistoryRecord) -> SignalHistoryJson:
-    """The answer to the request for a device's signal."""
+    """The answer to the request for a device's signal, and its battery."""
     return {
         "step_s": found.step_us // 1_000_000,
         "samples": [[time_text(at), mean, minimum] for at, mean, minimum in found.samples],
+        "battery": list(found.battery),
     }
 
 

@@ -55,7 +55,7 @@ class SignalJson(TypedDict):
 
 
 class SignalHistoryJson(TypedDict):
-    """The signal strength of a device over time."""
+    """The signal strength of a device, and its battery, over time."""
 
     step_s: Annotated[int, "Seconds from one sample to the next."]
     samples: Annotated[
@@ -70,6 +70,10 @@ class SignalHistoryJson(TypedDict):
             ]
         ],
         "The earlier ones first; while the device was not connected there are none.",
+    ]
+    battery: Annotated[
+        list[Percent | None],
+        "How full the battery was in the minute of each sample, in their order; null if that is not known.",
     ]
 
 

@@ -29,6 +29,8 @@ WRONG_CLOCK_US: Final = 5_000_000
 _BATTERY_MARGIN: Final = 3
 """Percent."""
 _READ_STEP_US: Final = 10_000_000
+_FRESH_US: Final = 60_000_000
+"""A connected camera that answers is read more often, and that is published."""
 _TIME_LEFT_STEP_S: Final = 60
 _SHORT_TIME_LEFT_S: Final = 300
 """Below it the steps are shorter."""
@@ -168,6 +170,10 @@ class CameraReading:
     def is_recording(self) -> bool | None:
         """Whether it records."""
         return None if self.recording is None else self.recording is RecordingState.RECORDING
+
+    def battery_at(self, now_us: int) -> int | None:
+        """How full the battery is, percent, if the camera was read just before; it may have changed since."""
+        return self.battery_level if now_us - self.read_us < _FRESH_US else None
 
     def after_link(self) -> CameraReading:
         """What is still true once its link has ended, or it does not answer any more."""

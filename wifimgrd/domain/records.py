@@ -426,13 +426,15 @@ class SearchRecord:
 
 @dataclass(frozen=True, slots=True)
 class SignalHistoryRecord:
-    """The signal of a device over time."""
+    """The signal and the battery of a device over time."""
 
     step_us: int
     """From one sample to the next, microseconds."""
     samples: Sequence[tuple[int, int, int]]
     """When each begins, microseconds since the epoch, the mean and the minimum, percent; the earlier ones
     first."""
+    battery: Sequence[int | None]
+    """In the same order: how full the battery was, percent; None = not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The signal strength of a device, minute by minute, over the last days. No clock, no I/O."""
+"""The signal strength and the battery of a device, minute by minute, over the last days. No clock, no I/O."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class SignalReading:
 
     device_id: DeviceId
     percent: int
+    battery: int | None = None
+    """How full its battery is then, percent; None = not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class SignalSample:
     """Percent."""
     minimum: int
     """Percent, at most the mean."""
+    battery: int | None = None
+    """How full the battery was, percent, as last known in it; None = not known in the whole minute."""
 
 
 Samples = Mapping[int, SignalSample]
@@ -44,26 +48,36 @@ class RunningMinute:
     total: int
     count: int
     minimum: int
+    battery: int | None
 
     @classmethod
-    def first(cls, percent: int, now_us: int) -> RunningMinute:
+    def first(cls, reading: SignalReading, now_us: int) -> RunningMinute:
         """The first reading of a minute."""
-        percent = min(_MOST, max(0, percent))
-        return cls(now_us // MINUTE_US, percent, 1, percent)
+        percent = _bounded(reading.percent)
+        battery = None if reading.battery is None else _bounded(reading.battery)
+        return cls(now_us // MINUTE_US, percent, 1, percent, battery)
 
-    def read(self, percent: int, now_us: int) -> RunningMinute:
+    def read(self, reading: SignalReading, now_us: int) -> RunningMinute:
         """After another reading: the same minute, or the one that it begins, earlier or later."""
-        one = RunningMinute.first(percent, now_us)
+        one = RunningMinute.first(reading, now_us)
         if one.minute != self.minute:
             return one
         return RunningMinute(
-            self.minute, self.total + one.total, self.count + 1, min(self.minimum, one.minimum)
+            self.minute,
+            self.total + one.total,
+            self.count + 1,
+            min(self.minimum, one.minimum),
+            self.battery if one.battery is None else one.battery,
         )
 
     @property
     def sample(self) -> SignalSample:
         """What is kept of it."""
-        return SignalSample(round(self.total / self.count), self.minimum)
+        return SignalSample(round(self.total / self.count), self.minimum, self.battery)
+
+
+def _bounded(percent: int) -> int:
+    return min(_MOST, max(0, percent))
 
 
 def minutes_between(since_us: int, until_us: int, now_us: int) -> range:

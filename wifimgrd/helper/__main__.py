@@ -11,7 +11,7 @@ for _unused in ("ssl", "bz2", "lzma"):
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -61,7 +61,8 @@ def main() -> None:
     networkd_bus = arguments.networkd_bus or arguments.bus
     with process(_PROGRAM, NftablesError):
         if arguments.clear:
-            KernelState().clear()
+            with closing(KernelState()) as kernel:
+                kernel.clear()
             if LinkFiles().remove_all():
                 asyncio.run(_reload_networkd(networkd_bus))
         else:

@@ -17,6 +17,7 @@ import h11
 from multidict import CIMultiDict
 
 from wifimgrd.http.front.framing import FRAMING_BYTES, HEAD_BYTES, HEAD_FIELDS, PIECE_BYTES
+from wifimgrd.runtime.streams import open_stream
 
 SILENCE_S: Final = 60.0
 """The longest time without data from the server, before or within an answer."""
@@ -64,8 +65,8 @@ class HttpConnection:
         sock: socket.socket | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> Self:
-        """Connect as `asyncio.open_connection` does: by `host` and `port`, or with a connected `sock`."""
-        return cls(*await asyncio.open_connection(host, port, limit=PIECE_BYTES, sock=sock, ssl=tls))
+        """Connect as `open_stream` does."""
+        return cls(*await open_stream(host, port, limit=PIECE_BYTES, sock=sock, tls=tls))
 
     @property
     def is_reusable(self) -> bool:

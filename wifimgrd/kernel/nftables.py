@@ -10,10 +10,11 @@ import os
 import socket
 import stat
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.kernel._messages import REQUEST, attributes, messages, request
+from wifimgrd.kernel._messages import REQUEST, Message, attributes, messages, request
 
 _LIBRARY: Final = "libnftables.so.1"
 _NETLINK_NETFILTER: Final = 12
@@ -58,6 +59,11 @@ class Nftables:
         library.nft_ctx_buffer_output(self._context)
         library.nft_ctx_buffer_error(self._context)
         library.nft_ctx_output_set_flags(self._context, _STATELESS)
+        # Kept open: the kernel frees what a transaction has deleted after a while, and one who closes such a
+        # socket meanwhile waits for that.
+        self._netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER)
+        self._netlink.settimeout(_ANSWER_S)
+        self._numbers = count(1)
 
     def run(self, commands: str) -> str:
         """Run commands, all or none, and return their output; raises NftablesError."""
@@ -68,26 +74,30 @@ class Nftables:
             raise NftablesError(errors.decode(errors="replace").strip())
         return output.decode(errors="replace")
 
-    @staticmethod
-    def generation() -> int:
+    def generation(self) -> int:
         """The number of the last transaction, by whichever program; raises NftablesError."""
+        asked = next(self._numbers)
         try:
-            with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_NETFILTER) as netlink:
-                netlink.settimeout(_ANSWER_S)
-                netlink.send(request(_GET_GENERATION, REQUEST, bytes(_HEADER_SIZE)))
-                for message in messages(netlink.recv(_LARGEST)):
-                    if message.kind == _NEW_GENERATION:
-                        found = attributes(message.body, _HEADER_SIZE).get(_NUMBER, b"")
-                        return int.from_bytes(found)
+            self._netlink.send(request(_GET_GENERATION, REQUEST, bytes(_HEADER_SIZE), asked))
+            while True:  # a late answer to an earlier request can come first
+                for message in messages(self._netlink.recv(_LARGEST)):
+                    if message.sequence == asked:
+                        return _generation_in(message)
         except OSError as error:
             raise NftablesError(f"the number of the last transaction is not known: {error}") from None
-        raise NftablesError("the kernel does not know the number of the last transaction")
 
     def close(self) -> None:
-        """Free the library's context."""
+        """Free the library's context and the socket."""
+        self._netlink.close()
         context, self._context = self._context, None
         if context:
             self._library.nft_ctx_free(context)
+
+
+def _generation_in(message: Message) -> int:
+    if message.kind != _NEW_GENERATION:
+        raise NftablesError("the kernel does not know the number of the last transaction")
+    return int.from_bytes(attributes(message.body, _HEADER_SIZE).get(_NUMBER, b""))
 
 
 def _sockets() -> dict[int, int]:

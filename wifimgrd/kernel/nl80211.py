@@ -1,5 +1,5 @@
 """The kernel's Wi-Fi over generic netlink: the regulatory domain, an adapter's bands and its power save, what
-interfaces are, and the associations of stations.
+interfaces are, the associations of stations, and what becomes of their messages in a handshake.
 
 https://www.kernel.org/doc/html/latest/networking/regulatory.html and, for the numbers,
 include/uapi/linux/nl80211.h, genetlink.h and netlink.h of the kernel. Each function blocks until the kernel
@@ -45,12 +45,16 @@ _GROUP_NAME: Final = 1
 _GROUP_ID: Final = 2
 _CONFIGURATION: Final = b"config\0"
 """The group of messages about interfaces that were made, changed or removed."""
+_MANAGEMENT: Final = b"mlme\0"
+"""The group of messages about associations."""
 _GET_WIPHY: Final = 1
 _GET_INTERFACE: Final = 5
 _GET_STATION: Final = 17
 _GET_REGULATORY_DOMAIN: Final = 31
 _SET_POWER_SAVE: Final = 61
 _GET_POWER_SAVE: Final = 62
+_FRAME_STATUS: Final = 139
+"""NL80211_CMD_CONTROL_PORT_FRAME_TX_STATUS: what became of a message of a handshake that was sent."""
 _ATTR_IFINDEX: Final = 3
 _ATTR_IFTYPE: Final = 5
 _ATTR_MAC: Final = 6
@@ -58,6 +62,8 @@ _ATTR_STATION_INFO: Final = 21
 _ATTR_WIPHY_BANDS: Final = 22
 _ATTR_ALPHA2: Final = 33
 _ATTR_FREQUENCY: Final = 38
+_ATTR_FRAME: Final = 51
+_ATTR_ACKNOWLEDGED: Final = 92
 _ATTR_POWER_SAVE: Final = 93
 _ATTR_SPLIT_WIPHY_DUMP: Final = 174
 _INFO_SIGNAL: Final = 7
@@ -81,6 +87,15 @@ _MODES: Final = {
 _POWER_SAVE_OFF: Final = 0
 """enum nl80211_ps_state."""
 _MAC_LENGTH: Final = 6
+_EAPOL_KEY: Final = struct.Struct(">12xHBBHBH2xQ80xH")
+"""Ethernet's header, EAPOL's (version, type, length), and of the key frame: descriptor type, key information,
+replay counter, length of the key data (IEEE 802.11, 12.7.2)."""
+_ETHERTYPE, _TYPE_KEY, _DESCRIPTOR_RSN = 0x888E, 3, 2
+_PAIRWISE: Final = 0x0008
+_WITH_MIC: Final = 0x0100
+_BY_ACCESS_POINT: Final = 0x0080
+_SECURE: Final = 0x0200
+"""Key Ack and Secure: the first is in what an access point sends, the second in message 4."""
 _HIGHEST_RATE: Final = 1_000_000
 """In 100 kbit/s: more than any 802.11 has is not a bit rate."""
 _TIMEOUT_S: Final = 1.0
@@ -101,6 +116,16 @@ class Association:
     """The bit rate of what was sent last, kbit/s."""
     rx_kbps: int = 0
     """The same of what was received last."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandshakeReply:
+    """A station's message 2 of the 4-way handshake, which proves that it knows the passphrase, was sent."""
+
+    counter: int
+    """That of the message 1 which it replies to; the access point increases it with each."""
+    is_acknowledged: bool
+    """The access point's radio has received it."""
 
 
 def regulatory_domain() -> str | None:
@@ -180,10 +205,47 @@ def watch_interfaces(on_change: Callable[[int], None], on_overrun: Callable[[], 
         if len(index) == NUMBER.size:
             on_change(*NUMBER.unpack(index))
 
+    return _subscribed(_CONFIGURATION, received, on_overrun)
+
+
+def watch_handshake(name: str, on_reply: Callable[[HandshakeReply], None]) -> Subscription | None:
+    """Subscribe to what becomes of the replies of the station interface `name` in 4-way handshakes; None
+    where there is no such interface. Not all drivers report it."""
+    with suppress(OSError):
+        wanted = NUMBER.pack(socket.if_nametoindex(name))
+
+        def received(message: Message) -> None:
+            if message.body[:1] == bytes([_FRAME_STATUS]):
+                found = attributes(message.body, _GENERIC.size)
+                if found.get(_ATTR_IFINDEX) == wanted and (reply := handshake_reply_in(found)):
+                    on_reply(reply)
+
+        return _subscribed(_MANAGEMENT, received, lambda: None)
+    return None
+
+
+def handshake_reply_in(status: Mapping[int, bytes]) -> HandshakeReply | None:
+    """The message 2 in the kernel's report of a message that was sent; None for any other."""
+    frame = status.get(_ATTR_FRAME, b"")
+    if len(frame) < _EAPOL_KEY.size:
+        return None
+    ethertype, _, kind, _, descriptor, information, counter, data_length = _EAPOL_KEY.unpack_from(frame)
+    flags = information & (_PAIRWISE | _WITH_MIC | _BY_ACCESS_POINT | _SECURE)
+    if (ethertype, kind, descriptor) != (_ETHERTYPE, _TYPE_KEY, _DESCRIPTOR_RSN):
+        return None
+    if flags != _PAIRWISE | _WITH_MIC or not data_length:
+        return None
+    return HandshakeReply(counter, _ATTR_ACKNOWLEDGED in status)
+
+
+def _subscribed(
+    name: bytes, received: Callable[[Message], None], on_overrun: Callable[[], None]
+) -> Subscription | None:
+    """A subscription to a group; None where the kernel does not have it."""
     with suppress(OSError, struct.error), _connected() as netlink:
         for group in attributes(_family(netlink).get(_FAMILY_GROUPS, b"")).values():
             found = attributes(group)
-            if found.get(_GROUP_NAME) == _CONFIGURATION:
+            if found.get(_GROUP_NAME) == name:
                 (number,) = NUMBER.unpack(found.get(_GROUP_ID, b""))
                 subscription = Subscription(_NETLINK_GENERIC, 0, received, on_overrun, joined=(number,))
                 subscription.open()

@@ -16,7 +16,6 @@ from wifimgrd.domain.device import DeviceState, Link
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
 from wifimgrd.domain.events import BackendChanged, BackendStatus, DeviceUpdated, SignalChanged
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.domain.signal_history import SignalReading
 from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
@@ -151,7 +150,7 @@ class BackendEvents(BackendListener):
         state, entry = self._state, self._state.holder(interface)
         if entry is None or entry.link is None:
             return
-        state.signal_read.notify(SignalReading(entry.device.id, link.signal_percent))
+        state.read_signal(entry, link.signal_percent)
         before = entry.link
         entry.link = now = state.completed(link, entry.device, before)
         if now.sighting != before.sighting:

@@ -1,4 +1,5 @@
-"""The signal of each device over the last days: a sample a minute, collected in memory and written seldom."""
+"""The signal of each device, and its battery, over the last days: a sample a minute, collected in memory and
+written seldom."""
 
 from __future__ import annotations
 
@@ -45,9 +46,9 @@ class SignalHistory:
         device_id, now_us = reading.device_id, self._clock()
         running = self._running.get(device_id)
         if running is None:
-            self._running[device_id] = RunningMinute.first(reading.percent, now_us)
+            self._running[device_id] = RunningMinute.first(reading, now_us)
         else:
-            now = running.read(reading.percent, now_us)
+            now = running.read(reading, now_us)
             if now.minute != running.minute:
                 self._finish([device_id])
             self._running[device_id] = now

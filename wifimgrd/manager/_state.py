@@ -85,7 +85,7 @@ class HubState:
         self.device_lost = Notice[DeviceEntry]()
         """A device is disconnected without a command."""
         self.signal_read = Notice[SignalReading]()
-        """The signal of a connected device was read."""
+        """The signal of a connected device was read; with its battery, as far as that is known then."""
         self.rules_applied = Notice[HubSettings]()
         """The configuration, or the devices or their names, may have changed."""
         self.interface_may_be_free = Notice[str]()
@@ -376,12 +376,17 @@ class HubState:
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.resolve(error)
 
+    def read_signal(self, entry: DeviceEntry, percent: int) -> None:
+        """The signal of a link was read."""
+        battery = entry.camera.reading.battery_at(self.clock())
+        self.signal_read.notify(SignalReading(entry.device.id, percent, battery))
+
     def establish(self, entry: DeviceEntry, link: Link, step: Step = Step.SUCCEED) -> None:
         """A link is up: for the first time, again, or found at the start (Step.ADOPT)."""
         self.step(entry, step)
         entry.lost_us = 0
         device = entry.device
-        self.signal_read.notify(SignalReading(device.id, link.signal_percent))
+        self.read_signal(entry, link.signal_percent)
         entry.link = link = self.completed(link, device)
         if self.model(device).addressing is Addressing.DHCP:
             entry.reachability = Reachability.addressed()

@@ -87,7 +87,7 @@ class History:
         self._last_backend: tuple[str, str] | None = None
         self._started = False
         self.signals = SignalHistory(store, clock)
-        """The signal of each device, also for clients."""
+        """The signal and the battery of each device, also for clients."""
 
     def start(
         self, backend: str, statuses: Iterable[DeviceStatus], name_of: Callable[[DeviceId], str]
@@ -132,7 +132,7 @@ class History:
         return newest[: wanted.limit]
 
     def forget(self, device_id: DeviceId) -> None:
-        """Delete the rows and the signal of a device that was removed."""
+        """Delete the rows and the samples of a device that was removed."""
         self.signals.forget(device_id)
         self._sessions.pop(device_id, None)
         self._pending = {one: row for one, row in self._pending.items() if row.device_id != device_id}

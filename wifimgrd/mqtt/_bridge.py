@@ -61,7 +61,7 @@ class Bridge:
         self._service = ServiceRecord()
         self._session = Session(settings, self._records, self._events)
         commands = Commands(hub, settings, self._session, tasks.part("commands"))
-        self._session.receive_command = commands.receive
+        self._session.commands.receive = commands.receive
 
     async def start(self) -> None:
         """Follow the daemon and the broker, each whenever it is there."""

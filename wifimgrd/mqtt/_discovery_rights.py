@@ -27,6 +27,8 @@ class DiscoveryRights:
         """The hub's discovery message was published, and has not come back."""
         self._expects_echo = False
         """That was before the last `online`."""
+        self.is_asking = False
+        """A subscription to their topics is on its way."""
 
     @property
     def given_up(self) -> bool:
@@ -42,7 +44,7 @@ class DiscoveryRights:
 
     def begin(self) -> None:
         """A connection begins."""
-        self._awaits_echo = self._expects_echo = False
+        self._awaits_echo = self._expects_echo = self.is_asking = False
 
     def published(self) -> None:
         """The hub's discovery message is on its way."""
@@ -62,8 +64,8 @@ class DiscoveryRights:
             self._refuse()
 
     def lost(self, *, unanswered: bool) -> None:
-        """The connection was lost; `unanswered`: before the broker had answered."""
-        self._losses = self._losses + 1 if unanswered else 0
+        """The connection was lost; `unanswered`: before the broker had acknowledged all their messages."""
+        self._losses = self._losses + 1 if unanswered or self.is_asking else 0
         if self.given_up:
             self._warn("the broker closes the connection instead of answering: they are left out")
 

@@ -17,25 +17,20 @@ from typing import Final, Protocol
 
 import structlog
 
-from wifimgrd.mqtt._discovery import parse_prefix, retained_topics
 from wifimgrd.mqtt._discovery_rights import DiscoveryRights
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import CHALLENGE_S, HubIdClaim, HubIdTaken
+from wifimgrd.mqtt._inflow import CommandInflow
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._rediscovery import Rediscovery
+from wifimgrd.mqtt._retained import MARK_S, RetainedReader
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.broker import Broker, Will
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt.library import Received, Request
-from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, UNSUITABLE, message_refused
+from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, message_refused
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
-_MARK_S: Final = 2.0
-_MARKERS: Final = 10
-"""How often, and after which time, the marker is sent again: of many messages at once a broker may drop some
-(Mosquitto's max_queued_messages)."""
-_FILTERS_AT_ONCE: Final = 50
-"""In one packet, which a broker that limits their size accepts: at most 10 kB."""
 _ANSWERS_KEPT: Final = 256
 _OFFLINE_S: Final = 2.0
 _HOME_ASSISTANT_IS_THERE: Final = b"online"
@@ -70,6 +65,7 @@ class Session:
         *,
         challenge_s: float = CHALLENGE_S,
         retry_s: float = _RETRY_S,
+        mark_s: float = MARK_S,
     ) -> None:
         self._settings = settings
         self._topics = settings.topics
@@ -88,21 +84,15 @@ class Session:
         user do that. So it has a random number of its own, and is neither published nor logged."""
         self._connection: Connection | None = None
         self._is_serving = False
-        self._marker = b""
-        self._marked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._retained_found = 0
-        """Retained messages that were received since that was set to 0."""
-        self._is_unsuitable = False
-        """That the broker cannot be read was logged."""
-        self._found_prefix: str | None = None
-        """Below which an earlier run published discovery messages."""
         self._rights = DiscoveryRights()
         self._hub_discovery = self._topics.discovery(settings.discovery_prefix, None)
         self._status = f"{settings.discovery_prefix}/status" if settings.discovery_prefix else ""
         """Where Home Assistant publishes that it is there; empty without discovery."""
         self._rediscovery = Rediscovery(records)
+        self._reader = RetainedReader(settings, records, self._rights, self._rediscovery, mark_s)
+        self.commands = CommandInflow(self._topics.commands)
         self._handlers: dict[str, Callable[[Received], None]] = {
-            self._topics.marker: self._on_marker,
+            self._topics.marker: self._reader.found_marker,
             self._topics.claim: self._hub_id.receive,
             self._topics.discovery_record: self._on_discovery_record,
             self._topics.availability: self._on_availability,
@@ -111,7 +101,6 @@ class Session:
         }
         """By topic. Messages at others are commands, of which there may be a flood."""
         records.on_removed = self._on_removed
-        self._reads_discovery = False
         self._discovery_on_way = 0
         """Discovery messages that the broker has not acknowledged."""
         self._was_online = False
@@ -119,9 +108,6 @@ class Session:
         self._logged_reason = ""
         """The reason that was logged last: repeated ones are not."""
         self._logged_refusal = ""
-        self.receive_command: Callable[[Received], bool] = _ignore
-        """False if it has dropped the command. A retained one then stays until the next connection, with
-        which it is removed as all else that is not the hub's."""
 
     async def run(self) -> None:
         """Connect, and publish until the connection is lost; always raises BrokerError."""
@@ -240,7 +226,7 @@ class Session:
         self._connection = connection
         self._hub_id.begin(connection)
         try:
-            await self._read(connection)
+            await self._reader.read(connection)
             await self._hub_id.challenge(was_online=self._was_online)
             filters = [self._topics.availability, self._topics.claim, *self._topics.commands]
             await connection.subscribe(filters, qos=1, live_only=True)
@@ -260,89 +246,40 @@ class Session:
                 self._retry.cancel()
                 self._retry = None
             if connection.closed.done():
-                self._rights.lost(unanswered=self._discovery_on_way > 0 or self._reads_discovery)
+                self._rights.lost(unanswered=self._discovery_on_way > 0)
             self._events.put_back([event for event in connection.on_way.values() if event is not None])
             connection.disconnect()
 
     def _begin(self) -> None:
         self._records.begin()
         self._rediscovery.begin()
+        self.commands.begin()
         self._refused.clear()
         self._logged_refusal = ""
-        self._found_prefix, self._was_online = None, False
-        self._reads_discovery = False
+        self._was_online = False
         self._discovery_on_way = 0
         self._rights.begin()
-        self._marked = asyncio.get_running_loop().create_future()
 
     async def _until_lost(self, connection: Connection) -> None:
-        await any_of(connection.closed, self._hub_id.lost)
+        ends = (connection.closed, self._hub_id.lost)
+        while not any(end.done() for end in ends):
+            await any_of(*ends, self.commands.flooded)
+            if self.commands.flooded.done():
+                await self.commands.pause(connection, *ends)
         if connection.closed.done():
             raise BrokerError(connection.closed.result())
         self._hub_id.require()
 
-    # -- the start of a connection
-
-    async def _read(self, connection: Connection) -> None:
-        """Read what is retained: by their names first what two bridges with one id must know of each other,
-        for brokers that send nothing for a filter with a wildcard."""
-        topics = self._topics
-        named = [topics.claim, topics.availability, topics.discovery_record, topics.marker]
-        await connection.subscribe(named, qos=0)
-        await self._until_marked(connection, retain=True)
-        self._retained_found = 0
-        await connection.subscribe([topics.everything], qos=0)
-        await self._until_marked(connection)
-        if not self._retained_found:
-            await self._check_wildcards(connection)
-        prefixes = {self._settings.discovery_prefix, self._found_prefix or ""} - {""}
-        if prefixes and not self._rights.given_up:
-            await self._read_discovery(connection, prefixes)
-        connection.publish(topics.marker, b"", retain=True)
-        await connection.unsubscribe([topics.everything, *named])
-        self._records.complete()
-        if self._records.left_over:
-            _log.warning("unexpected_retained", topics=self._records.left_over, below=self._topics.root)
-
-    async def _check_wildcards(self, connection: Connection) -> None:
-        """Log if the broker retains the marker, which it has not sent for the filter of everything."""
-        await connection.subscribe([self._topics.marker], qos=0)
-        await self._until_marked(connection)
-        if self._retained_found and not self._is_unsuitable:
-            self._is_unsuitable = True
-            _log.warning("broker_unsuitable", reason=UNSUITABLE)
-
-    async def _read_discovery(self, connection: Connection, prefixes: set[str]) -> None:
-        """Read the retained discovery messages. What cannot be read is published or removed all the same."""
-        topics = retained_topics(self._topics, prefixes, self._records.held)
-        for topic in topics:
-            self._records.assume(topic)
-        parts = [
-            topics[start : start + _FILTERS_AT_ONCE] for start in range(0, len(topics), _FILTERS_AT_ONCE)
-        ]
-        self._reads_discovery = True
-        for filters in parts:
-            try:
-                await connection.subscribe(filters, qos=0)
-            except SubscriptionRefused:
-                self._rights.answered(refused=True)
-        await self._until_marked(connection)
-        for filters in parts:
-            await connection.unsubscribe(filters)
-        self._reads_discovery = False
-        if not self._records.is_found(self._hub_discovery):
-            for topic in topics:
-                if self._records.is_found(topic):
-                    self._rediscovery.attach(topic)
+    # -- Home Assistant
 
     async def _watch_discovery(self, connection: Connection) -> None:
         """Receive the hub's discovery message when it is published, and when Home Assistant is there."""
         with suppress(SubscriptionRefused):  # known from reading
             await connection.subscribe([self._hub_discovery], qos=1, live_only=True)
-        self._reads_discovery = True
+        self._rights.is_asking = True
         with suppress(SubscriptionRefused):  # what is removed while Home Assistant is away stays there
             await connection.subscribe([self._status], qos=1, live_only=True)
-        self._reads_discovery = False
+        self._rights.is_asking = False
 
     def _on_removed(self, topic: str, payload: bytes) -> None:
         """A record is to be removed: an adapter's entity stays in Home Assistant, as unavailable."""
@@ -353,54 +290,28 @@ class Session:
         elif not self._topics.is_own(topic):
             self._rediscovery.removed(topic, payload)
 
-    async def _until_marked(self, connection: Connection, *, retain: bool = False) -> None:
-        """Wait until all that is retained has come: a message of our own has come back."""
-        self._marker = secrets.token_hex(8).encode()
-        self._marked = asyncio.get_running_loop().create_future()
-        ends = (self._marked, connection.closed, connection.refused)
-        for _ in range(_MARKERS):
-            connection.publish(self._topics.marker, self._marker, retain=retain)
-            with suppress(TimeoutError):
-                await any_of(*ends, timeout_s=_MARK_S)
-                break
-        if connection.closed.done():
-            raise BrokerError(connection.closed.result())
-        if not self._marked.done():
-            root = self._topics.root
-            raise BrokerError(f"the broker does not pass on messages: may this user write below {root}/?")
-
     # -- messages
 
     def _on_message(self, message: Received) -> None:
         topic = message.topic
-        self._retained_found += message.retained
+        self._reader.count(message)
         if (handle := self._handlers.get(topic)) is not None:
             handle(message)
         elif not self._is_serving:
-            self._found(message)
-        elif message.payload and self.receive_command(message):  # an empty one is the echo of a removal
+            self._reader.found(message)
+        elif message.payload and self.commands.accept(message):  # an empty one is the echo of a removal
             if message.retained:  # refused, and removed
                 self._records.found(topic, message.payload)
             self.publish()
 
-    def _found(self, message: Received) -> None:
-        """A message while the topics are read."""
-        if message.retained:
-            self._records.found(message.topic, message.payload)
-
-    def _on_marker(self, message: Received) -> None:
-        if message.payload == self._marker and not self._marked.done():
-            self._marked.set_result(None)
-
     def _on_discovery_record(self, message: Received) -> None:
-        if not self._is_serving and message.retained:
-            self._found_prefix = parse_prefix(message.payload)
-            self._found(message)
+        if not self._is_serving:
+            self._reader.found_discovery_record(message)
 
     def _on_availability(self, message: Received) -> None:
         if not self._is_serving:
             self._was_online |= message.retained and message.payload == ONLINE
-            self._found(message)
+            self._reader.found(message)
             return
         self._records.found(message.topic, message.payload)  # e.g. the will of a hub that had the same id
         if message.payload == ONLINE:
@@ -411,7 +322,7 @@ class Session:
         if self._is_serving:
             self._rights.came_back()
         else:
-            self._found(message)
+            self._reader.found(message)
 
     def _on_status(self, message: Received) -> None:
         """Home Assistant is there, or not."""
@@ -419,7 +330,3 @@ class Session:
         if self._is_serving and is_there:
             self._rediscovery.is_back()
             self.publish()
-
-
-def _ignore(_: Received) -> bool:
-    return True

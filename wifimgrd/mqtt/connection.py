@@ -7,6 +7,7 @@ outlives its connection.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +25,11 @@ _ACCEPT_S: Final = 10.0
 """The same for the first one, without which another version of the protocol is tried."""
 WINDOW: Final = 20
 """Messages on their way that the broker has not acknowledged, unless it wants less (MQTT 5, 3.2.2.3.3)."""
+_REORDERED_S: Final = 2.0
+"""How much later than the answer to a younger packet an acknowledgement may come. After that it will not:
+where a client reads too slowly, Mosquitto drops acknowledgements, too (max_queued_messages)."""
+_UNACKNOWLEDGED_S: Final = 60.0
+"""After which time without any acknowledgement the connection is given up."""
 _READS_AT_ONCE: Final = 100
 _HEADERS: Final = 32
 """Octets of a packet, at most, beside its topics, message and correlation data."""
@@ -77,7 +83,9 @@ class Connection:
         self._answers: dict[int, asyncio.Future[int]] = {}
         """By packet id: subscriptions on their way."""
         self.on_way: dict[int, bytes | None] = {}
-        """By packet id: messages on their way, with what `publish` was given as `keep`."""
+        """By packet id, in order: messages on their way, with what `publish` was given as `keep`."""
+        self._acknowledged_at = 0.0
+        """When the broker has acknowledged one, or nothing was on its way."""
         self._outcomes: dict[int, Callable[[int], None]] = {}
         """By packet id: of messages on their way, what `publish` was given as `outcome`."""
         self.refused: asyncio.Future[None] = self._loop.create_future()
@@ -114,6 +122,8 @@ class Connection:
             if outcome is not None:
                 self._loop.call_soon(outcome, refusals.PACKET_TOO_LARGE)
             return
+        if not self.on_way:
+            self._acknowledged_at = self._loop.time()
         packet_id = library.publish(self._client, topic, payload, request, retain=retain, is_v5=self.is_v5)
         self.on_way[packet_id] = keep
         if outcome is not None:
@@ -140,6 +150,10 @@ class Connection:
         """End subscriptions."""
         await self._answer(self._client.unsubscribe(list(filters))[1])
 
+    def unsubscribe_at_once(self, filters: Sequence[str]) -> None:
+        """End subscriptions without waiting for the broker, which may be slow to answer."""
+        self._client.unsubscribe(list(filters))
+
     async def until_delivered(self, timeout_s: float) -> None:
         """Wait until nothing is on its way, at most for a time."""
         with suppress(TimeoutError):
@@ -165,8 +179,11 @@ class Connection:
         if packet_id is None:
             known = self.closed.done()
             raise BrokerError(self.closed.result() if known else "the connection to the broker is lost")
+        earlier = list(self.on_way)
         future = self._answers[packet_id] = self._loop.create_future()
-        return await self._until(future)
+        code = await self._until(future)
+        self._expect(earlier)
+        return code
 
     async def _until(self, future: asyncio.Future[int], timeout_s: float = _ANSWER_S) -> int:
         try:
@@ -253,6 +270,9 @@ class Connection:
     def _check(self) -> None:
         if self.closed.done():
             return
+        if self.on_way and self._loop.time() - self._acknowledged_at > _UNACKNOWLEDGED_S:
+            self._end(refusals.UNACKNOWLEDGED)
+            return
         self._client.loop_misc()
         self._set_timer()
 
@@ -293,17 +313,37 @@ class Connection:
         self._end(refusals.connection_lost(code, failure, was_accepted=self._accepted.done()))
 
     def _on_publish(self, _: object, __: object, packet_id: int, *___: object) -> None:
+        self._acknowledged_at = self._loop.time()
+        self._expect(list(itertools.takewhile(lambda one: one != packet_id, self.on_way)))
+        self._settle(packet_id, self._client.code)
+        self._make_room()
+
+    def _expect(self, packet_ids: Sequence[int]) -> None:
+        """The broker has answered what was sent after these messages, so it has them, too."""
+        if packet_ids:
+            self._loop.call_later(_REORDERED_S, self._give_up, packet_ids)
+
+    def _give_up(self, packet_ids: Sequence[int]) -> None:
+        if not self.closed.done():
+            for packet_id in packet_ids:
+                self._client.forget(packet_id)
+                self._settle(packet_id, 0)
+            self._make_room()
+
+    def _make_room(self) -> None:
+        waiting = None if self.on_way else self._answers.pop(0, None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(0)
+        self._room()
+
+    def _settle(self, packet_id: int, code: int) -> None:
+        """A message is not on its way any more."""
         self.on_way.pop(packet_id, None)
-        code = self._client.code
         outcome = self._outcomes.pop(packet_id, None)
         if outcome is not None:
             outcome(code)
         elif code >= refusals.FAILURE:
             self._refuse()
-        waiting = None if self.on_way else self._answers.pop(0, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(0)
-        self._room()
 
     def _refuse(self) -> None:
         if not self.refused.done():

@@ -110,6 +110,11 @@ class Client(mqtt.Client):
         """The broker's own interval counts (MQTT 5, 3.2.2.3.14), which paho leaves out."""
         self._keepalive = seconds
 
+    def forget(self, packet_id: int) -> None:
+        """This message's acknowledgement does not come: it counts as acknowledged."""
+        if self._out_messages.pop(packet_id, None) is not None:
+            self._inflight_messages -= 1
+
     def _packet_handle(self) -> Any:
         # paho takes part in all that MQTT has: it answers pings of a broker, keeps what has QoS 2 until the
         # broker releases it, publishes again with each CONNACK, and queues its answers without a limit.

@@ -20,6 +20,7 @@ NOT_FROM_BROKER: Final = (
 )
 ACCEPTED_TWICE: Final = "the broker has accepted the connection twice: is that a broker?"
 QOS_2: Final = "the broker sent a message with QoS 2, which nothing has subscribed with"
+UNACKNOWLEDGED: Final = "the broker acknowledges no message"
 DOES_NOT_READ: Final = "the broker sends, but does not read the answers"
 
 _CONNECTION: Final = {

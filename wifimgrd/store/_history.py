@@ -78,6 +78,9 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     ),
     # 3: the signal of each device
     (signal_table.CREATE,),
+    # 4: the battery in blobs of the signal. The tables are the same: only the number tells older versions,
+    # which would take such blobs for damaged ones and write over them.
+    (),
 )
 """As those of the state (wifimgrd.store._schema). Another kind of row needs none: older versions omit it."""
 
@@ -161,7 +164,7 @@ class SqliteHistory:
         return await loop.run_in_executor(self._worker, self._read_signal, device_id, minutes)
 
     def forget(self, device_id: DeviceId) -> None:
-        """Delete the rows and the signal of a device; an id over SQLite's largest integer has none."""
+        """Delete the rows and the samples of a device; an id over SQLite's largest integer has none."""
         if self._closed or device_id > LARGEST_ID:
             return
 

@@ -1,4 +1,4 @@
-"""The signal of each device in the file of the history: one blob an hour.
+"""The signal of each device, and its battery, in the file of the history: one blob an hour.
 
 The hour comes first in the key, so that a write of all devices touches neighbouring pages.
 """

@@ -66,7 +66,7 @@ export function BluetoothCameras({ onAdded }: CamerasProps) {
         <HeardCamera
           key={one.address}
           camera={one}
-          note={one.codename ? modelName(one.codename) : one.address}
+          note={one.codename ? modelName(one.codename) : <span class="mono">{one.address}</span>}
           action={t.bluetooth.add}
           isBusy={paired?.address === one.address}
           isDisabled={paired !== null}

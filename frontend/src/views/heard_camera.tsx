@@ -1,5 +1,6 @@
 // A camera that was heard over Bluetooth, with a button for what can be done with it.
 
+import type { ComponentChildren } from "preact";
 import { printable } from "../sentences";
 import type { BluetoothDevice } from "../types";
 import { Name } from "./parts";
@@ -9,7 +10,7 @@ export const titleOf = (camera: BluetoothDevice): string => printable(camera.nam
 interface HeardCameraProps {
   camera: BluetoothDevice;
   /** What is known of it, in a line. */
-  note: string;
+  note: ComponentChildren;
   action: string;
   isBusy?: boolean;
   isDisabled?: boolean;
@@ -26,7 +27,10 @@ export function HeardCamera({ camera, note, action, isBusy = false, isDisabled =
       <button type="button" aria-busy={isBusy} aria-disabled={isDisabled} onClick={onChoose}>
         {isBusy && <span class="spinner" aria-hidden="true" />}
         {action}
-        <span class="visually-hidden"> {titleOf(camera)}</span>
+        <span class="visually-hidden">
+          {" "}
+          <Name text={camera.name ?? camera.address} />
+        </span>
       </button>
     </div>
   );

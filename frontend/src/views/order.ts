@@ -36,10 +36,26 @@ export function useOrder<Place extends HTMLElement>(devices: readonly Device[], 
   return { ordered, place };
 }
 
-/** Made once: what `localeCompare` makes at each call costs more than two hundred rows. */
-const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+const keys = new Map<string, string>();
+const KEPT = 4_096;
 
-export const byText = (one: string, other: string): number => collator.compare(one, other);
+/** What a text is sorted by: without case and accents, and numbers by their value. */
+function keyOf(text: string): string {
+  let key = keys.get(text);
+  if (key === undefined) {
+    const plain = text.normalize("NFKD").replace(/\p{M}+/gu, "").toLowerCase();
+    key = plain.replace(/\d+/g, (digits) => digits.padStart(16, "0"));
+    if (keys.size >= KEPT) keys.clear();
+    keys.set(text, key);
+  }
+  return key;
+}
+
+/** Without `Intl.Collator`: the first one takes a browser 10 ms, on a phone 40, before the cameras are there. */
+export const byText = (one: string, other: string): number =>
+  keyOf(one) < keyOf(other) ? -1
+  : keyOf(one) > keyOf(other) ? 1
+  : 0;
 
 /** What needs a person first, then what is connected. */
 export const byNeed: Compare = (one, other) =>

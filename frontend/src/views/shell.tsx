@@ -33,6 +33,16 @@ function useFocusAfterRoute(): void {
   }, [shown]);
 }
 
+/** False in the first frame, which has the cameras alone, so that they are there sooner. */
+function useAfterFirstFrame(onDrawn: () => void): boolean {
+  const [isAfter, setAfter] = useState(false);
+  useEffect(() => {
+    setAfter(true);
+    onDrawn();
+  }, []);
+  return isAfter;
+}
+
 const licenses = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-licenses"]')?.content ?? "";
 
 /** The page of all hubs, if this hub has it. */
@@ -42,8 +52,9 @@ const hasSessions = Boolean(document.querySelector<HTMLMetaElement>('meta[name="
 
 const VIEWS: readonly View[] = ["cameras", "adapters", "events", "map"];
 
-export function Shell() {
+export function Shell({ onDrawn }: { onDrawn: () => void }) {
   useFocusAfterRoute();
+  const isWhole = useAfterFirstFrame(onDrawn);
   if (link.value === "locked") return <Login />;
   const shown = route.value;
   const view = shown.view === "camera" || shown.view === "add" ? "cameras" : shown.view;
@@ -70,7 +81,7 @@ export function Shell() {
       <Banner />
       <main id="content" tabIndex={-1} class={hasOverview ? "with-overview" : ""}>
         {view === "cameras" && (shown.view === "camera" ? <CameraPage id={shown.id} /> : <Devices />)}
-        {hasOverview && (
+        {hasOverview && isWhole && (
           <aside class="beside" aria-label={t.hub.glance}>
             <AdaptersAtAGlance />
             <EventsAtAGlance limit={12} />

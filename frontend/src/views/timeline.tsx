@@ -1,5 +1,5 @@
-// A camera over time: its signal, and below it, on the same axis, sessions with their interruptions, recordings and
-// errors. Values are read by the pointer, by the arrow keys, and in a table.
+// A camera over time: its signal and battery, and below them, on the same axis, sessions with their interruptions,
+// recordings and errors. Values are read by the pointer, by the arrow keys, and in a table.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
@@ -19,7 +19,7 @@ const RANGE_NAMES = Object.keys(RANGES) as Range[];
 const TABLE_STEP_S: Record<Range, number> = { hour: 5 * 60, day: HOUR_S, week: 6 * HOUR_S };
 
 const HEIGHT = 220;
-/** Below the signal, which is 0 to 100, in its units. */
+/** Below signal and battery, which are 0 to 100, in their units. */
 const LANES = { session: -18, recording: -34, error: -50 } as const;
 const LANE = 10;
 const BOTTOM = -56;
@@ -51,24 +51,30 @@ function marksOf(rows: readonly HistoryRow[]): Marks {
   };
 }
 
-/** Time, mean and minimum, with an empty value in each gap, so that no line crosses it. */
-function columnsOf({ step_s, samples: kept }: History): uPlot.AlignedData {
+/** Whether there is anything to show of the battery. */
+const hasBattery = ({ battery }: History): boolean => battery.some((level) => level !== null);
+
+/** Time, mean, minimum and battery, with an empty value in each gap, so that no line crosses it. */
+function columnsOf({ step_s, samples: kept, battery }: History): uPlot.AlignedData {
   const times: number[] = [];
   const means: (number | null)[] = [];
   const minima: (number | null)[] = [];
-  for (const [time, mean, minimum] of kept) {
+  const levels: (number | null)[] = [];
+  for (const [index, [time, mean, minimum]] of kept.entries()) {
     const at = seconds(time);
     const before = times[times.length - 1];
     if (before !== undefined && at - before > 2 * step_s) {
       times.push(before + step_s);
       means.push(null);
       minima.push(null);
+      levels.push(null);
     }
     times.push(at);
     means.push(mean);
     minima.push(minimum);
+    levels.push(battery[index] ?? null);
   }
-  return [times, means, minima];
+  return [times, means, minima, levels];
 }
 
 const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -137,6 +143,7 @@ export default function Timeline({ device, past }: Props) {
         <strong>{t.plot.ranges[range].title}</strong>
         <span class="legend">
           <span class="signal-key">{t.plot.signal}</span>
+          {history && hasBattery(history) && <span class="battery-key">{t.plot.battery}</span>}
           <span class="session-key">{t.plot.session}</span>
           <span class="recording-key">{t.plot.recording}</span>
           <span class="error-key">{t.plot.error}</span>
@@ -189,6 +196,7 @@ function Plot({ history, marks, range, label }: PlotProps) {
           {},
           { stroke: colour("--accent"), fill: colour("--accent-ground"), fillTo: 0, width: 1.5, points: { show: false } },
           { stroke: colour("--faint"), width: 1, dash: [2, 3], points: { show: false } },
+          { stroke: colour("--busy"), width: 2, points: { show: false } },
         ],
         hooks: {
           draw: [(one) => drawMarks(one, current.current)],
@@ -246,22 +254,30 @@ function Plot({ history, marks, range, label }: PlotProps) {
 }
 
 function readOut(data: uPlot.AlignedData, at: number): string {
-  const [time, mean, minimum] = [data[0][at], data[1]?.[at], data[2]?.[at]];
+  const [time, mean, minimum, battery] = [data[0][at], data[1]?.[at], data[2]?.[at], data[3]?.[at]];
   if (time === undefined) return "";
   const when = moment(new Date(time * 1_000).toISOString());
-  return mean == null || minimum == null ? t.plot.gap(when) : t.plot.value(when, mean, minimum);
+  if (mean == null || minimum == null) return t.plot.gap(when);
+  const value = t.plot.value(when, mean, minimum);
+  return battery == null ? value : t.plot.valueWithBattery(value, battery);
 }
 
 /** The same as numbers, for those who cannot see it. */
 function Table({ history, range }: { history: History; range: Range }) {
   const step = TABLE_STEP_S[range];
-  const rows = new Map<number, { sum: number; count: number; minimum: number }>();
-  for (const [time, mean, minimum] of history.samples) {
+  const rows = new Map<number, { sum: number; count: number; minimum: number; battery: number | null }>();
+  for (const [index, [time, mean, minimum]] of history.samples.entries()) {
     const from = Math.floor(seconds(time) / step) * step;
-    const row = rows.get(from) ?? { sum: 0, count: 0, minimum: 100 };
-    rows.set(from, { sum: row.sum + mean, count: row.count + 1, minimum: Math.min(row.minimum, minimum) });
+    const row = rows.get(from) ?? { sum: 0, count: 0, minimum: 100, battery: null };
+    rows.set(from, {
+      sum: row.sum + mean,
+      count: row.count + 1,
+      minimum: Math.min(row.minimum, minimum),
+      battery: history.battery[index] ?? row.battery,
+    });
   }
   if (rows.size === 0) return null;
+  const isBatteryShown = hasBattery(history);
   return (
     <details>
       <summary>{t.plot.asTable}</summary>
@@ -271,14 +287,16 @@ function Table({ history, range }: { history: History; range: Range }) {
             <th scope="col">{t.plot.from}</th>
             <th scope="col">{t.plot.mean}</th>
             <th scope="col">{t.plot.lowest}</th>
+            {isBatteryShown && <th scope="col">{t.plot.lastBattery}</th>}
           </tr>
         </thead>
         <tbody>
-          {[...rows].map(([from, { sum, count, minimum }]) => (
+          {[...rows].map(([from, { sum, count, minimum, battery }]) => (
             <tr key={from}>
               <th scope="row">{moment(new Date(from * 1_000).toISOString())}</th>
               <td>{t.reading.percent(Math.round(sum / count))}</td>
               <td>{t.reading.percent(minimum)}</td>
+              {isBatteryShown && <td>{battery === null ? t.plot.unknown : t.reading.percent(battery)}</td>}
             </tr>
           ))}
         </tbody>

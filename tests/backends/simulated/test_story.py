@@ -10,6 +10,7 @@ from hypothesis import event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from tests.soak import examples
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
 from wifimgrd.domain.adapter import Adapter
@@ -228,4 +229,4 @@ class WorldMachine(RuleBasedStateMachine):
 
 
 TestStory = WorldMachine.TestCase
-TestStory.settings = settings(max_examples=200, stateful_step_count=30)
+TestStory.settings = settings(max_examples=examples(100), stateful_step_count=30)

@@ -2,9 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.supplicant.diagnosis import SupplicantDiagnosis, interrupted, is_down, not_seen
+from wifimgrd.backends.supplicant.diagnosis import (
+    HandshakeLost,
+    SupplicantDiagnosis,
+    interrupted,
+    is_down,
+    not_seen,
+)
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.kernel.nl80211 import HandshakeReply
 from wifimgrd.proxies.wpa_supplicant.definitions import InterfaceProperties
 
 SSID = Ssid(b"CAM")
@@ -191,3 +198,68 @@ def test_every_sentence_can_be_shown(octets: bytes, code: int) -> None:
         diagnosis.at_deadline(visible=True),
     ]
     assert all(error.message.isprintable() for error in errors if error)
+
+
+def after_replies(
+    replies: list[tuple[float, bool]], reason: int, *, joined_before: bool = False
+) -> WifimgrdError | None:
+    """The cause, where the access point ends a handshake in which these replies were sent: when, in seconds,
+    and whether they were acknowledged."""
+    diagnosis = SupplicantDiagnosis(SSID, sae=False, protected=True, joined_before=joined_before)
+    for changed in SHAKING:
+        assert diagnosis.properties_changed(changed) is None
+    for number, (at_s, is_acknowledged) in enumerate(replies):
+        if error := diagnosis.reply_sent(HandshakeReply(number, is_acknowledged), at_s):
+            return error
+    return diagnosis.properties_changed({"DisconnectReason": reason})
+
+
+def test_replies_that_are_ignored_are_a_wrong_password_at_once() -> None:
+    error = after_replies([(0.0, True), (0.1, True), (1.1, True)], 0)
+    assert error is not None
+    assert error.code.value == "authentication-failed"
+
+
+def test_a_reply_that_was_ignored_is_a_wrong_password_at_the_end() -> None:
+    error = after_replies([(0.0, True), (0.1, False), (1.1, False)], 15)
+    assert error is not None
+    assert error.code.value == "authentication-failed"
+
+
+def test_replies_that_never_arrived_are_no_wrong_password() -> None:
+    error = after_replies([(0.0, False), (0.1, False), (1.1, False), (2.1, False)], 15)
+    assert isinstance(error, HandshakeLost)
+
+
+def test_a_reply_that_arrived_and_was_followed_by_nothing_is_no_wrong_password() -> None:
+    error = after_replies([(0.0, True)], 15)
+    assert isinstance(error, HandshakeLost)
+
+
+def test_a_network_that_was_joined_before_is_left_to_reject_the_password_itself() -> None:
+    ignored = [(0.0, True), (0.1, True), (1.1, True), (2.1, True)]
+    error = after_replies(ignored, 15, joined_before=True)
+    assert error is not None
+    assert error.code.value == "authentication-failed"
+    assert after_replies(ignored, 0, joined_before=True) is None
+
+
+@pytest.mark.parametrize("reason", [1, 2, 14, 23])
+def test_an_access_point_that_rejects_by_a_reason_need_not_ask_again(reason: int) -> None:
+    error = after_replies([(0.0, True)], reason)
+    assert error is not None
+    assert error.code.value == "authentication-failed"
+
+
+def test_a_station_that_received_no_message_1_has_no_wrong_password() -> None:
+    diagnosis = SupplicantDiagnosis(SSID, sae=False, protected=True)
+    error = None
+    for changed in [*UP, InterfaceProperties(DisconnectReason=15)]:
+        error = diagnosis.properties_changed(changed)
+    assert isinstance(error, HandshakeLost)
+
+
+def test_replies_do_not_count_before_the_handshake_is_reported() -> None:
+    diagnosis = SupplicantDiagnosis(SSID, sae=False, protected=True)
+    for number, at_s in enumerate((0.0, 0.1, 1.1)):
+        assert diagnosis.reply_sent(HandshakeReply(number, is_acknowledged=True), at_s) is None

@@ -43,7 +43,9 @@ class Join:
         anything: Any = SimpleNamespace()
         self._attempt = Attempt(services, anything, request, 0.0, anything, lambda _: {})
         limit = BssidLimit("wlan0", "")
-        self.monitor = AssociationMonitor(anything, ssid, [], limit, structlog.get_logger(), protected=True)
+        self.monitor = AssociationMonitor(
+            anything, "wlan0", ssid, [], limit, structlog.get_logger(), protected=True, joined_before=False
+        )
         monkeypatch.setattr(module, "read_address", self._read_address)
 
     async def address(self, *events: object) -> LinkAddress:

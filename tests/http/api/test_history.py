@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,6 +13,9 @@ from tests.http.api.test_connect import connect, register
 from tests.http.served import P, Served
 from tests.processes import Hub
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.signal_history import SignalSample
+from wifimgrd.store._history import SqliteHistory
 
 MEMBERS = {
     "id", "time", "device_id", "device_name", "kind", "interface", "code", "message", "ended",
@@ -65,7 +70,8 @@ async def test_the_signal_of_a_device_is_told_minute_by_minute(shim: Served, hub
     device_id = await register(shim)
     assert (await connect(shim, device_id)).status == 200
     answer = (await shim.get(f"{P}/{device_id}/signal")).json
-    assert answer.keys() == {"step_s", "samples"}
+    assert answer.keys() == {"step_s", "samples", "battery"}
+    assert answer["battery"] == [None] * len(answer["samples"]), "its model has no driver"
     ((begun, mean, minimum),) = answer["samples"][:1]
     assert (answer["step_s"], mean, minimum) == (60, 70, 70)
     assert begun.endswith(":00.000000Z")
@@ -78,8 +84,32 @@ async def test_the_signal_of_a_device_is_told_minute_by_minute(shim: Served, hub
     assert (await shim.get(f"{P}/{device_id}/signal?since=9999-12-31T23:59:59-01:00")).json["samples"] == []
     assert (await hub.signal_history(device_id)).samples[0][1:] == (70, 70)
     other = await register(shim, "SIM-CAM-OFF", "camera-pass-off")
-    assert (await shim.get(f"{P}/{other}/signal")).json == {"step_s": 60, "samples": []}
+    assert (await shim.get(f"{P}/{other}/signal")).json == {"step_s": 60, "samples": [], "battery": []}
     assert (await shim.get(f"{P}/4711/signal")).status == 404
+
+
+async def test_the_battery_stands_beside_the_signal_where_it_is_known(
+    shim: Served, daemon: Hub, hub: HubClient
+) -> None:
+    device_id = await register(shim)
+    await shim.post(f"{P}/wifi/disconnect?device_id={device_id}")
+    await daemon.end()
+    store = await SqliteHistory.open(daemon.state, 100, 90)
+    first = time.time_ns() // 60_000_000_000 - 90
+    kept = {first + ago: SignalSample(60, 50, level) for ago, level in enumerate([0, None, 100, 99])}
+    store.put_signals({DeviceId(device_id): kept}, None)
+    await store.close()
+    await daemon.start()
+    await hub.wait_until(lambda client: client.available, 10)
+    until = datetime.fromtimestamp((first + 10) * 60, UTC).isoformat().replace("+", "%2B")
+    answer = (await shim.get(f"{P}/{device_id}/signal?until={until}")).json
+    assert answer["battery"] == [0, None, 100, 99]
+    assert [sample[1:] for sample in answer["samples"]] == [[60, 50]] * 4
+    since = answer["samples"][2][0]
+    assert (await shim.get(f"{P}/{device_id}/signal?since={since}&until={until}")).json["battery"] == [
+        100,
+        99,
+    ]
 
 
 async def test_the_signal_outlives_an_orderly_restart(shim: Served, daemon: Hub, hub: HubClient) -> None:

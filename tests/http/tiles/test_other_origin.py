@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 from playwright.async_api import async_playwright
 
+from tests.browser.conftest import CHROMIUM
 from tests.http.served import Served
 from wifimgrd.config import TileSource
 from wifimgrd.http.server import bind
@@ -62,7 +63,7 @@ async def test_a_browser_shows_a_tile_and_sees_that_one_is_missing(
     wanted = {f"{platform}&y=9": "shown", f"{platform}&y=8": "missing"}
     async with async_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-dev-shm-usage"]
-        browser = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=flags)
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = await browser.new_page()
         statuses: dict[str, int] = {}
         page.on("response", lambda answer: statuses.__setitem__(answer.url, answer.status))

@@ -282,8 +282,8 @@ async def test_a_swap_is_reported_on_the_management_channel(
         assert (await served.get("/tiles/t/1/1/0")).octets == pyramid(1, "new")[1, 1, 0]
 
 
-SWAPS = 50
-CLIENTS = 200
+SWAPS = 20
+CLIENTS = 100
 
 
 async def test_no_client_gets_a_wrong_octet_while_files_are_swapped(

@@ -75,6 +75,7 @@ class Camera:
         channel: int = 1,
         hidden: bool = False,
         country: str | None = None,
+        repeats_message_3: bool = False,
         refusal: Refusal | None = None,
         subnet: str = "192.168.42",
         leases: tuple[int, int] = (10, 99),
@@ -86,7 +87,9 @@ class Camera:
         self.name = name
         self.ssid = ssid.encode() if isinstance(ssid, str) else ssid or f"CAM_{name}".encode()
         self.password = "" if security in ("open", "owe") else password or f"secret-{name}"
-        self.network = Network(self.ssid, self.password, security, channel, hidden, country)
+        self.network = Network(
+            self.ssid, self.password, security, channel, hidden, country, repeats_message_3
+        )
         self.refusal = refusal
         self.subnet = subnet
         self.address = f"{subnet}.1"

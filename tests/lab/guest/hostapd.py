@@ -36,6 +36,7 @@ class Network:
     channel: int = 1  # 1-13: 2.4 GHz; from 36 on: 5 GHz
     hidden: bool = False  # the beacons carry no SSID; only a probe for the right one is answered
     country: str | None = None  # changes the regulatory domain of the whole guest; channels 36-48 need one
+    repeats_message_3: bool = False  # of the 4-way handshake
 
     def configuration(self, interface: str, control: str, refusal: Refusal | None) -> str:
         """Write hostapd's configuration file."""
@@ -59,7 +60,8 @@ class Network:
         # On a machine with more to do than it can, hostapd repeats message 3/4 of a handshake that the
         # station has done already; the answer, now encrypted, is lost on it: deauthentication for reason 15,
         # as if by a wrong password. The lab's radios lose nothing, so nothing need be repeated.
-        options = {"wpa": "2", "rsn_pairwise": "CCMP", "wpa_disable_eapol_key_retries": "1"}
+        options = {"wpa": "2", "rsn_pairwise": "CCMP"}
+        options["wpa_disable_eapol_key_retries"] = "0" if self.repeats_message_3 else "1"
         if self.security in ("wpa2", "sae-mixed"):
             options["wpa_passphrase"] = self.password
         if self.security in ("sae", "sae-mixed"):

@@ -37,20 +37,20 @@ def add_radio(
 ) -> None:
     """Add a radio, whose phy gets this name; with an interface (wlan0, ...), as an adapter's driver does."""
     attributes = _name(name)
-    attributes += _attribute(_ATTR_PERM_ADDR, bytes.fromhex(permanent_address.replace(":", "")))
+    attributes += attribute(_ATTR_PERM_ADDR, bytes.fromhex(permanent_address.replace(":", "")))
     if not interface:
-        attributes += _attribute(_ATTR_NO_VIF, b"")
+        attributes += attribute(_ATTR_NO_VIF, b"")
     if channels == "short":
-        attributes += _attribute(_ATTR_REG_CUSTOM_REG, struct.pack("I", _SHORT_LIST))
-    with _generic_netlink() as netlink:
-        _request(netlink, _family(netlink), _CMD_NEW_RADIO, attributes)
+        attributes += attribute(_ATTR_REG_CUSTOM_REG, struct.pack("I", _SHORT_LIST))
+    with generic_netlink() as netlink:
+        request(netlink, family_of_hwsim(netlink), _CMD_NEW_RADIO, attributes)
 
 
 def remove_radio(name: str, namespace: str | None = None) -> None:
     """Remove a radio; hwsim looks for it only in the network namespace that the request comes from."""
     where = None if namespace is None else Path("/run/netns", namespace)
-    with in_network(where), _generic_netlink() as netlink:
-        _request(netlink, _family(netlink), _CMD_DEL_RADIO, _name(name))
+    with in_network(where), generic_netlink() as netlink:
+        request(netlink, family_of_hwsim(netlink), _CMD_DEL_RADIO, _name(name))
 
 
 def set_signal(name: str, dbm: int) -> None:
@@ -66,21 +66,23 @@ def radios() -> list[str]:
     return sorted(phy.name for phy in PHYS.iterdir()) if PHYS.exists() else []
 
 
-def _generic_netlink() -> socket.socket:
+def generic_netlink() -> socket.socket:
+    """A socket for requests to hwsim."""
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_GENERIC)
     netlink.bind((0, 0))
     return netlink
 
 
-def _attribute(kind: int, payload: bytes) -> bytes:
+def attribute(kind: int, payload: bytes) -> bytes:
+    """An attribute of a request."""
     return struct.pack("HH", 4 + len(payload), kind) + payload + b"\0" * (-len(payload) % 4)
 
 
 def _name(radio: str) -> bytes:
-    return _attribute(_ATTR_RADIO_NAME, radio.encode() + b"\0")
+    return attribute(_ATTR_RADIO_NAME, radio.encode() + b"\0")
 
 
-def _request(netlink: socket.socket, family: int, command: int, attributes: bytes) -> bytes:
+def request(netlink: socket.socket, family: int, command: int, attributes: bytes) -> bytes:
     """Send one request and return the answer's payload, or b"" where only an acknowledgement comes."""
     body = struct.pack("BBH", command, 1, 0) + attributes
     netlink.send(struct.pack("IHHII", 16 + len(body), family, _NLM_F_REQUEST | _NLM_F_ACK, 1, 0) + body)
@@ -99,10 +101,10 @@ def _request(netlink: socket.socket, family: int, command: int, attributes: byte
             return answer  # 0, or the new radio's number, which hwsim hands back as a positive "error"
 
 
-def _family(netlink: socket.socket) -> int:
+def family_of_hwsim(netlink: socket.socket) -> int:
     """Find the number that generic netlink gave to hwsim."""
-    wanted = _attribute(_CTRL_ATTR_FAMILY_NAME, b"MAC80211_HWSIM\0")
-    answer = _request(netlink, _GENL_ID_CTRL, _CTRL_CMD_GETFAMILY, wanted)
+    wanted = attribute(_CTRL_ATTR_FAMILY_NAME, b"MAC80211_HWSIM\0")
+    answer = request(netlink, _GENL_ID_CTRL, _CTRL_CMD_GETFAMILY, wanted)
     while answer:
         length, kind = struct.unpack_from("HH", answer)
         if kind == _CTRL_ATTR_FAMILY_ID:

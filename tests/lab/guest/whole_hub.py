@@ -26,6 +26,7 @@ DEVICES = "/plugin-views/platform_plugin_device_manager/devices"
 STATE = Path("/var/lib/wifimgrd")
 CONFIGURATION = Path("/etc/wifimgrd/wifimgrd.toml")
 CODENAME = "insta360-x3"
+_OF_SHIM = ("[http]", "[platform]", "[catalog]", "tiles.")
 BACK_S = 20.0
 """After the backend is back, all that was connected is connected again: in 2 s, or in 6 if the first scan
 misses a camera (FIRST_WAIT_S of `domain/reconnect_policy.py`); later on a busy machine."""
@@ -157,6 +158,10 @@ class WholeHub:
             assert known[record.interface]["state"] == "in-use"
             assert known[record.interface]["device_id"] == device
 
+    async def is_served(self) -> bool:
+        """Whether the shim has what the daemon has."""
+        return (await self.ask("GET", "/"))[0] == 200
+
     async def agree(self) -> None:
         """Wait until HTTP and D-Bus report the same: each client of the bus receives a change by itself."""
         await async_poll_until(self._agree, "HTTP and D-Bus reporting the same", 5)
@@ -219,28 +224,33 @@ class WholeHub:
 
 @asynccontextmanager
 async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
-    """Start both units on an empty state directory; stop them after."""
+    """Start both units on an empty state directory; stop the daemon after. The shim has no state, and needs
+    longer to start than all else: it stays for the next hub. Of a configuration it reads nothing that tests
+    here set."""
+    assert not any(section in configuration for section in _OF_SHIM)
     _begin_anew(configuration)
-    run("systemctl", "start", "wifimgrd.service", "wifimgrd-http.service")
     dbus = HubClient("system")
     await dbus.start()
     try:
+        run("systemctl", "start", "wifimgrd.service", "wifimgrd-http.service")
         await dbus.wait_until(lambda client: client.available, 20)
-        async with (
-            aiohttp.ClientSession() as session,
-            session.ws_connect(URL + "/ws/management/") as socket,
-        ):
+        async with aiohttp.ClientSession() as session:
             hub = WholeHub(session, dbus, Channel())
-            dbus.subscribe(hub.note_change)
-            listening = asyncio.create_task(hub.channel.listen(socket))
-            await hub.channel.until(lambda message: message["type"] == "snapshot", "a snapshot")
-            yield hub
-            for device in list(dbus.devices):
-                await dbus.remove_device(device)
-            listening.cancel()
+            await async_poll_until(hub.is_served, "the shim following this daemon", 10)
+            async with session.ws_connect(URL + "/ws/management/") as socket:
+                dbus.subscribe(hub.note_change)
+                listening = asyncio.create_task(hub.channel.listen(socket))
+                await hub.channel.until(lambda message: message["type"] == "snapshot", "a snapshot")
+                yield hub
+                for device in list(dbus.devices):
+                    await dbus.remove_device(device)
+                listening.cancel()
     finally:
         await dbus.stop()
-        run("systemctl", "stop", "wifimgrd-http.service", "wifimgrd.service")
+        if run("systemctl", "show", "-P", "SubState", "wifimgrd-http.service").strip() != "running":
+            # It was killed, and with its next start it would start the daemon again.
+            run("systemctl", "stop", "wifimgrd-http.service")
+        run("systemctl", "stop", "wifimgrd.service")
         # Then: what the daemon called for at the last moment would cancel its stop. A stop of a unit that the
         # message bus is starting would make it wait for 25 s before it starts the unit again.
         state = ("systemctl", "show", "-P", "ActiveState", "wifimgrd-net.service")

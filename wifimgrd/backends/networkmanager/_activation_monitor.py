@@ -39,7 +39,14 @@ class ActivationMonitor(AssociationMonitor):
         """`points` and `limit` as for AssociationMonitor."""
         log = _log.bind(device=request.device_id, interface=request.interface)
         super().__init__(
-            supplicant, request.ssid, points, limit, log, protected=not request.passphrase.is_open
+            supplicant,
+            request.interface,
+            request.ssid,
+            points,
+            limit,
+            log,
+            protected=not request.passphrase.is_open,
+            joined_before=bool(request.sightings),
         )
         self._device = device
         self._reader = EarlyReader(connection, device, points)

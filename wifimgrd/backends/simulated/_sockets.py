@@ -13,6 +13,7 @@ from wifimgrd.backends.simulated._links import Links
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, ServiceRefused
+from wifimgrd.runtime.streams import open_stream
 
 ANSWER_S: Final = 0.5
 """How long a camera is waited for that does not answer."""
@@ -55,7 +56,7 @@ class SimulatedSockets:
         ours.setblocking(False)
         theirs.setblocking(False)
         try:
-            reader, writer = await asyncio.open_connection(sock=theirs)
+            reader, writer = await open_stream(sock=theirs)
         except BaseException:
             ours.close()
             theirs.close()

@@ -14,6 +14,8 @@ from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.bus.connection import BusClosed, BusError
 from wifimgrd.domain.device import Ssid
+from wifimgrd.kernel.nl80211 import HandshakeReply, watch_handshake
+from wifimgrd.kernel.subscription import Subscription
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
 from wifimgrd.proxies.wpa_supplicant.definitions import NO_OBJECT, InterfaceProperties, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
@@ -37,6 +39,15 @@ class SupplicantChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplySent:
+    """The supplicant has sent message 2 of the handshake."""
+
+    reply: HandshakeReply
+    at_s: float
+    """Of the event loop's clock."""
+
+
+@dataclass(frozen=True, slots=True)
 class ScanEnd:
     """A scan of the supplicant ended."""
 
@@ -56,48 +67,61 @@ class AssociationMonitor:
     def __init__(
         self,
         supplicant: SupplicantInterface,
+        interface: str,
         ssid: Ssid,
         points: Sequence[Bss],
         limit: BssidLimit,
         log: FilteringBoundLogger,
         *,
         protected: bool,
+        joined_before: bool,
     ) -> None:
         """`points` are the access points that were found; `limit` has the only one that the supplicant is
-        configured to join; `protected` is whether there is a passphrase."""
+        configured to join; `protected` is whether there is a passphrase, `joined_before` as in
+        SupplicantDiagnosis."""
         sae = [point for point in points if point.bssid == limit.bssid and point.offers_sae]
         self.diagnosis = diagnosis.SupplicantDiagnosis(
             ssid,
             sae=bool(sae),
             sae_only=any(not point.offers_psk for point in sae),
             protected=protected,
+            joined_before=joined_before,
         )
         self.current_bss = ""
         """The object path of the BSS that the supplicant is associated with, where it was reported."""
         self.visible = False
         """The network was in the last scan results."""
         self._supplicant = supplicant
+        self._interface = interface
         self._ssid = ssid
         self._points = points
         self._limit = limit
         self._events: asyncio.Queue[object] = asyncio.Queue()
         self._bss_lookup: asyncio.Task[None] | None = None
         self._repeated_searches = 0
+        self._handshake_watch: Subscription | None = None
         self._log = log
 
     def subscribe(self) -> None:
         """Receive the supplicant's events from now on; others come through `post`."""
         self._supplicant.on_change = lambda changed: self.post(SupplicantChange(changed))
         self._supplicant.on_scan_done = lambda complete: self.post(ScanEnd(complete))
+        if self.diagnosis.protected:
+            now_s = asyncio.get_running_loop().time
+            self._handshake_watch = watch_handshake(
+                self._interface, lambda reply: self.post(ReplySent(reply, now_s()))
+            )
 
     def post(self, event: object) -> None:
         """Queue an event."""
         self._events.put_nowait(event)
 
     def close(self) -> None:
-        """Stop lookups."""
+        """Stop lookups, and following the handshake."""
         if self._bss_lookup:
             self._bss_lookup.cancel()
+        if self._handshake_watch:
+            self._handshake_watch.close()
 
     @property
     def is_associated(self) -> bool:
@@ -131,6 +155,8 @@ class AssociationMonitor:
         """Process an event that is the supplicant's; raises the cause where it ends the attempt."""
         if isinstance(event, SupplicantChange):
             self.properties_changed(event.properties)
+        elif isinstance(event, ReplySent):
+            self._on_reply(event)
         elif isinstance(event, ScanEnd):
             await self._on_scan_end(event)
         elif isinstance(event, BssLookup):
@@ -146,6 +172,11 @@ class AssociationMonitor:
         if verdict := self.diagnosis.properties_changed(changed):
             codes = {key: value for key, value in changed.items() if key.endswith(("Code", "Reason"))}
             self._log.info("supplicant_verdict", state=self.diagnosis.furthest, **codes)
+            raise verdict
+
+    def _on_reply(self, sent: ReplySent) -> None:
+        if verdict := self.diagnosis.reply_sent(sent.reply, sent.at_s):
+            self._log.info("replies_ignored", counter=sent.reply.counter)
             raise verdict
 
     async def _on_scan_end(self, scan: ScanEnd) -> None:

@@ -7,9 +7,10 @@ modules of `backends/wpa_supplicant` that raise them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from wifimgrd.backends.supplicant._handshake import Replies
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import (
     AddressFailed,
@@ -19,6 +20,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     WifimgrdError,
 )
+from wifimgrd.kernel.nl80211 import HandshakeReply
 from wifimgrd.proxies.wpa_supplicant.definitions import (
     InterfaceProperties,
     ReasonCode,
@@ -46,6 +48,10 @@ _HANDSHAKE_FAILED: Final = (
 )
 """By these an access point rejects the passphrase, whatever states were reported; in the handshake some do by
 UNSPECIFIED."""
+_ENDED_BY_STATION: Final = -ReasonCode.DEAUTH_LEAVING
+"""After 10 s in which message 1 was repeated."""
+_TIMED_OUT: Final = (0, _ENDED_BY_STATION, ReasonCode.FOUR_WAY_TIMEOUT)
+"""It has waited in vain: for a reply that it accepts, or for any."""
 _SECURITY_REJECTED: Final = (
     ReasonCode.ELEMENT_INVALID,
     ReasonCode.IE_DIFFERENT,
@@ -58,6 +64,8 @@ _SECURITY_REJECTED: Final = (
 )
 """By these it rejects something else that the station has offered in the handshake."""
 _BEGINNING: Final = (SupplicantState.AUTHENTICATING, SupplicantState.ASSOCIATING)
+_BEFORE_HANDSHAKE: Final = (SupplicantState.ASSOCIATING, SupplicantState.ASSOCIATED)
+"""As far as a station comes that receives no message 1."""
 _AFTER_SAE: Final = (SupplicantState.ASSOCIATING, SupplicantState.ASSOCIATED, SupplicantState.FOUR_WAY)
 _DOWN: Final = (
     SupplicantState.DISCONNECTED,
@@ -68,7 +76,7 @@ _DOWN: Final = (
 
 
 class HandshakeLost(DeviceNotReachable):
-    """The handshake ended, and not because of the passphrase: another attempt may succeed."""
+    """The handshake ended, and the passphrase is not proven to be the reason: another one may succeed."""
 
 
 def is_down(state: str) -> bool:
@@ -118,6 +126,8 @@ class SupplicantDiagnosis:
     state: str = SupplicantState.DISCONNECTED.value
     furthest: str = SupplicantState.DISCONNECTED.value
     """The last state that was not down: how far the join came."""
+    joined_before: bool = False
+    """The network was joined before, most likely with this passphrase."""
     sae_only: bool = False
     """The access point offers nothing but SAE, which proves the passphrase before the association."""
     completed: bool = False
@@ -128,6 +138,8 @@ class SupplicantDiagnosis:
     """The access point has accepted the passphrase by SAE."""
     reason: int = 0
     """The DisconnectReason since the association was begun; 0 = there is none."""
+    replies: Replies = field(default_factory=Replies)
+    """Those in the handshake."""
 
     @property
     def handshake_repeated(self) -> bool:
@@ -183,12 +195,23 @@ class SupplicantDiagnosis:
             return self.handshake_failed()
         return None
 
+    def reply_sent(self, reply: HandshakeReply, now_s: float) -> WifimgrdError | None:
+        """Process a reply in the handshake, sent at this time of any clock in seconds; returns the cause of
+        the failure where the access point ignores those that it has received. If its network was joined
+        before, it is left to end the handshake: some drivers report all replies as acknowledged."""
+        is_rejected = self.replies.add(reply, now_s) and not self.joined_before
+        return self.handshake_failed() if is_rejected and self.state == SupplicantState.FOUR_WAY else None
+
     def handshake_failed(self) -> WifimgrdError:
         """Why the handshake ended: as a rule the passphrase is wrong. It is not where it is proven, as where
         the access point repeats a message and does not accept the encrypted reply to it, and where the access
-        point has left or has forgotten the station."""
-        ended_by_station = -ReasonCode.DEAUTH_LEAVING  # after 10 s in which message 1 was repeated
-        rejected = self.reason in (0, ended_by_station, ReasonCode.UNSPECIFIED, *_HANDSHAKE_FAILED)
+        point has left or has forgotten the station. Where it has waited in vain, what it or the station has
+        sent may have been lost."""
+        rejected = self.reason in (*_TIMED_OUT, ReasonCode.UNSPECIFIED, *_HANDSHAKE_FAILED)
+        if self.reason in _TIMED_OUT and self.replies.are_reported:
+            rejected = self.replies.were_ignored
+        elif self.reason == ReasonCode.FOUR_WAY_TIMEOUT:
+            rejected = self.furthest not in _BEFORE_HANDSHAKE
         if rejected and not (self.keyed or self.sae_accepted):
             return wrong_password(self.ssid)
         return HandshakeLost(no_answer(self.ssid).message)

@@ -130,11 +130,13 @@ class Attempt(SupplicantAttempt[Joined]):
         limit, key_management = await self._choose(supplicant, points)
         self._monitor = monitor = AssociationMonitor(
             supplicant,
+            interface.name,
             self._ssid,
             points,
             limit,
             self._log,
             protected=not self._request.passphrase.is_open,
+            joined_before=bool(self._request.sightings),
         )
         monitor.subscribe()
         path = await self._services.add_network(self._request, key_management, limit.bssid)

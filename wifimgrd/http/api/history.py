@@ -1,4 +1,5 @@
-"""The history: sessions, interruptions, failures, adapters and the backend; and the signal of a device."""
+"""The history: sessions, interruptions, failures, adapters and the backend; and the signal of a
+device, with its battery."""
 
 from __future__ import annotations
 
@@ -125,7 +126,7 @@ class History:
         errors=(ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE),
     )
     async def signal(self, request: web.Request) -> web.Response:
-        """The signal strength of a device over the last 7 days, a sample a minute.
+        """The signal strength of a device, and its battery, over the last 7 days, a sample a minute.
 
         The last sample may be that of a minute that is not over.
         """

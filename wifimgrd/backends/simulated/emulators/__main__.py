@@ -130,6 +130,8 @@ async def _listening(served: Emulator, port: int, address: tuple[str, int]) -> a
             await served.serve(port, reader, writer)
         finally:
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
     return await asyncio.start_server(accepted, *address)
 
