@@ -37,6 +37,7 @@ class Network:
     hidden: bool = False  # the beacons carry no SSID; only a probe for the right one is answered
     country: str | None = None  # changes the regulatory domain of the whole guest; channels 36-48 need one
     repeats_message_3: bool = False  # of the 4-way handshake
+    tries: int = 4  # so often it sends message 1 of one; by then four seconds are over
 
     def configuration(self, interface: str, control: str, refusal: Refusal | None) -> str:
         """Write hostapd's configuration file."""
@@ -62,6 +63,7 @@ class Network:
         # as if by a wrong password. The lab's radios lose nothing, so nothing need be repeated.
         options = {"wpa": "2", "rsn_pairwise": "CCMP"}
         options["wpa_disable_eapol_key_retries"] = "0" if self.repeats_message_3 else "1"
+        options["wpa_pairwise_update_count"] = str(self.tries)
         if self.security in ("wpa2", "sae-mixed"):
             options["wpa_passphrase"] = self.password
         if self.security in ("sae", "sae-mixed"):

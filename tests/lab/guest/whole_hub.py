@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 
@@ -76,12 +76,31 @@ class Channel:
         ]
 
 
+class HubOnBus(HubClient):
+    """The client of the product; what never came so is told with what there was instead."""
+
+    async def wait_until(self, holds: Callable[[Self], bool], timeout_s: float) -> None:
+        """Wait until this holds."""
+        try:
+            await super().wait_until(holds, timeout_s)
+        except TimeoutError:
+            found = [
+                f"available: {self.available}",
+                self.service,
+                *self.interfaces.values(),
+                *self.devices.values(),
+            ]
+            raise AssertionError(
+                f"after {timeout_s:g} s still not so:\n" + "\n".join(map(str, found))
+            ) from None
+
+
 @dataclass
 class WholeHub:
     """The three faces of the running product."""
 
     http: aiohttp.ClientSession
-    dbus: HubClient
+    dbus: HubOnBus
     channel: Channel
     failures: list[AttemptFailed] = field(default_factory=list)
 
@@ -196,15 +215,10 @@ class WholeHub:
     async def all_in(self, state: str, devices: Iterable[int], seconds: float) -> None:
         """Wait until devices are in a state, on D-Bus, which may not have reported a new one yet."""
         wanted = set(devices)
-        try:
-            await self.dbus.wait_until(
-                lambda dbus: wanted <= {number for number, one in dbus.devices.items() if one.state == state},
-                seconds,
-            )
-        except TimeoutError:
-            found = self.dbus.devices.values()
-            states = [f"{one.id} {one.state} {one.connection_error_code or ''}" for one in found]
-            raise AssertionError(f"after {seconds:g} s, {wanted} are not all {state}: {states}") from None
+        await self.dbus.wait_until(
+            lambda dbus: wanted <= {number for number, one in dbus.devices.items() if one.state == state},
+            seconds,
+        )
 
     async def all_back(self, devices: Iterable[int]) -> None:
         """Wait until the backend is there, and then until all devices are connected."""
@@ -229,7 +243,7 @@ async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
     here set."""
     assert not any(section in configuration for section in _OF_SHIM)
     _begin_anew(configuration)
-    dbus = HubClient("system")
+    dbus = HubOnBus("system")
     await dbus.start()
     try:
         run("systemctl", "start", "wifimgrd.service", "wifimgrd-http.service")
