@@ -37,15 +37,12 @@ class Join:
         """How often networkd was asked."""
         self.requested: list[str] = []
         self.refusal: BackendUnavailable | None = None
-        ssid = Ssid(b"CAM")
-        request = JoinRequest(DeviceId(1), "wlan0", ssid, Passphrase("12345678"), 30.0)
+        request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
         anything: Any = SimpleNamespace()
         self._attempt = Attempt(services, anything, request, 0.0, anything, lambda _: {})
         limit = BssidLimit("wlan0", "")
-        self.monitor = AssociationMonitor(
-            anything, "wlan0", ssid, [], limit, structlog.get_logger(), protected=True, joined_before=False
-        )
+        self.monitor = AssociationMonitor(anything, request, [], limit, structlog.get_logger())
         monkeypatch.setattr(module, "read_address", self._read_address)
 
     async def address(self, *events: object) -> LinkAddress:

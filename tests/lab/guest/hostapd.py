@@ -37,7 +37,7 @@ class Network:
     hidden: bool = False  # the beacons carry no SSID; only a probe for the right one is answered
     country: str | None = None  # changes the regulatory domain of the whole guest; channels 36-48 need one
     repeats_message_3: bool = False  # of the 4-way handshake
-    tries: int = 4  # so often it sends message 1 of one; by then four seconds are over
+    tries: int = 4  # how often message 1 of the handshake is sent, four times within four seconds
 
     def configuration(self, interface: str, control: str, refusal: Refusal | None) -> str:
         """Write hostapd's configuration file."""

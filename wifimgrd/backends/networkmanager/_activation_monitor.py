@@ -38,16 +38,7 @@ class ActivationMonitor(AssociationMonitor):
     ) -> None:
         """`points` and `limit` as for AssociationMonitor."""
         log = _log.bind(device=request.device_id, interface=request.interface)
-        super().__init__(
-            supplicant,
-            request.interface,
-            request.ssid,
-            points,
-            limit,
-            log,
-            protected=not request.passphrase.is_open,
-            joined_before=bool(request.sightings),
-        )
+        super().__init__(supplicant, request, points, limit, log)
         self._device = device
         self._reader = EarlyReader(connection, device, points)
 

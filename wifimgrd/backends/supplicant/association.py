@@ -13,9 +13,9 @@ from structlog.typing import FilteringBoundLogger
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.bus.connection import BusClosed, BusError
-from wifimgrd.domain.device import Ssid
 from wifimgrd.kernel.nl80211 import HandshakeReply, watch_handshake
 from wifimgrd.kernel.subscription import Subscription
+from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
 from wifimgrd.proxies.wpa_supplicant.definitions import NO_OBJECT, InterfaceProperties, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
@@ -67,33 +67,28 @@ class AssociationMonitor:
     def __init__(
         self,
         supplicant: SupplicantInterface,
-        interface: str,
-        ssid: Ssid,
+        request: JoinRequest,
         points: Sequence[Bss],
         limit: BssidLimit,
         log: FilteringBoundLogger,
-        *,
-        protected: bool,
-        joined_before: bool,
     ) -> None:
         """`points` are the access points that were found; `limit` has the only one that the supplicant is
-        configured to join; `protected` is whether there is a passphrase, `joined_before` as in
-        SupplicantDiagnosis."""
+        configured to join."""
         sae = [point for point in points if point.bssid == limit.bssid and point.offers_sae]
         self.diagnosis = diagnosis.SupplicantDiagnosis(
-            ssid,
+            request.ssid,
             sae=bool(sae),
             sae_only=any(not point.offers_psk for point in sae),
-            protected=protected,
-            joined_before=joined_before,
+            protected=not request.passphrase.is_open,
+            joined_before=bool(request.sightings),
         )
         self.current_bss = ""
         """The object path of the BSS that the supplicant is associated with, where it was reported."""
         self.visible = False
         """The network was in the last scan results."""
         self._supplicant = supplicant
-        self._interface = interface
-        self._ssid = ssid
+        self._interface = request.interface
+        self._ssid = request.ssid
         self._points = points
         self._limit = limit
         self._events: asyncio.Queue[object] = asyncio.Queue()

@@ -128,16 +128,7 @@ class Attempt(SupplicantAttempt[Joined]):
         """Find the network, and configure the supplicant for it."""
         points = await self._found(locate(supplicant, self._ssid, self._choice, interface.bands))
         limit, key_management = await self._choose(supplicant, points)
-        self._monitor = monitor = AssociationMonitor(
-            supplicant,
-            interface.name,
-            self._ssid,
-            points,
-            limit,
-            self._log,
-            protected=not self._request.passphrase.is_open,
-            joined_before=bool(self._request.sightings),
-        )
+        self._monitor = monitor = AssociationMonitor(supplicant, self._request, points, limit, self._log)
         monitor.subscribe()
         path = await self._services.add_network(self._request, key_management, limit.bssid)
         return AddedNetwork(path, points, monitor)
