@@ -14,7 +14,7 @@ _KIB: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory in MB (10^6 octets): all that is mapped in, and its fair share of what others map, too."""
+    """Memory in MB (10^6 bytes): all that is mapped in, and its fair share of what others map, too."""
 
     rss_mb: float
     pss_mb: float
@@ -52,7 +52,7 @@ class Account:
         return Memory(rss * _KIB / 1e6, pss * _KIB / 1e6)
 
     def written_mb(self) -> float:
-        """What it has sent towards a disk until now, in MB (10^6 octets)."""
+        """What it has sent towards a disk until now, in MB (10^6 bytes)."""
         return _count("write_bytes", (self._folder / "io").read_text()) / 1e6
 
     def sleeps(self) -> int:

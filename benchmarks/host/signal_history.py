@@ -39,7 +39,7 @@ async def signal_history() -> list[Row]:
 
 
 async def _costs() -> tuple[int, int, int]:
-    """Octets on disk, octets written, and kB of memory."""
+    """Bytes on disk, bytes written, and kB of memory."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
         store = await SqliteHistory.open(Path(directory), 10_000, 90)
         written, held = _own("io", "wchar"), _own("status", "VmRSS")

@@ -74,10 +74,10 @@ def _packed(values: bytes) -> bytes:
     return whole.to_bytes(_size(len(values)), "little")
 
 
-def _unpacked(octets: bytes, count: int) -> bytes:
+def _unpacked(packed_values: bytes, count: int) -> bytes:
     """So many values; raises BlobDamaged if there are more or fewer."""
-    whole = int.from_bytes(octets, "little")
-    if len(octets) != _size(count) or whole >> count * _BITS:
+    whole = int.from_bytes(packed_values, "little")
+    if len(packed_values) != _size(count) or whole >> count * _BITS:
         raise BlobDamaged("it has another length")
     return bytes(whole >> place & _MOST for place in range(0, count * _BITS, _BITS))
 
