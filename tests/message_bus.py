@@ -10,6 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from wifimgrd.bus import names
+from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.bus.values import typed
+
 _DBUS_DAEMON: Final = "dbus-daemon"
 _MESSAGE_BUS: Final = os.environ.get("WIFIMGRD_MESSAGE_BUS", _DBUS_DAEMON)
 
@@ -49,6 +53,22 @@ class MessageBusDaemon:
         self.kill()
         assert self.process.stdout is not None
         self.process.stdout.close()
+
+
+async def match_rules(client: BusConnection, asking: BusConnection) -> int:
+    """How many match rules the client has, once the bus has read what it sent."""
+    await client.call_bus("GetId", "", [])
+    stats = names.BUS_DAEMON + ".Debug.Stats"
+    try:
+        [rules] = await asking.call(names.BUS_DAEMON, "/org/freedesktop/DBus", stats, "GetAllMatchRules")
+    except BusError:  # dbus-broker counts them alone
+        [counts] = await asking.call(names.BUS_DAEMON, "/org/freedesktop/DBus", stats, "GetStats")
+        peers = typed(
+            list[tuple[str, object, dict[str, int]]],
+            typed(dict[str, object], counts)["org.bus1.DBus.Debug.Stats.PeerAccounting"],
+        )
+        return next(numbers["Matches"] for name, _, numbers in peers if name == client.unique_name)
+    return len(typed(dict[str, list[str]], rules)[client.unique_name])
 
 
 def _command(configuration: Path | None) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from tests.faults.passing_bus import PassingBus
-from tests.message_bus import MessageBusDaemon
+from tests.message_bus import MessageBusDaemon, match_rules
 from wifimgrd.bus import library
 from wifimgrd.bus._calls import PendingCall
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, NameTaken, Signal, Variant
@@ -191,22 +191,6 @@ async def test_a_dropped_watch_leaves_no_match_rule(pair: Pair) -> None:
     watch.drop()
     watch.drop()
     assert await match_rules(client, server) == before
-
-
-async def match_rules(client: BusConnection, asking: BusConnection) -> int:
-    """How many match rules the client has, once the bus has read what it sent."""
-    await client.call_bus("GetId", "", [])
-    stats = BUS + ".Debug.Stats"
-    try:
-        [rules] = await asking.call(BUS, "/org/freedesktop/DBus", stats, "GetAllMatchRules")
-    except BusError:  # dbus-broker counts them alone
-        [counts] = await asking.call(BUS, "/org/freedesktop/DBus", stats, "GetStats")
-        peers = typed(
-            list[tuple[str, object, dict[str, int]]],
-            typed(dict[str, object], counts)["org.bus1.DBus.Debug.Stats.PeerAccounting"],
-        )
-        return next(numbers["Matches"] for name, _, numbers in peers if name == client.unique_name)
-    return len(typed(dict[str, list[str]], rules)[client.unique_name])
 
 
 async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:

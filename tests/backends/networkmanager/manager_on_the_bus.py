@@ -30,6 +30,7 @@ class NetworkManagerOnTheBus:
         }
         self.next_point = "/"
         """The access point that it has once there is a subscription to its changes."""
+        self.supplicant_state: str | Exception = "completed"
         self.addresses: list[dict[str, str]] = []
         self.looks: asyncio.Queue[bool] = asyncio.Queue()
         """At the addresses, and whether there were any."""
@@ -46,10 +47,14 @@ class NetworkManagerOnTheBus:
         return Watch(cast("Watches", self), handler, conditions)
 
     def drop(self, watch: Watch) -> None:
-        """Not counted here."""
+        del self.handlers[watch.conditions["path"] + watch.conditions.get("arg0", "")]
 
     async def get(self, destination: str, path: str, interface: str, name: str, timeout_s: float = 25) -> Any:
-        return "completed" if interface == WPAS_INTERFACE else self.properties[name]
+        if interface != WPAS_INTERFACE:
+            return self.properties[name]
+        if isinstance(self.supplicant_state, Exception):
+            raise self.supplicant_state
+        return self.supplicant_state
 
     async def get_all(
         self, destination: str, path: str, interface: str, timeout_s: float = 25

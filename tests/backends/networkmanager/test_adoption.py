@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from collections.abc import Coroutine
+from typing import Any, cast
+
+import pytest
 
 from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from wifimgrd.backends.networkmanager._adoption import adopt
 from wifimgrd.backends.networkmanager._devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager._inventory import Inventory
+from wifimgrd.backends.networkmanager._link_monitor import LinkMonitor
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.proxies.networkmanager import definitions as defs
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
@@ -32,20 +36,26 @@ class Devices:
         assert reserved
 
 
+def adoption(bus: NetworkManagerOnTheBus) -> Coroutine[Any, Any, list[LinkMonitor]]:
+    connection, inventory = cast("BusConnection", bus), cast("Inventory", Devices())
+    return adopt(connection, NoChanges(), inventory, Tasks("test"), lambda *_: None)
+
+
 async def test_a_link_that_came_up_a_moment_ago_is_adopted_though_its_address_is_not_shown_yet() -> None:
     bus = NetworkManagerOnTheBus()
     async with asyncio.timeout(10):
-        adopting = asyncio.create_task(
-            adopt(
-                cast("BusConnection", bus),
-                NoChanges(),
-                cast("Inventory", Devices()),
-                Tasks("test"),
-                lambda *_: None,
-            )
-        )
+        adopting = asyncio.create_task(adoption(bus))
         assert not await bus.looks.get()
         bus.addresses = [{"address": LINK.local_address}]
         [link_monitor] = await adopting
     assert (link_monitor.held.device_id, link_monitor.held.link.local_address) == (3, LINK.local_address)
     link_monitor.close()
+
+
+async def test_a_supplicant_that_goes_while_a_link_is_adopted_leaves_no_subscription() -> None:
+    bus = NetworkManagerOnTheBus()
+    bus.addresses = [{"address": LINK.local_address}]
+    bus.supplicant_state = TimeoutError()
+    with pytest.raises(TimeoutError):
+        await adoption(bus)
+    assert bus.handlers == {}

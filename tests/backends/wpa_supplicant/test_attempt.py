@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from ipaddress import IPv4Interface
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import structlog
@@ -14,12 +14,14 @@ from wifimgrd.backends.supplicant.association import AssociationMonitor, Supplic
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.backends.wpa_supplicant import _attempt as module
 from wifimgrd.backends.wpa_supplicant._attempt import AddressChanged, Attempt
+from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
 COMPLETED = SupplicantChange({"State": SupplicantState.COMPLETED.value})
@@ -132,3 +134,24 @@ async def test_the_supplicant_is_asked_for_its_access_point_where_it_did_not_rep
     join = Join(monkeypatch, ADDRESS)
     await join.address(*(SupplicantChange({"CurrentBSS": path}) for path in reported), COMPLETED)
     assert await join.asked_for_access_point() == asked
+
+
+async def test_a_clean_up_that_is_cancelled_leaves_no_subscription() -> None:
+    disconnecting, closed = asyncio.Event(), asyncio.Event()
+
+    async def disconnect(_: object) -> None:
+        disconnecting.set()
+        await asyncio.Event().wait()
+
+    anything: Any = SimpleNamespace(disconnect=disconnect)
+    request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
+    attempt = Attempt(anything, anything, request, 0.0, anything, lambda _: {})
+    attempt._supplicant = cast("SupplicantInterface", SimpleNamespace(close=closed.set))
+    attempt._interface = WifiInterface(3, "wlan0", reserved=True)
+    cleaning = asyncio.create_task(attempt._clean_up())
+    async with asyncio.timeout(5):
+        await disconnecting.wait()
+    cleaning.cancel()
+    await asyncio.wait([cleaning])
+    assert closed.is_set()
+    assert not attempt._interface.reserved

@@ -11,8 +11,10 @@ import pytest
 
 from tests.backends.recording import Recorder
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
+from tests.message_bus import match_rules
 from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
+from wifimgrd.backends.wpa_supplicant import _backend as backend_module
 from wifimgrd.backends.wpa_supplicant import _link_monitor as link_monitor
 from wifimgrd.backends.wpa_supplicant._attempt import Joined
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
@@ -24,6 +26,7 @@ from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, Connection
 from wifimgrd.domain.events import BackendState
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.networkd.definitions import NETWORK1
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.runtime.tasks import Tasks
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.10/24"), "192.168.42.1")
@@ -83,6 +86,30 @@ async def monitor_of(
     held = HeldLink(DeviceId(1), interface.name, Ssid(b"CAM"), READING.link)
     joined = Joined(interface, supplicant, READING, "")
     return LinkMonitor(backend._services, held, joined, Tasks("link"), require_usable)
+
+
+async def test_links_that_were_found_are_watched_all_or_none(
+    backend: Any, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """wpa_supplicant went away meanwhile; the next start finds them again."""
+    found: list[LinkMonitor] = []
+
+    async def adopt(_services: object, interface: WifiInterface, *_: object) -> LinkMonitor:
+        if found:
+            raise BusError("fi.w1.wpa_supplicant1.InterfaceUnknown", "it has just gone")
+        found.append(await monitor_of(backend, interface))
+        await found[0].supplicant.subscribe()
+        return found[0]
+
+    monkeypatch.setattr(backend_module, "adopt", adopt)
+    before = await match_rules(backend._connection, host.programs[WPAS])
+    for index in (1, 2):
+        interface = WifiInterface(1 << 20 | index, f"wlan{index}")
+        backend._inventory.interfaces[interface.index] = interface
+        await backend._services.open_interface(interface)
+    with pytest.raises(BusError, match="it has just gone"):
+        await backend.supplicant_found()
+    assert await match_rules(backend._connection, host.programs[WPAS]) == before
 
 
 async def test_after_a_link_networkd_is_told_to_wait_for_the_next_request(backend: Any) -> None:

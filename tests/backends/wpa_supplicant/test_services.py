@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
+from tests.message_bus import match_rules
 from wifimgrd.api.errors import NAME_OF
 from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.supplicant.country import Country
+from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant import _inventory as inventory
 from wifimgrd.backends.wpa_supplicant import _other_supplicants as other_supplicants
+from wifimgrd.backends.wpa_supplicant._adoption import adopt
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant._registration import Registrations
 from wifimgrd.backends.wpa_supplicant._services import Services
@@ -25,6 +28,7 @@ from wifimgrd.proxies.networkd.definitions import NETWORK1
 from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
+from wifimgrd.runtime.tasks import Tasks
 
 WLAN0 = WifiInterface(3, "wlan0")
 UNIT = "wpa_supplicant@wlan0.service"
@@ -69,6 +73,14 @@ async def watched(host: Host, refusal: BusError | None = None) -> AsyncIterator[
 async def test_an_interface_that_no_program_uses_has_no_obstacle(host: Host) -> None:
     async with watched(host) as services:
         assert await services.obstacle("wlan0") == ""
+
+
+async def test_an_interface_that_goes_while_its_link_is_adopted_leaves_no_match_rule(host: Host) -> None:
+    async with watched(host) as services:
+        before = await match_rules(services.connection, host.programs[WPAS])
+        with pytest.raises(BusError, match="it has just gone"):
+            await adopt(services, WLAN0, Tasks("test"), LeaseCheck(set, None, list))
+        assert await match_rules(services.connection, host.programs[WPAS]) == before
 
 
 async def test_one_that_this_daemon_has_registered_has_no_obstacle(host: Host) -> None:

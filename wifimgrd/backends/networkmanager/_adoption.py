@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -38,21 +39,24 @@ async def adopt(
     `require_usable` as for LinkMonitor: a link with an address that cannot be used ends when it is watched.
     """
     link_monitors = []
-    for device in list(inventory.devices.values()):
-        carried = device.carried
-        if carried is None or not carried.ours:
-            continue
-        inventory.reserve(device, True)
-        link_monitor = await _link_monitor_of(connection, changes, device, carried, tasks, require_usable)
-        if link_monitor is None:
-            _log.info("leftover_removed", interface=device.name, profile=carried.name)
-            await deactivate(
-                connection, changes, device, ActiveConnection(carried.uuid, carried.profile, carried.path)
-            )
-            inventory.reserve(device, False)
-            continue
-        _log.info("link_adopted", interface=device.name, device=link_monitor.held.device_id)
-        link_monitors.append(link_monitor)
+    with contextlib.ExitStack() as unless_all_are_adopted:
+        for device in list(inventory.devices.values()):
+            carried = device.carried
+            if carried is None or not carried.ours:
+                continue
+            inventory.reserve(device, True)
+            link_monitor = await _link_monitor_of(connection, changes, device, carried, tasks, require_usable)
+            if link_monitor is None:
+                _log.info("leftover_removed", interface=device.name, profile=carried.name)
+                await deactivate(
+                    connection, changes, device, ActiveConnection(carried.uuid, carried.profile, carried.path)
+                )
+                inventory.reserve(device, False)
+                continue
+            unless_all_are_adopted.callback(link_monitor.close)
+            _log.info("link_adopted", interface=device.name, device=link_monitor.held.device_id)
+            link_monitors.append(link_monitor)
+        unless_all_are_adopted.pop_all()
     return link_monitors
 
 
@@ -75,12 +79,14 @@ async def _link_monitor_of(
         supplicant = await SupplicantInterface.open(connection, device.name)
     except BusError:
         return None
-    try:
-        await supplicant.subscribe()
-        state = await supplicant.state()
-    except BusError:
-        supplicant.close()
-        return None
+    with contextlib.ExitStack() as unless_adopted:
+        unless_adopted.callback(supplicant.close)
+        try:
+            await supplicant.subscribe()
+            state = await supplicant.state()
+        except BusError:
+            return None
+        unless_adopted.pop_all()
     activation = ActiveConnection(carried.uuid, carried.profile, carried.path)
     held = HeldLink(marked, device.name, ssid_of(carried.settings), reading.link)
     joined = Joined(device, supplicant, activation, reading, bssid_of(carried.settings))

@@ -3,6 +3,8 @@ https://w1.fi/cgit/hostap/plain/wpa_supplicant/wpa_supplicant.conf"""
 
 from __future__ import annotations
 
+import contextlib
+
 import structlog
 
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
@@ -24,32 +26,36 @@ async def adopt(
     """Return a monitor for this daemon's link on an interface that it has registered, if one is up; whatever
     else is configured there is removed. Raises the errors of Services.open_interface."""
     supplicant = await services.open_interface(interface)
-    await supplicant.subscribe()
-    state = await supplicant.state()
-    settings = await supplicant.current_settings()
-    device_id = marked_device(settings)
-    not_ours = ""
-    try:
-        address = await read_address(services.connection, interface)
-    except NotOurs as error:
-        address, not_ours = None, error.message
-    if device_id is None or state != SupplicantState.COMPLETED or address is None:
-        await services.disconnect(supplicant)
-        supplicant.close()
-        if not_ours:
-            _log.warning("address_refused", interface=interface.name, reason=not_ours)
-            await services.refuse_address(interface.name, not_ours)
-        if device_id is not None:
-            _log.info("leftover_removed", interface=interface.name, device=device_id)
-        return None
-    point = await supplicant.read_bss(await supplicant.current_bss())
-    reading = LinkReading.of(address, point.sighting if point else None, point.link_percent if point else 0)
-    interface.reserved = True
-    held = HeldLink(device_id, interface.name, ssid_of(settings), reading.link)
-    joined = Joined(interface, supplicant, reading, bssid_of(settings))
-    monitor = LinkMonitor(services, held, joined, tasks.part(interface.name), check.require_usable)
-    _log.info("link_adopted", interface=interface.name, device=device_id)
-    return monitor
+    with contextlib.ExitStack() as unless_adopted:
+        unless_adopted.callback(supplicant.close)
+        await supplicant.subscribe()
+        state = await supplicant.state()
+        settings = await supplicant.current_settings()
+        device_id = marked_device(settings)
+        not_ours = ""
+        try:
+            address = await read_address(services.connection, interface)
+        except NotOurs as error:
+            address, not_ours = None, error.message
+        if device_id is None or state != SupplicantState.COMPLETED or address is None:
+            await services.disconnect(supplicant)
+            if not_ours:
+                _log.warning("address_refused", interface=interface.name, reason=not_ours)
+                await services.refuse_address(interface.name, not_ours)
+            if device_id is not None:
+                _log.info("leftover_removed", interface=interface.name, device=device_id)
+            return None
+        point = await supplicant.read_bss(await supplicant.current_bss())
+        reading = LinkReading.of(
+            address, point.sighting if point else None, point.link_percent if point else 0
+        )
+        interface.reserved = True
+        held = HeldLink(device_id, interface.name, ssid_of(settings), reading.link)
+        joined = Joined(interface, supplicant, reading, bssid_of(settings))
+        monitor = LinkMonitor(services, held, joined, tasks.part(interface.name), check.require_usable)
+        _log.info("link_adopted", interface=interface.name, device=device_id)
+        unless_adopted.pop_all()
+        return monitor
 
 
 def marked_device(settings: NetworkSettings) -> DeviceId | None:

@@ -236,8 +236,8 @@ class Attempt(SupplicantAttempt[Joined]):
             return
         try:
             if supplicant:
-                await self._services.disconnect(supplicant)
                 supplicant.close()
+                await self._services.disconnect(supplicant)
         finally:  # an attempt that was aborted can be cancelled during its clean-up
             interface.reserved = False
             self._unsubscribe(interface)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from ipaddress import IPv4Network
@@ -241,15 +242,18 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         if services is None:
             return
         found: list[LinkMonitor] = []
-        for interface in list(self._inventory.interfaces.values()):
-            if services.has_registered(interface.name):
-                try:
-                    monitor = await adopt(services, interface, self._tasks, self._check)
-                except InterfaceLost:
-                    continue
-                if monitor is not None:
-                    found.append(monitor)
-            await self._report(services, interface)
+        with contextlib.ExitStack() as unless_all_are_adopted:
+            for interface in list(self._inventory.interfaces.values()):
+                if services.has_registered(interface.name):
+                    try:
+                        monitor = await adopt(services, interface, self._tasks, self._check)
+                    except InterfaceLost:
+                        continue
+                    if monitor is not None:
+                        unless_all_are_adopted.callback(monitor.close)
+                        found.append(monitor)
+                await self._report(services, interface)
+            unless_all_are_adopted.pop_all()
         self._watch_adopted(found, "wpa_supplicant was restarted")
         self.status_changed(BackendStatus(BackendState.READY, ""))
 
