@@ -31,6 +31,10 @@ function begin(): void {
   const page = document.querySelector<HTMLLinkElement>("link[data-page]");
   if (page) void import(page.href);
 }
-// In a frame's own task nothing is drawn yet: after it.
-requestAnimationFrame(() => setTimeout(begin));
-setTimeout(begin, LONGEST_WAIT_MS);
+if (performance.getEntriesByType("paint").length > 0) {
+  begin();
+} else {
+  // In a frame's own task nothing is drawn yet: after it.
+  requestAnimationFrame(() => setTimeout(begin));
+  setTimeout(begin, LONGEST_WAIT_MS);
+}
