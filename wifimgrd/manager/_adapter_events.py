@@ -14,6 +14,7 @@ from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._reconciling import Reconciling
 from wifimgrd.manager._recovering import Recovering
+from wifimgrd.manager._reservations import Reservations
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import AdapterListener, Backend
 from wifimgrd.runtime.tasks import Tasks
@@ -27,6 +28,7 @@ class AdapterEvents(AdapterListener):
     def __init__(
         self,
         state: HubState,
+        reservations: Reservations,
         connections: Connections,
         backend_events: BackendEvents,
         reconciling: Reconciling,
@@ -35,6 +37,7 @@ class AdapterEvents(AdapterListener):
         tasks: Tasks,
     ) -> None:
         self._state = state
+        self._reservations = reservations
         self._connections = connections
         self._backend_events = backend_events
         self._reconciling = reconciling
@@ -68,7 +71,7 @@ class AdapterEvents(AdapterListener):
             state.publish_interface(name)
             if adapter.rfkill and (holder := state.holder(name)) is not None:
                 self._switched_off(holder, name, adapter.rfkill)
-        state.check_reservations()
+        self._reservations.check()
 
     def adapter_gone(self, name: str) -> None:
         """See AdapterListener."""
@@ -87,10 +90,10 @@ class AdapterEvents(AdapterListener):
             state.publish_interface(min(sharers))
         if not state.allocator.named(adapter.identity):
             self._recovering.removed_adapter(adapter.identity)
-        state.record_unplugged(adapter)
+        self._reservations.unplugged(adapter)
         if holder is not None and can_follow(holder.state, Step.LOSE):
             state.lose(holder, self._backend.loss_of(name), name)
-        state.check_reservations()
+        self._reservations.check()
 
     def adapter_firmware_failed(self, name: str) -> None:
         """See AdapterListener."""

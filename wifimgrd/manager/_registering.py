@@ -29,6 +29,7 @@ from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._pairing import Pairing
 from wifimgrd.manager._reconnecting import Reconnecting
+from wifimgrd.manager._reservations import Reservations
 from wifimgrd.manager._state import HubState
 from wifimgrd.runtime.tasks import Tasks
 
@@ -49,12 +50,14 @@ class Registering:
     def __init__(
         self,
         state: HubState,
+        reservations: Reservations,
         connections: Connections,
         reconnecting: Reconnecting,
         pairing: Pairing,
         tasks: Tasks,
     ) -> None:
         self._state = state
+        self._reservations = reservations
         self._store = state.store
         self._connections = connections
         self._reconnecting = reconnecting
@@ -276,5 +279,5 @@ class Registering:
     def _devices_changed(self, *pinned: DeviceId) -> None:
         """A device was registered, renamed or removed, or has another pin: decide what is reserved now."""
         known = self._state.allocator.rules.reservations.of_no_device
-        self._state.apply_rules()
-        self._state.log_reservations(pinned, known)
+        self._reservations.apply()
+        self._reservations.log(pinned, known)

@@ -7,14 +7,12 @@ here, in the order that clients are promised: the interface first, then the devi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from wifimgrd.domain import sentences
-from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
@@ -31,7 +29,6 @@ from wifimgrd.domain.device import (
 )
 from wifimgrd.domain.errors import AdapterTaken, Busy, DeviceNotFound, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import (
-    AbsentAdaptersChanged,
     ConnectionFailed,
     DeviceStateChanged,
     DeviceUpdated,
@@ -41,7 +38,6 @@ from wifimgrd.domain.events import (
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Step, follow
 from wifimgrd.domain.reachability import Reachability
-from wifimgrd.domain.reservation import AbsentAdapter, Reservation, ReservationRule
 from wifimgrd.domain.signal_history import SignalReading
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
@@ -55,7 +51,6 @@ PULL_S: Final = 2.0
 """The time by which the backend may report an unplugged adapter before the adapter source does; udev took
 up to 0.5 s on a busy host."""
 _SIGHTINGS_KEPT: Final = 4
-_UNPLUGGED_KEPT: Final = 64
 _SIGNAL_STEP: Final = 5
 """Percent: a smaller change of signal is not published."""
 
@@ -86,16 +81,10 @@ class HubState:
         """A device is disconnected without a command."""
         self.signal_read = Notice[SignalReading]()
         """The signal of a connected device was read; with its battery, as far as that is known then."""
-        self.rules_applied = Notice[HubSettings]()
-        """The configuration, or the devices or their names, may have changed."""
         self.interface_may_be_free = Notice[str]()
         """An interface was listed or has changed, and may be available now."""
-        self._unmet: Mapping[DeviceId, tuple[str, ...]] = {}
+        self.unmet: Mapping[DeviceId, tuple[str, ...]] = {}
         """The warnings of devices about reservations that keep no adapter for them, as published last."""
-        self.absent_adapters: tuple[AbsentAdapter, ...] = ()
-        """The adapters that are kept for a device and not plugged in."""
-        self._unplugged: list[tuple[Adapter, int]] = []
-        """The adapters that were unplugged last, and when."""
         self.unlisted: set[str] = set()
         """Interfaces that are present but not listed."""
         self._sinks = tuple(sinks)
@@ -162,7 +151,7 @@ class HubState:
             phase=entry.phase,
             power=self._power(entry),
             camera=None if self.model(entry.device).control is None else entry.camera,
-            warnings=self.registry.same_network(entry.device) + self._unmet.get(entry.device.id, ()),
+            warnings=self.registry.same_network(entry.device) + self.unmet.get(entry.device.id, ()),
         )
 
     def _power(self, entry: DeviceEntry) -> PowerStatus | None:
@@ -270,83 +259,6 @@ class HubState:
                 devices=unserved,
             )
         return changed
-
-    def apply_rules(self) -> None:
-        """The configuration, a device, its name or its pin may have changed: decide anew which interfaces are
-        excluded and reserved, and publish what is different now."""
-        before = self.allocator
-        rules = replace(
-            self.settings.rules,
-            usb_only=before.rules.usb_only,
-            reservations=self.registry.reservations(self.settings.reserve),
-        )
-        if rules != before.rules:
-            self.allocator = before.with_rules(rules)
-            for name, interface in self.allocator.interfaces.items():
-                if interface != before.interfaces[name]:
-                    self.publish_interface(name)
-        self.check_reservations()
-        self.rules_applied.notify(self.settings)
-
-    def check_reservations(self) -> None:
-        """The reservations, the names of devices or the adapters may have changed: publish the devices whose
-        warnings are others now."""
-        self._check_absent()
-        before, now = self._unmet, dict[DeviceId, tuple[str, ...]]()
-        for device, warning in self._unmet_reservations():
-            now[device] = (*now.get(device, ()), warning)
-        self._unmet = now
-        for device in sorted(before.keys() | now.keys()):
-            if before.get(device) != now.get(device) and device in self.entries:
-                self.publish(DeviceUpdated(self.status(self.entries[device])))
-
-    def record_unplugged(self, adapter: Adapter) -> None:
-        """An adapter was unplugged, which may be reserved, now or later."""
-        known = [one for one in self._unplugged if one[0].identity != adapter.identity]
-        self._unplugged = [*known[1 - _UNPLUGGED_KEPT :], (adapter, self.clock())]
-
-    def _check_absent(self) -> None:
-        absent = []
-        for one, holder in self._unmet_by_order():
-            if holder is None:
-                found = [last for last in self._unplugged if one.pin.is_of(last[0].identity)]
-                known = [(adapter.name, adapter.usb_product, at_us) for adapter, at_us in found]
-                absent.append(AbsentAdapter(one.device, one.pin, *(known[-1] if known else ())))
-        if (now := tuple(absent)) != self.absent_adapters:
-            self.absent_adapters = now
-            self.publish(AbsentAdaptersChanged(now))
-
-    def _unmet_by_order(self) -> Iterator[tuple[Reservation, DeviceId | None]]:
-        """As `allocator.unmet`; of two for one adapter that is not listed, the first counts."""
-        first = dict[AdapterPin, DeviceId]()
-        for one, holder in self.allocator.unmet():
-            yield one, first.get(one.pin) if holder is None else holder
-            first.setdefault(one.pin, one.device)
-
-    def _unmet_reservations(self) -> Iterator[tuple[DeviceId, str]]:
-        """The devices that have an adapter reserved which is not kept for them, and why."""
-        for device in sorted(self.allocator.rules.reservations.overruled):
-            yield device, sentences.pin_overruled(self.entries[device].device.pin)
-        for one, holder in self._unmet_by_order():
-            if holder is None:
-                yield one.device, sentences.no_adapter_to_reserve(one.pin)
-            else:
-                reason = sentences.reserved_otherwise(one.pin, holder, self.device_name(holder))
-                yield one.device, reason
-
-    def log_reservations(
-        self, devices: Container[DeviceId] | None = None, known: Container[ReservationRule] = ()
-    ) -> None:
-        """Log the reservations that keep no adapter: of all devices or of some, and those of the
-        configuration that name no device, but for the `known` ones."""
-        for device, reasons in self._unmet.items():
-            if devices is None or device in devices:
-                name = self.device_name(device)
-                _log.warning("adapter_not_kept", device=device, device_name=name, reason=" ".join(reasons))
-        for rule in self.allocator.rules.reservations.of_no_device:
-            if rule not in known:
-                reason = sentences.reserved_for_no_device(rule.pin, rule.device)
-                _log.warning("reserved_for_no_device", reason=reason)
 
     def publish_sharing(self, ssid: Ssid, but: DeviceId) -> None:
         """The warnings of the devices of a network may have changed; that of `but` was published already."""

@@ -43,6 +43,7 @@ from wifimgrd.manager._reconciling import Reconciling
 from wifimgrd.manager._reconnecting import Reconnecting
 from wifimgrd.manager._recovering import Recovering
 from wifimgrd.manager._registering import Registering
+from wifimgrd.manager._reservations import Reservations
 from wifimgrd.manager._scans import ScanReport, Scans
 from wifimgrd.manager._state import Clock, HubState
 from wifimgrd.manager._waking import Waking
@@ -114,8 +115,10 @@ class Hub:
         self._reconciling = Reconciling(
             state, connections, self._reconnecting, self._backend_events, backend, event_tasks
         )
+        self._reservations = reservations = Reservations(state)
         self._adapter_events = AdapterEvents(
             state,
+            reservations,
             connections,
             self._backend_events,
             self._reconciling,
@@ -130,7 +133,7 @@ class Hub:
         )
         """Wakes, pairs and finds cameras, also for clients."""
         self._registering = Registering(
-            state, connections, self._reconnecting, pairing, tasks.part("registering")
+            state, reservations, connections, self._reconnecting, pairing, tasks.part("registering")
         )
         self.cameras = cameras = Cameras(
             state,
@@ -172,7 +175,7 @@ class Hub:
         state.link_ended.subscribe(self.cameras.link_ended)
         state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
-        state.rules_applied.subscribe(self.groups.resolve)
+        self._reservations.applied.subscribe(self.groups.resolve)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
         self._backend_events.status_changed.subscribe(self._reconciling.backend_changed)
@@ -188,14 +191,14 @@ class Hub:
     async def start(self) -> None:
         """Load the devices from disk, list the adapters, and adopt the links that are up."""
         await self._registering.load()
-        self._state.apply_rules()
+        self._reservations.apply()
         self._state.address_devices()
         await self._bluetooth.start(self._waking)
         await self.cameras.start(self._open_tcp)
         await self._adapters.start(self._adapter_events)
         await self._backend.start(self._backend_events)
         await self._reconciling.wait_for_backend()
-        self._state.log_reservations()
+        self._reservations.log()
 
     async def stop_work(self) -> None:
         """End attempts and their waiting callers; no further commands may be given."""
@@ -233,10 +236,10 @@ class Hub:
             if now != status:
                 state.publish(DeviceUpdated(now))
         self.groups.forget_unknown()
-        state.apply_rules()
+        self._reservations.apply()
         self._reconnecting.reconfigured()
         self._recovering.reconfigure(settings.recovery)
-        state.log_reservations()
+        self._reservations.log()
         for name, interface in list(state.allocator.interfaces.items()):
             if interface.exclusion == before.interfaces[name].exclusion:
                 continue
@@ -281,7 +284,7 @@ class Hub:
     @property
     def absent_adapters(self) -> tuple[AbsentAdapter, ...]:
         """The adapters that are kept for a device and not plugged in."""
-        return self._state.absent_adapters
+        return self._reservations.absent
 
     def summary(self) -> str:
         """The state in one sentence, for `systemctl status`: "3 devices, 1 connected, 1 of 3 interfaces free,
