@@ -27,6 +27,7 @@ from wifimgrd.domain.camera import (
 )
 from wifimgrd.domain.commands import BLUETOOTH, CAMERA, POWER
 from wifimgrd.domain.device import CONNECTION_TYPE, ConnectionPhase, DeviceState, DeviceStatus, PowerState
+from wifimgrd.domain.device_values import MAC_PATTERN, USB_PORT_PATTERN
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.fields import Field, Kind, Record
@@ -34,7 +35,6 @@ from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import Network, Security
 from wifimgrd.domain.power import Advertiser, BluetoothState
-from wifimgrd.domain.registration import MAC_PATTERN, USB_PORT_PATTERN
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.domain.sentences import SHARES_RADIO
 

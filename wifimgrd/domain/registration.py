@@ -1,12 +1,9 @@
-"""The values with which a client registers or changes a device, field by field.
-
-Values have any type that a client may send; each is checked here and nowhere else.
-"""
+"""The requests with which a client registers or changes a device: which fields they have, and what is wrong
+with them, all at once. They are checked here and nowhere else."""
 
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -14,18 +11,23 @@ from typing import Any, Final, TypeVar
 
 from wifimgrd.domain.adapter import NO_PIN, AdapterPin
 from wifimgrd.domain.device import CONNECTION_TYPE, DeviceId, Passphrase, Ssid
+from wifimgrd.domain.device_values import (
+    LONGEST_TEXT,
+    Fault,
+    read_bluetooth_address,
+    read_connection_type,
+    read_key,
+    read_passphrase,
+    read_pin,
+    read_priority,
+    read_ssid,
+    read_switch,
+    read_text,
+    refuse_qr_code,
+)
 from wifimgrd.domain.errors import InvalidRequest
 
 REQUIRED: Final = "This field is required."
-_LONGEST_TEXT: Final = 128
-_LONGEST_KEY: Final = 255
-HIGHEST_PRIORITY: Final = 1000
-MAC_PATTERN: Final = "([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
-USB_PORT_PATTERN: Final = r"[0-9]{1,4}-[0-9]{1,4}(\.[0-9]{1,4}){0,8}"
-_MAC: Final = re.compile(MAC_PATTERN)
-_USB_PORT: Final = re.compile(USB_PORT_PATTERN)
-_EXPECTED_PIN: Final = 'Either {"mac": "00:c0:ca:12:34:56"} or {"usb_port": "1-1.4"}, or null for none.'
-_HEX: Final = frozenset(string.hexdigits)
 
 Fields = Mapping[str, object]
 _T = TypeVar("_T")
@@ -132,16 +134,16 @@ def parse_registration(
     Raises InvalidRequest with the sentences of every field at fault. Unknown fields are ignored.
     """
     check = _Checker(_flat(fields), is_stored=is_stored)
-    codename = check.required("codename", _text)
+    codename = check.required("codename", read_text)
     check.codename(codename, codenames)
-    check.required("connection_type", _connection_type)
-    ssid = check.required("ssid", _ssid)
-    passphrase = check.required("password", _passphrase)
-    name = check.optional("name", _text)
-    key = check.optional("idempotency_key", _key)
-    auto_reconnect = check.optional("auto_reconnect", _switch)
-    priority = check.optional("priority", _priority)
-    auto_wake = check.optional("auto_wake", _switch)
+    check.required("connection_type", read_connection_type)
+    ssid = check.required("ssid", read_ssid)
+    passphrase = check.required("password", read_passphrase)
+    name = check.optional("name", read_text)
+    key = check.optional("idempotency_key", read_key)
+    auto_reconnect = check.optional("auto_reconnect", read_switch)
+    priority = check.optional("priority", read_priority)
+    auto_wake = check.optional("auto_wake", read_switch)
     beginning = check.beginning()
     check.finish()
     if codename is None or ssid is None or passphrase is None:
@@ -170,19 +172,19 @@ def parse_pairing_registration(
     if "bluetooth_address" not in flat:
         return None
     check = _Checker(flat)
-    address = check.required("bluetooth_address", _bluetooth_address)
-    codename = check.optional("codename", _text)
+    address = check.required("bluetooth_address", read_bluetooth_address)
+    codename = check.optional("codename", read_text)
     check.codename(codename, codenames)
     if "connection_type" in flat:
-        check.optional("connection_type", _connection_type)
+        check.optional("connection_type", read_connection_type)
     for other in ("ssid", "password"):
         if other in flat:
             check.blame(other, "It stands beside bluetooth_address; give one of them.")
-    name = check.optional("name", _text)
-    key = check.optional("idempotency_key", _key)
-    auto_reconnect = check.optional("auto_reconnect", _switch)
-    priority = check.optional("priority", _priority)
-    auto_wake = check.optional("auto_wake", _switch)
+    name = check.optional("name", read_text)
+    key = check.optional("idempotency_key", read_key)
+    auto_reconnect = check.optional("auto_reconnect", read_switch)
+    priority = check.optional("priority", read_priority)
+    auto_wake = check.optional("auto_wake", read_switch)
     beginning = check.beginning()
     check.finish()
     if address is None:
@@ -202,8 +204,8 @@ def parse_pairing_registration(
 def parse_bluetooth_address(value: object) -> str:
     """A Bluetooth address of a request, upper case with colons; raises InvalidRequest."""
     try:
-        return _bluetooth_address(value)
-    except _Fault as fault:
+        return read_bluetooth_address(value)
+    except Fault as fault:
         raise InvalidRequest(f"address: {fault}", {"address": (str(fault),)}) from None
 
 
@@ -228,7 +230,7 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
     while name in taken:
         number += 1
         suffix = f" #{number}"
-        name = wanted[: _LONGEST_TEXT - len(suffix)] + suffix
+        name = wanted[: LONGEST_TEXT - len(suffix)] + suffix
     return name
 
 
@@ -243,10 +245,6 @@ def renamed_duplicates(names: Mapping[DeviceId, str]) -> dict[DeviceId, str]:
             taken.add(name)
         seen.add(name)
     return renamed
-
-
-class _Fault(Exception):
-    """The sentence for an invalid value."""
 
 
 class _Checker:
@@ -267,9 +265,9 @@ class _Checker:
             return None
         try:
             if name in ("ssid", "name") and not self._is_stored:
-                _refuse_qr_code(self._fields[name])
+                refuse_qr_code(self._fields[name])
             return read(self._fields[name])
-        except _Fault as fault:
+        except Fault as fault:
             self.blame(name, str(fault))
             return None
 
@@ -283,8 +281,8 @@ class _Checker:
 
     def beginning(self) -> Beginning:
         """What a new device begins with."""
-        pin, connect = self.optional("pin", _pin), self.optional("connect", _switch)
-        return Beginning(pin or NO_PIN, connect, self.optional("when_free", _switch) or False)
+        pin, connect = self.optional("pin", read_pin), self.optional("connect", read_switch)
+        return Beginning(pin or NO_PIN, connect, self.optional("when_free", read_switch) or False)
 
     def finish(self) -> None:
         if self._faults:
@@ -308,142 +306,16 @@ def _snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise _Fault(_not_text(value))
-    if not value.strip():
-        raise _Fault("This field may not be blank.")
-    if len(value) > _LONGEST_TEXT:
-        raise _Fault(f"At most {_LONGEST_TEXT} characters are allowed.")
-    _refuse_control_characters(value)
-    return value
-
-
-def _connection_type(value: object) -> str:
-    if not isinstance(value, str):
-        raise _Fault(_not_text(value))
-    if value != CONNECTION_TYPE:
-        raise _Fault("Invalid connection type for the device.")
-    return value
-
-
-def _ssid(value: object) -> Ssid:
-    if not isinstance(value, str | bytes):
-        raise _Fault("Not a valid string.")
-    octets = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
-    if not octets:
-        raise _Fault("The SSID must not be empty.")
-    if len(octets) > 32:
-        raise _Fault(f"An SSID has at most 32 bytes; this one has {len(octets)}.")
-    if b"\0" in octets:
-        raise _Fault("NUL characters are not allowed.")
-    if _has_surrogates(octets):
-        raise _Fault("Lone surrogates are not allowed.")
-    ssid = Ssid(octets)
-    if ssid.text is not None:
-        _refuse_control_characters(ssid.text)
-    return ssid
-
-
-def _passphrase(value: object) -> Passphrase:
-    """A WPA passphrase of 8 to 63 printable ASCII characters, or a key of 64 hexadecimal digits
-    (IEEE 802.11-2020, annex J.4.1); empty for an open network."""
-    if not isinstance(value, str):
-        raise _Fault(_not_text(value))
-    if value == "" or (len(value) == 64 and _HEX.issuperset(value)):
-        return Passphrase(value)
-    if not all(" " <= character <= "~" for character in value):
-        raise _Fault("Only printable ASCII characters are allowed.")
-    if not 8 <= len(value) <= 63:
-        raise _Fault(
-            "A password has 8 to 63 characters, or 64 hexadecimal digits; leave it empty for an open network."
-        )
-    return Passphrase(value)
-
-
-def _switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise _Fault("Must be true or false.")
-    return value
-
-
-def _priority(value: object) -> int:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # JSON has one type for all numbers
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > HIGHEST_PRIORITY:
-        raise _Fault(f"Must be a whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}.")
-    return value
-
-
-def _bluetooth_address(value: object) -> str:
-    if not isinstance(value, str) or _MAC.fullmatch(value) is None:
-        raise _Fault('A Bluetooth address such as "F4:DD:12:34:56:78".')
-    return value.upper()
-
-
-def _pin(value: object) -> AdapterPin:
-    """An adapter's MAC address or USB port; NO_PIN if there is neither."""
-    if not isinstance(value, Mapping) or len(value) > 1:
-        raise _Fault(_EXPECTED_PIN)
-    for name, text in value.items():
-        if name == "mac" and isinstance(text, str) and _MAC.fullmatch(text):
-            return AdapterPin(mac=text.lower())
-        if name == "usb_port" and isinstance(text, str) and _USB_PORT.fullmatch(text):
-            return AdapterPin(usb_port=text)
-        raise _Fault(_EXPECTED_PIN)
-    return NO_PIN
-
-
 _AMENDABLE: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
     {
-        "name": _text,
-        "ssid": _ssid,
-        "password": _passphrase,
-        "auto_reconnect": _switch,
-        "priority": _priority,
-        "codename": _text,
-        "pin": _pin,
-        "auto_wake": _switch,
+        "name": read_text,
+        "ssid": read_ssid,
+        "password": read_passphrase,
+        "auto_reconnect": read_switch,
+        "priority": read_priority,
+        "codename": read_text,
+        "pin": read_pin,
+        "auto_wake": read_switch,
     }
 )
 """What a client may change, and how it is read: attributes of Device, and the password."""
-
-
-def _key(value: object) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_KEY:
-        raise _Fault(f"An idempotency key has 1 to {_LONGEST_KEY} characters.")
-    return value
-
-
-def _not_text(value: object) -> str:
-    if isinstance(value, bytes):
-        return "NUL characters and lone surrogates are not allowed."
-    return "Not a valid string."
-
-
-def _has_surrogates(octets: bytes) -> bool:
-    """Whether octets are text except for lone surrogates: not a rare SSID but a client's mistake."""
-    try:
-        octets.decode("utf-8", "surrogatepass").encode()
-    except UnicodeDecodeError:
-        return False
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _refuse_qr_code(value: object) -> None:
-    """Refuse the text of a Wi-Fi QR code, which has the password, as a name: lists and logs have names."""
-    text = value.decode("latin-1") if isinstance(value, bytes) else value
-    if isinstance(text, str) and text.lstrip()[:5].upper() == "WIFI:":
-        raise _Fault(
-            "This is the text of a Wi-Fi QR code, and not a name: in it, the network's name follows S:,"
-            " and its password P:."
-        )
-
-
-def _refuse_control_characters(text: str) -> None:
-    if any(character < " " or "\x7f" <= character <= "\x9f" for character in text):
-        raise _Fault("Control characters are not allowed.")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise _Fault("Lone surrogates are not allowed.")

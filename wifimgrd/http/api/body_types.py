@@ -7,9 +7,9 @@ from typing import Annotated, Final, NotRequired, TypedDict
 
 from wifimgrd.client.commands import MOST_AT_ONCE
 from wifimgrd.client.json_types import Id, InterfaceName, Keywords, Pin
+from wifimgrd.domain.device_values import HIGHEST_PRIORITY
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.history import LARGEST_ID
-from wifimgrd.domain.registration import HIGHEST_PRIORITY
 
 _TEXT: Final = {"minLength": 1, "maxLength": 128}
 Ssid = Annotated[
