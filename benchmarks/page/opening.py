@@ -33,8 +33,8 @@ new MutationObserver((_, observer) => {
 """
 """Reports when the first paint was, and when the first camera's state was painted, as the browser says it:
 https://developer.mozilla.org/en-US/docs/Web/API/PerformanceElementTiming/renderTime. The page's own timers
-may run between a frame and a timer of this script. The browser calls back: Playwright's own ways to wait put a
-script into the page while it starts, which takes 0.04 s of it."""
+may run between a frame and a timer of this script. The browser calls back: Playwright's own ways to wait
+put a script into the page while it starts, which takes 0.04 s of it."""
 
 
 async def measure() -> list[Row]:
