@@ -3,6 +3,7 @@ long version."""
 
 import os
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,8 @@ from .guest.whole_hub import WholeHub, journal_of_daemon
 Cameras = Callable[..., Camera]
 
 JOINS = int(os.environ.get("WIFIMGRD_JOINS") or "6")
+SAID_EVERY = 50
+"""Joins: a long run says how far it is."""
 
 
 @on_both
@@ -37,7 +40,9 @@ async def test_a_wrong_password_is_told_before_the_access_point_gives_up(
 
 @on_both
 @pytest.mark.parametrize("is_known", [True, False])
-async def test_a_lost_frame_is_no_wrong_password(hub: WholeHub, cameras: Cameras, *, is_known: bool) -> None:
+async def test_a_lost_frame_is_no_wrong_password(
+    hub: WholeHub, cameras: Cameras, capsys: pytest.CaptureFixture[str], *, is_known: bool
+) -> None:
     """Also where an access point that ignores replies would be told at once: with a device that was never
     connected."""
     camera = cameras("A", repeats_message_3=True)
@@ -53,6 +58,10 @@ async def test_a_lost_frame_is_no_wrong_password(hub: WholeHub, cameras: Cameras
                 device = await hub.add(camera)
             status, problem = await hub.connect(device)
             outcomes["connected" if status == 200 else problem["code"]] += 1
+            assert not outcomes["authentication-failed"], outcomes
+            if outcomes.total() % SAID_EVERY == 0:
+                with capsys.disabled():
+                    sys.stdout.write(f"\n{outcomes.total()} joins: {dict(outcomes)}\n")
+                    sys.stdout.flush()
     assert air.lost
-    assert not outcomes["authentication-failed"], outcomes
     assert outcomes["connected"] > JOINS // 2, outcomes
