@@ -260,7 +260,7 @@ const en = {
 
   /** What is wrong with a camera, by its code, and what a person can do about it: docs/camera-control.md has the codes. */
   problems: {
-    "not-recording": { what: "Not recording.", advice: "It was told to. Record again, or stop it if it should not." },
+    "not-recording": { what: "Not recording.", advice: "It was told to record. Record again, or stop it." },
     "still-recording": { what: "Still recording.", advice: "It was told to stop. Stop it again, or at the camera." },
     "too-hot": { what: "Too hot.", advice: "Let it cool down in the shade." },
     "too-cold": { what: "Too cold.", advice: "Warm it up." },
@@ -305,8 +305,8 @@ const en = {
       total === 0
         ? "No adapter is plugged in now."
         : free === 0
-          ? "None is free now."
-          : `${numeral(free)} ${free === 1 ? "is" : "are"} free now.`,
+          ? "No adapter is free now."
+          : `${numeral(free)} ${free === 1 ? "adapter is" : "adapters are"} free now.`,
     reservedFor: (adapter: string, camera: string) => `${adapter} is reserved for ${camera}.`,
     freeAdvice: "You can connect it now.",
     busyAdvice: "Disconnect another camera, plug in another USB Wi-Fi adapter, or let this camera wait.",
@@ -479,7 +479,7 @@ const en = {
     bus: (number: string) => `USB bus ${number}`,
     noBus: "Other adapters",
     absent: "Reserved, and not plugged in",
-    rests: { free: "free", reserved: "reserved", unavailable: "unavailable", unknown: "unknown" },
+    rests: { "in-use": "in use", free: "free", reserved: "reserved", unavailable: "unavailable", unknown: "unknown" },
     band: bandOf,
     channelNumber: (megahertz: number) => String(channelOf(megahertz)),
     onAir: (megahertz: number) => `channel ${channelOf(megahertz)}, ${bandOf(megahertz)}`,
@@ -487,7 +487,7 @@ const en = {
     received: (kbits: number) => `↓ ${rateOf(kbits)}`,
     share: (names: readonly string[], megahertz: number, able: readonly string[]) =>
       `${listOf(names)} share channel ${channelOf(megahertz)}.` +
-      (able.length ? ` ${listOf(able)} can use 5 GHz: set it on the camera, if it has it.` : ""),
+      (able.length ? ` ${listOf(able)} can use 5 GHz: select it in the camera's settings, if the camera supports it.` : ""),
     channel: (megahertz: number) => `channel ${channelOf(megahertz)}`,
     unnamed: "Adapter",
     unpluggedSince: (time: string) => `Unplugged since ${time}`,
@@ -571,7 +571,7 @@ const en = {
   } as Record<string, string>,
 
   edit: {
-    title: "Edit the camera",
+    title: (name: string) => `Edit ${name}`,
     save: "Save",
     reconnect: "Reconnect automatically",
     wake: "Wake automatically to connect",
@@ -581,7 +581,7 @@ const en = {
     network: "Network name",
     networkHint: "Takes effect the next time the camera connects.",
     newPassword: "New password (optional)",
-    passwordTitle: "Change the password",
+    passwordTitle: (name: string) => `Change the password of ${name}`,
     passwordLabel: "Camera's Wi-Fi password",
     passwordSave: "Save and connect",
     removeTitle: "Remove the camera?",

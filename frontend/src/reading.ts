@@ -61,12 +61,19 @@ export interface ProblemWords {
   advice: string;
 }
 
-/** What is wrong with it, the most urgent first; codes of later versions have no words here. */
-export const problemsOf = ({ problems }: Pick<Camera, "problems">): ProblemWords[] =>
-  problems.flatMap((code) => {
+/** Why a camera cannot record. */
+const CAUSES: ReadonlySet<string> = new Set(["storage-missing", "storage-full", "storage-error"]);
+
+/** What is wrong with it, the most urgent first; codes of later versions have no words here. A recording that has ended says what ended it. */
+export function problemsOf({ problems }: Pick<Camera, "problems">): ProblemWords[] {
+  const found = problems.flatMap((code) => {
     const words = textOf(t.problems, code);
     return words ? [{ code, ...words }] : [];
   });
+  const cause = found.find(({ code }) => CAUSES.has(code));
+  if (!cause || found[0]?.code !== "not-recording") return found;
+  return [{ ...found[0], advice: `${cause.what} ${cause.advice}` }, ...found.slice(1).filter((one) => one !== cause)];
+}
 
 /** By how much its clock differs from the hub's; null if that is not known. */
 export function clockWords({ clock_offset_ms: offset }: Camera): string | null {

@@ -31,10 +31,19 @@ export function failureText(name: string, code: string | null, message: string |
  * A name from outside, with what cannot be seen made visible. The joiners U+200C and U+200D stay: scripts and emoji
  * need them, and they cannot turn the text around them.
  */
-export function printable(text: string): string {
+export function visible(text: string): string {
   return text.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu, (one) => {
     return `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
   });
+}
+
+/** A letter of a script that runs from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+
+/** The same for a sentence, whose order a name from right to left leaves as it is. */
+export function printable(text: string): string {
+  const name = visible(text);
+  return RIGHT_TO_LEFT.test(name) ? `\u2068${name}\u2069` : name;
 }
 
 export interface Sentence {

@@ -203,7 +203,7 @@ async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
     await opened(page, hub, f"#camera/{device}")
     shown = page.get_by_role("article", name="Front")
     await act(shown, "Edit")
-    dialog = page.get_by_role("dialog", name="Edit the camera")
+    dialog = page.get_by_role("dialog", name="Edit ")
     await dialog.get_by_label("Name", exact=True).fill("Nose")
     await dialog.get_by_label("Model").select_option("insta360-x4")
     await dialog.get_by_label("Network name").fill("SIM-CAM-2")
@@ -211,7 +211,7 @@ async def test_everything_is_edited_there(page: Page, hub: RunningHub) -> None:
     await dialog.get_by_label("Priority").fill("3")
     await dialog.get_by_label("Reserved adapter").select_option("wlan1: any adapter in USB port 1-1.2")
     await dialog.get_by_role("button", name="Save").click()
-    await expect(page.get_by_role("heading", name="Nose", level=2)).to_be_visible()
+    await expect(page.get_by_role("heading", name="Nose", level=2, exact=True)).to_be_visible()
     await expect(page.get_by_role("article", name="Nose")).to_contain_text("any adapter in USB port 1-1.2")
     record = hub.client.devices[device]
     assert (record.codename, record.ssid, record.priority) == ("insta360-x4", b"SIM-CAM-2", 3)

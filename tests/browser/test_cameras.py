@@ -138,7 +138,7 @@ async def test_whether_and_when_a_camera_is_brought_back_is_set_with_its_name(
     await opened(page, hub)
     device = await hub.connected(1)
     await act(card(page, "SIM-CAM-1"), "Edit")
-    dialog = page.get_by_role("dialog", name="Edit the camera")
+    dialog = page.get_by_role("dialog", name="Edit ")
     await dialog.get_by_label("Name", exact=True).fill("Front")
     await dialog.get_by_label("Reconnect automatically").uncheck()
     await dialog.get_by_label("Priority").fill("7")

@@ -63,3 +63,16 @@ async def test_repeats_are_one_line(page: Page, hub: RunningHub) -> None:
     await expect(line).to_have_count(1)
     await expect(line).to_contain_text("(3 times)")
     await expect(line.locator("time")).to_have_attribute("title", re.compile(r" ago\)$"))
+
+
+async def test_a_name_from_right_to_left_leaves_the_order_of_a_line(page: Page, hub: RunningHub) -> None:
+    """Now and before: where the line begins with it, and where it does not."""
+    name = "\u05de\u05e6\u05dc\u05de\u05d4"
+    device = await hub.connected(1, name)
+    await opened(page, hub, "#events")
+    await disconnect(hub.client, device)
+    await hub.until(device, "disconnected")
+    for verb in ("connected through", "disconnected"):
+        line = page.get_by_role("log").get_by_text(f"\u2068{name}\u2069 is {verb}")
+        await expect(line).to_be_visible()
+        assert await line.evaluate("one => getComputedStyle(one).direction") == "ltr"

@@ -120,12 +120,25 @@ async def test_connected_is_not_what_matches_not_connected(page: Page, hub: Runn
     await expect(rows(page)).to_have_count(10)
 
 
+async def test_the_name_of_a_camera_is_the_last_that_is_cut(page: Page, hub: RunningHub) -> None:
+    """On a laptop, with all that cameras say of themselves."""
+    ids = await fill(hub, 10)
+    name = "SIM-CAM-1 on the left"
+    await hub.client.update_device(ids[0], {"name": name})
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await opened(page, hub)
+    await expect(page.locator("tbody .in-battery .battery")).not_to_have_count(0)
+    cell = page.locator("tbody th").filter(has_text=name)
+    assert await cell.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
 async def test_rows_are_sorted(page: Page, hub: RunningHub) -> None:
     await hub.set_fault("silent", ssid="SIM-CAM-3")
     ids = await fill(hub, 11)
     await hub.client.update_device(ids[10], {"name": "Alpha"})
     await opened(page, hub)
     names = page.locator("tbody th a")
+    await page.set_viewport_size({"width": 1600, "height": 900})  # with the column of addresses
     # By need: what a person has to look at, what is connected, the others; each by name.
     await expect(row(page, "Camera 3").locator(".badge")).to_have_text("Not answering")
     await page.mouse.move(0, 0)

@@ -116,7 +116,7 @@ async def test_a_recording_that_ends_by_itself_is_noticed(page: Page, hub: Runni
     told = "Front stopped recording: it is too hot"
     await expect(page.locator(".events li.bad").filter(has_text=told)).to_be_visible()
     problem = card(page, "Front").locator("[data-problem=not-recording]")
-    await expect(problem).to_contain_text("Not recording. It was told to.", timeout=PROBLEM_MS)
+    await expect(problem).to_contain_text("Not recording. It was told to record.", timeout=PROBLEM_MS)
     assert hub.client.devices[device].state == "connected"
     await act(card(page, "Front"), "Stop recording")
     await expect(problem).to_have_count(0)

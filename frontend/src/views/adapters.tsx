@@ -5,7 +5,7 @@ import { deviceAddress, request } from "../api";
 import { countOf, isFree, isKept } from "../camera_state";
 import { t } from "../messages";
 import { printable } from "../sentences";
-import { devices, interfaces, isCurrent } from "../state";
+import { devices, interfaces, isCurrent, nameOf } from "../state";
 import { moment } from "../times";
 import type { AbsentAdapter, Device, Interface } from "../types";
 import { byText } from "./order";
@@ -103,7 +103,8 @@ function Air() {
   const everyone = [...devices.value.values()];
   const current = isCurrent.value;
   const lanes = current ? lanesOf(everyone) : [];
-  const without = current ? everyone.filter((one) => one.connected && one.frequency === null) : [];
+  // An attempt has an adapter, and no channel yet.
+  const without = current ? everyone.filter((one) => one.interface !== null && !(one.connected && one.frequency !== null)) : [];
   const rest = (name: keyof typeof t.adapters.rests, adapters: readonly Interface[]) =>
     adapters.length > 0 && (
       <li class="lane">
@@ -113,6 +114,7 @@ function Air() {
           {adapters.map((one) => (
             <span key={one.name} class={`tag ${name}`} title={one.reason ?? undefined}>
               {one.name}
+              {name === "reserved" && <For device={one.reserved_device_id} />}
             </span>
           ))}
         </span>
@@ -131,7 +133,7 @@ function Air() {
         {without.length > 0 && (
           <li class="lane">
             <span />
-            <span>{t.adapters["in-use"]}</span>
+            <span>{t.adapters.rests["in-use"]}</span>
             <Cameras cameras={without} />
           </li>
         )}
@@ -155,6 +157,14 @@ function Air() {
     </>
   );
 }
+
+/** Whom an adapter is kept for. */
+const For = ({ device: id }: { device: number | null }) => (
+  <>
+    {t.adapters.forWhom}
+    <bdi>{nameOf(id ?? 0)}</bdi>
+  </>
+);
 
 const Cameras = ({ cameras }: { cameras: readonly Device[] }) => (
   <span class="chips">
@@ -250,12 +260,7 @@ function Adapter({ adapter }: { adapter: Interface }) {
       {current && user?.connected && <Traffic device={user} />}
       <span class={`badge ${current ? state : "stale"}`}>
         {current ? t.adapters[state] : t.unknown}
-        {current && state === "reserved" && (
-          <>
-            {t.adapters.forWhom}
-            {keeper ? <Name text={keeper.name} /> : t.events.camera(adapter.reserved_device_id ?? 0)}
-          </>
-        )}
+        {current && state === "reserved" && <For device={adapter.reserved_device_id} />}
         {current && user && (
           <>
             {t.adapters.by}

@@ -30,8 +30,10 @@ export function Badge({ state, isCurrent }: { state: CameraState; isCurrent: boo
   if (!isCurrent) {
     return (
       <span class="badge stale">
-        {t.unknown}
-        <span class="last-known">, {t.lastKnown(t.states[state])}</span>
+        <span>
+          {t.unknown}
+          <span class="last-known">, {t.lastKnown(t.states[state])}</span>
+        </span>
       </span>
     );
   }

@@ -121,7 +121,7 @@ export function Edit({ device, onClose }: FormProps) {
     void save(device, body);
   };
   return (
-    <SavingForm title={t.edit.title} saving={t.edit.save} onSubmit={submit} {...{ faults, isSaving, onClose }}>
+    <SavingForm title={t.edit.title(printable(device.name))} saving={t.edit.save} onSubmit={submit} {...{ faults, isSaving, onClose }}>
       <Field id="edit-name" label={t.camera.name} faults={faults.name}>
         {(described) => (
           <input type="text" autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} {...described} />
@@ -206,7 +206,7 @@ export function Password({ device, onClose }: FormProps) {
   };
   return (
     <SavingForm
-      title={t.edit.passwordTitle}
+      title={t.edit.passwordTitle(printable(device.name))}
       saving={t.edit.passwordSave}
       onSubmit={(event) => void submit(event)}
       {...{ faults, isSaving, onClose }}
@@ -232,6 +232,7 @@ export function Remove({ device, onClose }: FormProps) {
       await remove(device.id);
       onClose();
       notify(aboutDevice(device.id), t.answers.removed(printable(device.name)), "plain");
+      document.getElementById("cameras-title")?.focus();
     } catch (error) {
       setFault(error instanceof Problem ? error.message : t.hub.failed);
       setWorking(false);

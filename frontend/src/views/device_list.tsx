@@ -187,7 +187,7 @@ function Row({ device, isPicked, onPick }: RowProps) {
         </label>
       </td>
       <th scope="row">
-        <a id={title} class="whole" href={`#camera/${device.id}`}>
+        <a id={title} class="whole" href={`#camera/${device.id}`} title={printable(device.name)}>
           <Name text={device.name} />
         </a>{" "}
         <span class="model">{modelName(device.codename)}</span>

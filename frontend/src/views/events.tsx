@@ -137,7 +137,7 @@ const Lines = ({ lines }: { lines: readonly Repeated[] }) => (
         <When time={line.time} />
         <span class="mark" aria-hidden="true" />
         <span>
-          <bdi>{line.text}</bdi>
+          {line.text}
           {count > 1 && <span class="number"> {t.events.times(count)}</span>}
         </span>
       </li>

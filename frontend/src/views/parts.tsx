@@ -3,10 +3,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../messages";
-import { printable } from "../sentences";
+import { visible } from "../sentences";
 
 /** A name from outside: never markup, never able to turn the text around it. */
-export const Name = ({ text }: { text: string }) => <bdi>{printable(text)}</bdi>;
+export const Name = ({ text }: { text: string }) => <bdi>{visible(text)}</bdi>;
 
 const STRENGTH_STEPS = [15, 40, 65, 85];
 

@@ -79,7 +79,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
         {hasSessions && <SignOut />}
       </header>
       <Banner />
-      <main id="content" tabIndex={-1} class={hasOverview ? "with-overview" : ""}>
+      <main id="content" tabIndex={-1} class={`${hasOverview ? "with-overview" : ""}${isCurrent.value ? "" : " stale"}`}>
         {view === "cameras" && (shown.view === "camera" ? <CameraPage id={shown.id} /> : <Devices />)}
         {hasOverview && isWhole && (
           <aside class="beside" aria-label={t.hub.glance}>

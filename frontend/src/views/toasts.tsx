@@ -13,7 +13,7 @@ export function Toasts() {
         <section class="toasts" aria-label={t.hub.notifications}>
           {toasts.value.map((toast) => (
             <div key={toast.number} class={`toast ${toast.tone} slot-${toast.slot}`} data-about={toast.about}>
-              <bdi>{toast.text}</bdi>
+              <span>{toast.text}</span>
               <button type="button" class="quiet small" aria-label={t.hub.dismiss} onClick={() => dismiss(toast.number)}>
                 ✕
               </button>
