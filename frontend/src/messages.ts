@@ -168,7 +168,7 @@ const en = {
     changePassword: "Change the password",
     code: "Code",
     back: "All cameras",
-    gone: "This camera is no longer registered.",
+    gone: "This camera is not registered.",
     addressAdvice: (address: string) => `Programs on the hub reach the camera at ${address}.`,
     notOpen: "The camera is not answering at this address right now.",
     pin: "Reserved adapter",

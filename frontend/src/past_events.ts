@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
 import { t } from "./messages";
 import { endWords } from "./reading";
-import { failureText, printable, type Sentence } from "./sentences";
+import { failureText, failureTone, printable, type Sentence } from "./sentences";
 import { devices, type EventKind, type Line, lines, onForget } from "./state";
 import type { HistoryRow } from "./types";
 
@@ -66,7 +66,7 @@ function partsOf(row: HistoryRow, name: string): Part[] {
       return [[time, "connection", { text: t.events.interrupted(name, lasted), tone: "bad" }]];
     }
     case "failure":
-      return [[time, "connection", { text: failureText(name, code, message), tone: isBad && code !== "no-interface-available" ? "bad" : "plain" }]];
+      return [[time, "connection", { text: failureText(name, code, message), tone: failureTone(isBad ? code : null) }]];
     case "wake":
       return [[time, "connection", isBad ? { text: failureText(name, code, message), tone: "bad" } : { text: t.events.woken(name), tone: "plain" }]];
     case "recording": {

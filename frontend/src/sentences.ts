@@ -21,6 +21,9 @@ export function detailOf(code: string | null, message: string): string {
 export const failureSentences = (code: string | null, message: string): string =>
   [headingFor(code), printable(detailOf(code, message)), adviceFor(code)].filter(Boolean).join(" ");
 
+/** That no adapter is free is nobody's fault. */
+export const failureTone = (code: string | null): Tone => (code === null || code === "no-interface-available" ? "plain" : "bad");
+
 /** An error of a camera in one line. */
 export function failureText(name: string, code: string | null, message: string | null): string {
   const detail = code === "no-interface-available" ? "" : printable(detailOf(code, message ?? ""));
@@ -104,12 +107,18 @@ function statusSentence(
       if (status.connection_error_code === "connection-lost" && before?.connection_status === "connecting") {
         return bad(t.events.notBack(name));
       }
-      return bad(failureText(name, status.connection_error_code, status.connection_error_message));
+      return {
+        text: failureText(name, status.connection_error_code, status.connection_error_message),
+        tone: failureTone(status.connection_error_code),
+      };
     case "connected":
       return before?.connected ? null : good(t.events.connected(name, status.interface));
     case "connecting":
       if (status.connection_error_code === "connection-lost" && before?.connected) {
-        return bad(failureText(name, status.connection_error_code, status.connection_error_message));
+        return {
+        text: failureText(name, status.connection_error_code, status.connection_error_message),
+        tone: failureTone(status.connection_error_code),
+      };
       }
       return before?.connection_status === "connecting" ? null : plain(t.events.connecting(name, status.interface));
     case "disconnected":

@@ -51,6 +51,17 @@ async def test_they_are_filtered_by_camera_and_kind(page: Page, hub: RunningHub)
     await page.get_by_role("combobox", name="Camera").select_option("All cameras")
 
 
+async def test_beside_a_camera_are_its_own(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Hawk")
+    await hub.connected(2, "Owl")
+    await opened(page, hub)
+    log = page.get_by_role("log")
+    await expect(log.get_by_text("Owl is connected")).to_be_visible()
+    await page.goto(f"{hub.url}#camera/{device}")
+    await expect(log.get_by_text("Hawk is connected")).to_be_visible()
+    await expect(log.get_by_text("Owl")).to_have_count(0)
+
+
 async def test_repeats_are_one_line(page: Page, hub: RunningHub) -> None:
     device = await hub.create(2, "Parrot", "not-its-password")
     for number in (1, 2, 3):

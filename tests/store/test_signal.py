@@ -238,17 +238,13 @@ async def test_a_history_of_each_earlier_schema_gets_samples(tmp_path: Path, bef
         assert version_of(file) == len(history._MIGRATIONS)
 
 
-async def test_a_week_of_64_cameras_is_small_and_quickly_read(tmp_path: Path) -> None:
+async def test_a_week_of_64_cameras_is_small(tmp_path: Path) -> None:
     """Written hour by hour: what one write of ten minutes costs is in docs/benchmarks.md."""
     store = await opened(tmp_path)
     first = NOW // 60 * 60 - 7 * 1440 + 60
     for hour in range(first, first + 7 * 1440, 60):
         whole = samples(range(hour, hour + 60))
         store.put_signals({DeviceId(device): whole for device in range(1, 65)}, NOW)
-    await all_of(store, FRONT)
-    started = time.thread_time_ns()
-    assert len(store._read_signal(FRONT, range(first, first + 7 * 1440))) == 7 * 1440
-    spent_ns = time.thread_time_ns() - started
+    assert len(await store.read_signal(FRONT, range(first, first + 7 * 1440))) == 7 * 1440
     await store.close()
     assert (tmp_path / FILE_NAME).stat().st_size < 3_000_000
-    assert spent_ns < 200_000_000

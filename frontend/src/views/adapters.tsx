@@ -237,7 +237,7 @@ function Adapter({ adapter }: { adapter: Interface }) {
   const keeper = adapter.reserved_device_id === null ? undefined : devices.value.get(adapter.reserved_device_id);
   const state = isKept(adapter) ? "reserved" : adapter.state;
   const about = [
-    adapter.bands.join(", "),
+    adapter.bands.map((band) => band.replace("GHz", " GHz")).join(", "),
     adapter.usb.port && t.adapters.port(adapter.usb.port),
     adapter.mac_address,
     adapter.driver,

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useRef } from "preact/hooks";
-import { STATES, stateOf } from "../camera_state";
+import { type CameraState, STATES, stateOf } from "../camera_state";
 import { commandMany, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
 import { modelName } from "../models";
@@ -54,6 +54,12 @@ const ORDERS: Record<Sort, (direction: 1 | -1) => Compare> = {
   address: by(addressOf, byText),
 };
 
+/** The states of cameras that a command is for. */
+const COMMANDED: Record<Verb, ReadonlySet<CameraState>> = {
+  connect: new Set(["off", "failed", "no-adapter", "asleep", "searching", "waiting"]),
+  disconnect: new Set(["connected", "not-answering", "connecting", "waking", "searching", "waiting"]),
+};
+
 interface Drawn {
   device: Device;
   isPicked: boolean;
@@ -94,7 +100,11 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
       {words}
     </button>
   );
-  const run = (words: string, verb: Verb, whenFree = false) => many(words, picked.length, () => void commandMany(picked, verb, { whenFree }));
+  // What a command changes nothing of is not told it, and not counted.
+  const run = (words: string, verb: Verb, whenFree = false) => {
+    const told = picked.filter((one) => COMMANDED[verb].has(stateOf(one)));
+    return many(words, told.length, () => void commandMany(told, verb, { whenFree }));
+  };
   const record = (words: string, isOn: boolean) => many(words, able.length, () => void recordOnMany(isOn, able));
 
   // Only rows that have changed are drawn anew: of two hundred cameras, one changes at a time.
@@ -191,6 +201,7 @@ function Row({ device, isPicked, onPick }: RowProps) {
           <Name text={device.name} />
         </a>{" "}
         <span class="model">{modelName(device.codename)}</span>
+        {trouble && <small class={`in-short ${trouble.tone}`}>{trouble.text}</small>}
       </th>
       <td class="in-state">
         <StateBadge device={device} />

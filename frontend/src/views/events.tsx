@@ -113,10 +113,11 @@ export function Events() {
   );
 }
 
-/** The newest of them, beside the cameras. */
-export function EventsAtAGlance({ limit }: { limit: number }) {
+/** The newest of them, beside the cameras; beside one camera, its own. */
+export function EventsAtAGlance({ limit, of }: { limit: number; of: number | null }) {
   usePastLines();
-  const shown = merged(allLines().slice(0, 4 * limit)).slice(0, limit);
+  const lines = of === null ? allLines() : allLines().filter((line) => line.device === of);
+  const shown = merged(lines.slice(0, 4 * limit)).slice(0, limit);
   return (
     <section class="panel" aria-labelledby="events-title">
       <h2 id="events-title" tabIndex={-1}>
@@ -137,7 +138,7 @@ const Lines = ({ lines }: { lines: readonly Repeated[] }) => (
         <When time={line.time} />
         <span class="mark" aria-hidden="true" />
         <span>
-          {line.text}
+          {line.kind === "hub" ? <bdi>{line.text}</bdi> : line.text}
           {count > 1 && <span class="number"> {t.events.times(count)}</span>}
         </span>
       </li>

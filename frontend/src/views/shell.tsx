@@ -84,7 +84,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
         {hasOverview && isWhole && (
           <aside class="beside" aria-label={t.hub.glance}>
             <AdaptersAtAGlance />
-            <EventsAtAGlance limit={12} />
+            <EventsAtAGlance limit={12} of={shown.view === "camera" ? shown.id : null} />
           </aside>
         )}
         {view === "adapters" && <Adapters />}

@@ -200,7 +200,12 @@ function Plot({ history, marks, range, label }: PlotProps) {
         ],
         hooks: {
           draw: [(one) => drawMarks(one, current.current)],
-          setCursor: [(one) => setAt(one.cursor.idx ?? null)],
+          setCursor: [
+            ({ cursor: { idx } }) => {
+              // A pointer that leaves takes nothing away from who reads by keys.
+              if (idx != null || document.activeElement !== element) setAt(idx ?? null);
+            },
+          ],
         },
       },
       data,
