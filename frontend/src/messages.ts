@@ -206,6 +206,7 @@ const en = {
     signal: "signal",
     battery: "battery",
     session: "connected",
+    loss: "connection lost",
     recording: "recording",
     error: "error",
     none: "No signal was measured in this time.",

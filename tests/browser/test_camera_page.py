@@ -130,6 +130,36 @@ async def test_the_battery_is_beside_the_signal_on_the_same_axis(page: Page, hub
     await expect(table.locator("tbody tr > :last-child")).to_have_text(["89 %", "not known", "0 %"])
 
 
+async def test_the_time_without_the_camera_is_shaded(page: Page, hub: RunningHub) -> None:
+    """From the loss of the connection until it was there again; what a person ends is none."""
+    device = await hub.connected(1, "Front")
+    now = datetime.now(UTC).replace(microsecond=0)
+
+    def ago(minutes: int) -> str:
+        return (now - timedelta(minutes=minutes)).isoformat()
+
+    async def answer(route: Route) -> None:
+        [row] = (await (await route.fetch()).json())["history"]
+        lost = {"ended": ago(30), "code": "connection-lost", "message": "the connection was lost"}
+        ended = {"ended": ago(10), "code": "cancelled"}
+        rows = [
+            row | {"time": ago(5)},
+            row | {"id": 90, "time": ago(20)} | ended,
+            row | {"id": 89, "time": ago(50)} | lost,
+        ]
+        await route.fulfill(json={"history": rows})
+
+    await page.route(f"**/devices/history?device_id={device}&*", answer)
+    await opened(page, hub)
+    shown = await camera_page(page, "Front")
+    await expect(shown.locator(".legend")).to_contain_text("connection lost")
+    await expect(shown.get_by_role("slider", name="3 sessions, 1 error")).to_be_visible()
+    await page.wait_for_function("() => document.querySelector('.plot canvas')")
+    shade = await drawn(page, "--bad-ground")
+    assert shade["pixels"] > 1000
+    assert 0.6 < shade["right"] < 0.72, "20 minutes before the right edge"
+
+
 async def drawn(page: Page, name: str) -> dict[str, float]:
     """How much of the plot has a colour of the page, and where that ends, as a share of the width."""
     found: dict[str, float] = await page.evaluate(

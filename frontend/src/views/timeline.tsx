@@ -34,18 +34,28 @@ interface Marks {
   sessions: Span[];
   interruptions: Span[];
   recordings: Span[];
+  /** From each loss of the connection until the camera was connected again. */
+  losses: Span[];
   errors: number[];
 }
 
 const seconds = (time: string | null): number => (time === null ? Date.now() : Date.parse(time)) / 1_000;
 
-function marksOf(rows: readonly HistoryRow[]): Marks {
+/** The newest row is the first. */
+function marksOf(rows: readonly HistoryRow[], lostAt: string | null): Marks {
   const spans = (kind: HistoryRow["kind"]) =>
     rows.filter((row) => row.kind === kind).map((row): Span => ({ from: seconds(row.time), to: seconds(row.ended) }));
-  const ends = rows.filter((row) => row.kind === "session" && row.ended && isOutage(row)).map((row) => seconds(row.ended));
+  const sessions = rows.filter((row) => row.kind === "session");
+  const ends = sessions.filter((row) => row.ended && isOutage(row)).map((row) => seconds(row.ended));
+  const between = sessions.flatMap((row, index): Span[] => {
+    const next = sessions[index - 1];
+    return next && row.ended && isOutage(row) ? [{ from: seconds(row.ended), to: seconds(next.time) }] : [];
+  });
+  const interruptions = spans("interruption");
   return {
     sessions: spans("session"),
-    interruptions: spans("interruption"),
+    interruptions,
+    losses: [...interruptions, ...between, ...(lostAt === null ? [] : [{ from: seconds(lostAt), to: seconds(null) }])],
     recordings: spans("recording"),
     errors: [...rows.filter((row) => row.kind === "failure").map((row) => seconds(row.time)), ...ends],
   };
@@ -78,6 +88,21 @@ function columnsOf({ step_s, samples: kept, battery }: History): uPlot.AlignedDa
 }
 
 const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** Beneath the lines. */
+function shadeLosses(plot: uPlot, { losses }: Marks): void {
+  const { ctx, bbox } = plot;
+  const top = plot.valToPos(100, "y", true);
+  const bottom = plot.valToPos(0, "y", true);
+  ctx.save();
+  ctx.fillStyle = colour("--bad-ground");
+  for (const { from, to } of losses) {
+    const left = Math.floor(Math.max(bbox.left, plot.valToPos(from, "x", true)));
+    const right = Math.min(bbox.left + bbox.width, plot.valToPos(to, "x", true));
+    if (right > bbox.left) ctx.fillRect(left, top, Math.max(devicePixelRatio, right - left), bottom - top);
+  }
+  ctx.restore();
+}
 
 function drawMarks(plot: uPlot, { sessions, interruptions, recordings, errors }: Marks): void {
   const { ctx, bbox } = plot;
@@ -126,10 +151,10 @@ export default function Timeline({ device, past }: Props) {
   }, [device.id, range, turn, device.connected, measured > 0]);
   const since = device.connected && device.camera?.recording ? device.camera.recording_since : null;
   const marks = useMemo(() => {
-    const found = marksOf(past ?? []);
+    const found = marksOf(past ?? [], device.lost_at);
     // The history has a recording only when it has ended.
     return since === null ? found : { ...found, recordings: [...found.recordings, { from: seconds(since), to: seconds(null) }] };
-  }, [past, turn, since]);
+  }, [past, turn, since, device.lost_at]);
   const begin = Date.now() / 1_000 - RANGES[range];
   const summary = t.plot.summary(
     countIn(marks.sessions, begin),
@@ -145,6 +170,7 @@ export default function Timeline({ device, past }: Props) {
           <span class="signal-key">{t.plot.signal}</span>
           {history && hasBattery(history) && <span class="battery-key">{t.plot.battery}</span>}
           <span class="session-key">{t.plot.session}</span>
+          <span class="loss-key">{t.plot.loss}</span>
           <span class="recording-key">{t.plot.recording}</span>
           <span class="error-key">{t.plot.error}</span>
         </span>
@@ -199,6 +225,7 @@ function Plot({ history, marks, range, label }: PlotProps) {
           { stroke: colour("--busy"), width: 2, points: { show: false } },
         ],
         hooks: {
+          drawClear: [(one) => shadeLosses(one, current.current)],
           draw: [(one) => drawMarks(one, current.current)],
           setCursor: [
             ({ cursor: { idx } }) => {
