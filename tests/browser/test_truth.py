@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,16 @@ async def test_a_refusal_says_what_holds_now(page: Page, hub: RunningHub) -> Non
     await act(card(page, "Tail"), "Connect")
     await shows(page, "Tail", "Connected")
     await expect(trouble).to_be_hidden()
+
+
+async def test_a_refusal_says_when_it_was_while_nothing_is_known(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    await no_adapter_for(hub, "Tail")
+    line = card(page, "Tail").locator(".trouble")
+    await expect(line).to_have_text("All 3 adapters are in use")
+    async with hub.without_daemon():
+        await expect(line).to_have_text(re.compile("^No adapter is free at .*[.]$"))
+    await hub.client.wait_until(lambda client: client.available, 30)
 
 
 async def test_an_adapter_reserved_for_another_camera_is_not_free(page: Page, hub: RunningHub) -> None:

@@ -192,7 +192,7 @@ function Row({ device, isPicked, onPick }: RowProps) {
         <label>
           <input type="checkbox" checked={isPicked} onChange={(event) => onPick(event.currentTarget.checked)} />
           <span class="visually-hidden">
-            <bdi>{t.cameras.select(printable(device.name))}</bdi>
+            {t.cameras.select(printable(device.name))}
           </span>
         </label>
       </td>

@@ -43,21 +43,21 @@ const seconds = (time: string | null): number => (time === null ? Date.now() : D
 
 /** The newest row is the first. */
 function marksOf(rows: readonly HistoryRow[], lostAt: string | null): Marks {
-  const spans = (kind: HistoryRow["kind"]) =>
-    rows.filter((row) => row.kind === kind).map((row): Span => ({ from: seconds(row.time), to: seconds(row.ended) }));
-  const sessions = rows.filter((row) => row.kind === "session");
+  const of = (kind: HistoryRow["kind"]) => rows.filter((row) => row.kind === kind);
+  const span = (row: HistoryRow): Span => ({ from: seconds(row.time), to: seconds(row.ended) });
+  const sessions = of("session");
   const ends = sessions.filter((row) => row.ended && isOutage(row)).map((row) => seconds(row.ended));
   const between = sessions.flatMap((row, index): Span[] => {
     const next = sessions[index - 1];
     return next && row.ended && isOutage(row) ? [{ from: seconds(row.ended), to: seconds(next.time) }] : [];
   });
-  const interruptions = spans("interruption");
+  const interruptions = of("interruption").map(span);
   return {
-    sessions: spans("session"),
+    sessions: sessions.map(span),
     interruptions,
     losses: [...interruptions, ...between, ...(lostAt === null ? [] : [{ from: seconds(lostAt), to: seconds(null) }])],
-    recordings: spans("recording"),
-    errors: [...rows.filter((row) => row.kind === "failure").map((row) => seconds(row.time)), ...ends],
+    recordings: of("recording").map(span),
+    errors: [...of("failure").map((row) => seconds(row.time)), ...ends],
   };
 }
 

@@ -34,10 +34,10 @@ export function useTrouble(device: Device): Line | null {
   if (!device.connection_error_message) return null;
   const heading = headingFor(code);
   if (state === "searching" && device.lost_at) return line(t.trouble.lost(moment(device.lost_at), heading), "warn");
-  if (state === "no-adapter") {
+  if (state === "no-adapter" && isCurrent.value) {
     const adapters = [...interfaces.value.values()];
     const free = adapters.filter((one) => isFreeFor(device.id, one)).length;
-    if (free > 0 && isCurrent.value) return line(t.trouble.freeNow(free, adapters.length));
+    if (free > 0) return line(t.trouble.freeNow(free, adapters.length));
     return line(wereAllInUse(device.connection_error_message) ? t.trouble.inUseLine(countOf(adapters)) : t.trouble.noneFreeLine);
   }
   if (state === "connecting" || state === "waking") return line(`${heading} ${t.trouble.tryingAgain}`, "warn");

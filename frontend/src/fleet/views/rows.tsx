@@ -94,7 +94,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
       <div class="named">
         <Name text={record.name} />
         <small>
-          <bdi>{printable(about)}</bdi>
+          <Name text={about} />
         </small>
       </div>
       {isKnown && isRecording(camera) ? <RecordingBadge label={t.reading.recording} /> : <Badge state={state} isCurrent={isKnown} />}
@@ -102,7 +102,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
         {isKnown && why && <span class="why" title={printable(why)}>{printable(why)}</span>}
         {isKnown && record.connected && (
           <span>
-            <bdi>{printable(record.interface ?? "")}</bdi> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
+            <Name text={record.interface ?? ""} /> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
             {problem && <span class="why">{problem.what}</span>}
             {battery !== null && <BatteryLevel percent={record.camera?.battery_level ?? null} words={battery} />}
           </span>
