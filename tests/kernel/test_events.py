@@ -105,10 +105,9 @@ def link(*attributes: bytes, family: int = socket.AF_UNSPEC) -> Message:
     return Message(16, struct.pack("=BxHiII", family, 1, 7, 0, 0) + b"".join(attributes), 0)
 
 
-def test_scans_and_ports_of_bridges_are_no_changes_of_an_interface() -> None:
+def test_ports_of_bridges_are_no_changes_of_an_interface() -> None:
     name = attribute(3, "wlan0")
     assert event_in(link(name)) == Event(Link("wlan0", 7))
-    assert event_in(link(name, attribute(11, bytes(8)))) is None
     assert event_in(link(name, family=socket.AF_BRIDGE)) is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 
 from wifimgrd.domain.adapter import Adapter as Described
 from wifimgrd.domain.adapter import Mode
+from wifimgrd.kernel._messages import Message
+from wifimgrd.kernel.events import Topic
+from wifimgrd.kernel.links import DELETE_LINK, SCANS
+from wifimgrd.kernel.subscription import Subscription
 from wifimgrd.udev import UdevAdapterSource
 
 from .guest.adapters import Adapter
@@ -164,6 +169,37 @@ async def test_rfkill(source: UdevAdapterSource, listener: Listener, adapters: A
     assert (await listener.present()).rfkill == "soft-blocked"
     (switch / "soft").write_text("0")
     assert (await listener.present()).rfkill == ""
+
+
+async def test_a_scan_by_another_program_does_not_wake_who_listens_for_links(adapters: Adapters) -> None:
+    plugged = adapters()
+    run("nmcli", "device", "set", plugged.interface, "managed", "no")
+    run("ip", "link", "set", plugged.interface, "up")
+    every: list[Message] = []
+    wanted: list[Message] = []
+    ended = asyncio.Event()
+
+    def received(message: Message) -> None:
+        wanted.append(message)
+        if message.kind == DELETE_LINK:
+            ended.set()
+
+    subscriptions = [
+        Subscription(socket.NETLINK_ROUTE, Topic.LINKS, every.append, pytest.fail),
+        Subscription(socket.NETLINK_ROUTE, Topic.LINKS, received, pytest.fail, unwanted=SCANS),
+    ]
+    for subscription in subscriptions:
+        subscription.open()
+    try:
+        run("iw", "dev", plugged.interface, "scan")
+        plugged.unplug()
+        await asyncio.wait_for(ended.wait(), 10)
+    finally:
+        for subscription in subscriptions:
+            subscription.close()
+    of_scans = [one for one in every if one not in wanted]
+    assert of_scans
+    assert wanted == [one for one in every if one not in of_scans]
 
 
 async def test_the_interfaces_of_one_radio(

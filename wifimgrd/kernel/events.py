@@ -11,7 +11,7 @@ from typing import Final
 
 from wifimgrd.kernel._messages import Message, attributes
 from wifimgrd.kernel.addresses import DELETE_ADDRESS, NEW_ADDRESS, Address, address_in
-from wifimgrd.kernel.links import DELETE_LINK, NEW_LINK, Link, link_in
+from wifimgrd.kernel.links import DELETE_LINK, NEW_LINK, SCANS, Link, link_in
 from wifimgrd.kernel.routes import DELETE_ROUTE, NEW_ROUTE, Route, route_in
 from wifimgrd.kernel.rules import DELETE_RULE, NEW_RULE, Rule, rule_in
 from wifimgrd.kernel.subscription import Subscription
@@ -60,7 +60,9 @@ class NetworkEvents:
         self, topics: Topic, on_event: Callable[[Event], None], on_overrun: Callable[[], None]
     ) -> None:
         self._on_event = on_event
-        self._subscription = Subscription(socket.NETLINK_ROUTE, topics, self._received, on_overrun)
+        self._subscription = Subscription(
+            socket.NETLINK_ROUTE, topics, self._received, on_overrun, unwanted=SCANS
+        )
 
     def open(self) -> None:
         """Subscribe; raises OSError."""

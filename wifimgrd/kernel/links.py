@@ -10,13 +10,16 @@ from typing import Final
 
 from wifimgrd.kernel._messages import attribute, attributes, text
 from wifimgrd.kernel.rtnetlink import Action, looked_up
+from wifimgrd.kernel.subscription import Unwanted
 
 NEW_LINK, DELETE_LINK, _GET_LINK = 16, 17, 18
 _HEADER: Final = struct.Struct("=BxHiII")
 """struct ifinfomsg: family, hardware type, index, flags, change mask."""
 _MAC_ADDRESS, _NAME, _WIRELESS, _STATE, _INFO, _PERMANENT_ADDRESS = 1, 3, 11, 16, 18, 54
-"""The third is in messages that are about a scan or an association, not about the interface; the last since
-Linux 5.6."""
+"""The last since Linux 5.6."""
+SCANS: Final = Unwanted(NEW_LINK, _HEADER.size, _WIRELESS)
+"""The kernel's wireless extensions report each scan and association to all who listen for links, as if it was
+a change of the interface. NetworkManager scans with idle adapters."""
 _ASSOCIATED: Final = (b"\x05", b"\x06")
 """`dormant` and `up` (linux/if.h): https://docs.kernel.org/networking/operstates.html."""
 _TYPE: Final = struct.Struct("=H")
@@ -61,7 +64,7 @@ def link_in(body: bytes) -> Link | None:
     """The interface that a message is about; None where it is about something else."""
     family, kind, index, flags, _ = _HEADER.unpack_from(body)
     found = attributes(body, _HEADER.size)
-    if _WIRELESS in found or family != socket.AF_UNSPEC:
+    if family != socket.AF_UNSPEC:
         return None
     is_associated = found.get(_STATE) in _ASSOCIATED
     address = found.get(_PERMANENT_ADDRESS) or found.get(_MAC_ADDRESS, b"")

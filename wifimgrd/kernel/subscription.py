@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import struct
+from array import array
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-from wifimgrd.kernel._messages import Message, messages
+from wifimgrd.kernel._messages import HEADER, Message, messages
 
 _LARGEST: Final = 1 << 16
 _SOL_NETLINK: Final = 270
@@ -16,6 +19,44 @@ _ADD_MEMBERSHIP: Final = 1
 """linux/socket.h and linux/netlink.h; Python has no names for them."""
 _DATAGRAMS_AT_ONCE: Final = 32
 """What is left is read in the next iteration of the event loop."""
+_ATTACH_FILTER: Final = 26
+"""asm-generic/socket.h; Python has no name for it."""
+_INSTRUCTION: Final = struct.Struct("=HBBI")
+_PROGRAM: Final = struct.Struct("@HP")
+"""struct sock_filter and struct sock_fprog: https://docs.kernel.org/networking/filter.html."""
+_LOAD_KIND, _LOAD, _LOAD_INDEX, _FIND = 0x28, 0x00, 0x01, 0x30
+_JUMP_IF_EQUAL, _RETURN = 0x15, 0x06
+"""linux/bpf_common.h: a half-word of the packet, constants into A and X, an octet of the packet."""
+_KIND_OFFSET: Final = 4
+_ATTRIBUTE_OFFSET: Final = (1 << 32) - 0x1000 + 12
+"""linux/filter.h: as if it was of the packet, the offset of attribute X from offset A on, 0 without one."""
+_WHOLE: Final = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Unwanted:
+    """Messages that the kernel shall not deliver: those of a kind that have an attribute."""
+
+    kind: int
+    header_size: int
+    """Of what is between the netlink header and the attributes."""
+    attribute: int
+
+    def encode(self) -> bytes:
+        """A program for the kernel's classic BPF, which reads numbers in network byte order."""
+        return b"".join(
+            _INSTRUCTION.pack(*one)
+            for one in (
+                (_LOAD_KIND, 0, 0, _KIND_OFFSET),
+                (_JUMP_IF_EQUAL, 0, 4, socket.htons(self.kind)),
+                (_LOAD, 0, 0, HEADER.size + self.header_size),
+                (_LOAD_INDEX, 0, 0, self.attribute),
+                (_FIND, 0, 0, _ATTRIBUTE_OFFSET),
+                (_JUMP_IF_EQUAL, 0, 1, 0),
+                (_RETURN, 0, 0, _WHOLE),
+                (_RETURN, 0, 0, 0),
+            )
+        )
 
 
 class Subscription:
@@ -32,12 +73,15 @@ class Subscription:
         on_message: Callable[[Message], None],
         on_overrun: Callable[[], None],
         joined: tuple[int, ...] = (),
+        unwanted: Unwanted | None = None,
     ) -> None:
         """`groups` is a mask of groups, as for bind; `joined` has groups by their numbers, which the kernel
-        gives to families of generic netlink: https://man7.org/linux/man-pages/man7/netlink.7.html."""
+        gives to families of generic netlink: https://man7.org/linux/man-pages/man7/netlink.7.html. What is
+        unwanted does not wake the process."""
         self._family = family
         self._groups = groups
         self._joined = joined
+        self._unwanted = unwanted
         self._on_message = on_message
         self._on_overrun = on_overrun
         self._socket: socket.socket | None = None
@@ -48,6 +92,8 @@ class Subscription:
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK, self._family
         )
         try:
+            if self._unwanted is not None:
+                _attach(netlink, self._unwanted.encode())
             netlink.bind((0, self._groups))
             for group in self._joined:
                 netlink.setsockopt(_SOL_NETLINK, _ADD_MEMBERSHIP, group)
@@ -79,3 +125,9 @@ class Subscription:
                 continue
             for message in messages(data):
                 self._on_message(message)
+
+
+def _attach(to: socket.socket, program: bytes) -> None:
+    instructions = array("B", program)
+    address, size = instructions.buffer_info()
+    to.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, _PROGRAM.pack(size // _INSTRUCTION.size, address))
