@@ -120,6 +120,9 @@ const en = {
     selected: (count: number) => `${count} selected`,
     recordOnAll: "Record on all",
     stopAll: "Stop all",
+    stopAllTitle: "Stop all recordings?",
+    recordNow: (count: number) => `${plural(count, "camera records", "cameras record")} now.`,
+    keepRecording: "Keep recording",
   },
 
   stills: {

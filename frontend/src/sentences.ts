@@ -9,8 +9,12 @@ export const headingFor = (code: string | null): string => textOf(t.headings, co
 
 export const adviceFor = (code: string | null): string => textOf(t.advice, code) ?? "";
 
+/** What says no more than the heading does. */
+const REPEATS: Record<string, RegExp> = { "authentication-failed": /refused the password$/ };
+
 /** What the service says of an error, as a sentence, without what the heading says already. */
 export function detailOf(code: string | null, message: string): string {
+  if (code !== null && REPEATS[code]?.test(message)) return "";
   const heading = headingFor(code).slice(0, -1).toLowerCase();
   const rest = message.toLowerCase().startsWith(`${heading}: `) ? message.slice(heading.length + 2) : message;
   if (rest.toLowerCase() === heading) return "";

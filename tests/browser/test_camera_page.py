@@ -84,6 +84,37 @@ async def test_the_signal_of_the_last_hour_is_read_by_the_arrow_keys_and_in_a_ta
     await expect(plot).to_have_attribute("aria-valuetext", re.compile("50 %, lowest 30 %$"))
 
 
+async def test_the_line_of_the_signal_has_a_gap_for_an_interruption_of_seconds(
+    page: Page, hub: RunningHub
+) -> None:
+    device = await hub.connected(1, "Front")
+    now = datetime.now(UTC).replace(microsecond=0)
+    samples = [[(now - timedelta(minutes=ago)).isoformat(), 80 - ago, 60 - ago] for ago in (12, 11, 10)]
+    lost = now - timedelta(minutes=10.5)
+    interruption = {
+        "id": 7,
+        "time": lost.isoformat(),
+        "ended": (lost + timedelta(seconds=5)).isoformat(),
+        "kind": "interruption",
+        "device_id": device,
+        "device_name": "Front",
+        "interface": "wlan0",
+        "code": "connection-lost",
+        "message": "The camera was switched off.",
+    }
+    body = {"step_s": 60, "samples": samples, "battery": [None] * 3}
+    await page.route(f"**/devices/{device}/signal?*", lambda route: route.fulfill(json=body))
+    await page.route(
+        "**/devices/history?device_id=*", lambda route: route.fulfill(json={"history": [interruption]})
+    )
+    await opened(page, hub)
+    plot = (await camera_page(page, "Front")).get_by_role("slider", name="1 interruption")
+    await plot.focus()
+    for words in ("68 %, lowest 48 %", "69 %, lowest 49 %", "not connected", "70 %, lowest 50 %"):
+        await page.keyboard.press("ArrowRight")
+        await expect(plot).to_have_attribute("aria-valuetext", re.compile(f"{words}$"))
+
+
 async def test_the_battery_is_beside_the_signal_on_the_same_axis(page: Page, hub: RunningHub) -> None:
     device = await hub.connected(1, "Front")
     now = datetime.now(UTC).replace(microsecond=0)

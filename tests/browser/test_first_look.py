@@ -30,6 +30,16 @@ async def test_an_empty_hub_offers_the_cameras_in_range(page: Page, hub: Running
     await shows(page, "X3 7QK2WD.OSC", "Connected")
 
 
+async def test_the_focus_stays_on_the_page_when_the_first_camera_is_added(
+    page: Page, hub: RunningHub
+) -> None:
+    await opened(page, hub)
+    await page.get_by_role("button", name="Pair and add GoPro 0001").focus()
+    await page.keyboard.press("Enter")
+    await shows(page, "GP25140001", "Connected")
+    await expect(page.get_by_role("heading", name="Cameras")).to_be_focused()
+
+
 async def test_the_outline_is_drawn_and_the_channel_opened_before_the_page_is_read(
     page: Page, hub: RunningHub
 ) -> None:

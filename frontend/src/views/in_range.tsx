@@ -1,6 +1,6 @@
 // An empty hub: the cameras whose networks are in range, each one press away from being added.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { deviceAddress, Problem, request } from "../api";
 import { isBluetoothReady } from "../bluetooth";
 import { t } from "../messages";
@@ -29,6 +29,15 @@ export function InRange() {
       setFault(error instanceof Problem ? error.message : t.hub.failed);
     }
   };
+  const part = useRef<HTMLDivElement>(null);
+  useEffect(
+    () => () => {
+      // With the first camera it goes, and with it the button that was pressed.
+      const { activeElement: focused, body } = document;
+      if (focused === body || part.current?.contains(focused)) document.getElementById("cameras-title")?.focus();
+    },
+    [],
+  );
   useEffect(() => {
     void loadModels().catch(() => undefined);
     if (current) void search();
@@ -39,7 +48,7 @@ export function InRange() {
     openStep(1);
   };
   return (
-    <div class="empty">
+    <div class="empty" ref={part}>
       <p>{t.cameras.none}</p>
       <p>{t.cameras.noneAdvice}</p>
       <Faults id="in-range-fault" sentences={fault ? [fault] : undefined} />

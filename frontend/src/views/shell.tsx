@@ -17,7 +17,7 @@ import { CameraPage } from "./camera_page";
 import { Devices, isList } from "./devices";
 import { Events, EventsAtAGlance } from "./events";
 import { Login } from "./login";
-import { capitalised } from "./parts";
+import { capitalised, Dialog } from "./parts";
 import { Toasts } from "./toasts";
 
 /** Behind the page of a camera, the focus is on its link in the list again. */
@@ -111,22 +111,42 @@ function RecordOnAll() {
   const everyone = [...devices.value.values()];
   if (!everyone.some((one) => one.camera)) return null;
   const isPossible = isCurrent.value && everyone.some(takesCommands);
-  const button = (words: string, isOn: boolean) => (
-    <button
-      type="button"
-      class={isOn ? "start" : ""}
-      disabled={!isPossible}
-      aria-busy={isCommandingMany.value}
-      onClick={() => void recordOnMany(isOn)}
-    >
+  const running = everyone.filter((one) => one.connected && one.camera?.recording).length;
+  const [isStopping, setStopping] = useState(false);
+  // What is stopped by a slip of the finger is lost.
+  const stop = () => (running > 0 ? setStopping(true) : void recordOnMany(false));
+  const button = (words: string, name: string, act: () => void) => (
+    <button type="button" class={name} disabled={!isPossible} aria-busy={isCommandingMany.value} onClick={act}>
       {words}
     </button>
   );
   return (
     <div class="record-on-all">
-      {button(t.cameras.recordOnAll, true)}
-      {button(t.cameras.stopAll, false)}
+      {button(t.cameras.recordOnAll, "start", () => void recordOnMany(true))}
+      {button(t.cameras.stopAll, "", stop)}
+      {isStopping && <StopAll running={running} onClose={() => setStopping(false)} />}
     </div>
+  );
+}
+
+function StopAll({ running, onClose }: { running: number; onClose: () => void }) {
+  const stop = () => {
+    onClose();
+    void recordOnMany(false);
+  };
+  return (
+    <Dialog title={t.cameras.stopAllTitle} onClose={onClose}>
+      <p>{t.cameras.recordNow(running)}</p>
+      <div class="actions">
+        <span class="spread" />
+        <button type="button" onClick={onClose}>
+          {t.cameras.keepRecording}
+        </button>
+        <button type="button" class="danger" onClick={stop}>
+          {t.cameras.stopAll}
+        </button>
+      </div>
+    </Dialog>
   );
 }
 

@@ -7,12 +7,13 @@ import { Problem } from "../api";
 import { t } from "../messages";
 import { type History, readHistory } from "../signal_history";
 import { samples } from "../state";
-import { moment } from "../times";
+import { dayOfYear, minute, moment } from "../times";
 import type { Device, HistoryRow } from "../types";
 import { isOutage } from "./past";
 
 const HOUR_S = 3_600;
-const RANGES = { hour: HOUR_S, day: 24 * HOUR_S, week: 7 * 24 * HOUR_S } as const;
+const DAY_S = 24 * HOUR_S;
+const RANGES = { hour: HOUR_S, day: DAY_S, week: 7 * DAY_S } as const;
 type Range = keyof typeof RANGES;
 const RANGE_NAMES = Object.keys(RANGES) as Range[];
 /** One row of the table stands for so long. */
@@ -65,7 +66,7 @@ function marksOf(rows: readonly HistoryRow[], lostAt: string | null): Marks {
 const hasBattery = ({ battery }: History): boolean => battery.some((level) => level !== null);
 
 /** Time, mean, minimum and battery, with an empty value in each gap, so that no line crosses it. */
-function columnsOf({ step_s, samples: kept, battery }: History): uPlot.AlignedData {
+function columnsOf({ step_s, samples: kept, battery }: History, { losses }: Marks): uPlot.AlignedData {
   const times: number[] = [];
   const means: (number | null)[] = [];
   const minima: (number | null)[] = [];
@@ -73,8 +74,9 @@ function columnsOf({ step_s, samples: kept, battery }: History): uPlot.AlignedDa
   for (const [index, [time, mean, minimum]] of kept.entries()) {
     const at = seconds(time);
     const before = times[times.length - 1];
-    if (before !== undefined && at - before > 2 * step_s) {
-      times.push(before + step_s);
+    const lost = before !== undefined && losses.find(({ from }) => from > before && from < at);
+    if (before !== undefined && (lost || at - before > 2 * step_s)) {
+      times.push(lost ? lost.from : before + step_s);
       means.push(null);
       minima.push(null);
       levels.push(null);
@@ -85,6 +87,13 @@ function columnsOf({ step_s, samples: kept, battery }: History): uPlot.AlignedDa
     levels.push(battery[index] ?? null);
   }
   return [times, means, minima, levels];
+}
+
+/** As times stand everywhere else on the page; midnight is its day. */
+function axisTime(at: number, step: number): string {
+  const time = new Date(at * 1_000);
+  const isMidnight = time.getHours() === 0 && time.getMinutes() === 0;
+  return (step < DAY_S && !isMidnight ? minute : dayOfYear)(time);
 }
 
 const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -201,7 +210,7 @@ function Plot({ history, marks, range, label }: PlotProps) {
   const plot = useRef<uPlot | null>(null);
   const current = useRef(marks);
   current.current = marks;
-  const data = useMemo(() => columnsOf(history), [history]);
+  const data = useMemo(() => columnsOf(history, marks), [history, marks]);
   const [at, setAt] = useState<number | null>(null);
   const times = data[0];
 
@@ -217,7 +226,10 @@ function Plot({ history, marks, range, label }: PlotProps) {
         legend: { show: false },
         cursor: { y: false, drag: { setScale: false, x: false } },
         scales: { y: { range: [BOTTOM, 100] } },
-        axes: [axis, { ...axis, size: 44, splits: () => [0, 50, 100], values: (_, values) => values.map((one) => t.reading.percent(one)) }],
+        axes: [
+          { ...axis, space: 64, values: (_plot, splits, _axis, _space, step) => splits.map((one) => axisTime(one, step)) },
+          { ...axis, size: 44, splits: () => [0, 50, 100], values: (_, values) => values.map((one) => t.reading.percent(one)) },
+        ],
         series: [
           {},
           { stroke: colour("--accent"), fill: colour("--accent-ground"), fillTo: 0, width: 1.5, points: { show: false } },
