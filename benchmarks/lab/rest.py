@@ -13,7 +13,7 @@ from benchmarks.lab.stage import Stage
 from benchmarks.table import Row, Target
 
 _SETTLE_S: Final = 40.0
-"""What was plugged in a moment ago is still being read, and the camera process ends 30 s after its last camera."""
+"""What was plugged in is still being read, and the camera process ends 30 s after its last camera."""
 _IDLE_S: Final = 60.0
 
 

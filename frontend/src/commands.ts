@@ -5,7 +5,7 @@ import { deviceAddress, Problem, request } from "./api";
 import { t } from "./messages";
 import { takesCommands } from "./reading";
 import { failureSentences, failureText, headingFor, printable } from "./sentences";
-import { devices, interfaces, nameOf } from "./state";
+import { devices, interfaces, nameOf, toldTogether } from "./state";
 import { notify } from "./toasts";
 import type { Camera, Device } from "./types";
 
@@ -163,9 +163,11 @@ export async function commandMany(chosen: readonly Device[], verb: Verb, options
   notify("many", t.answers.many(verb, chosen.length), "plain");
   const failures: string[] = [];
   for (const device of chosen) {
+    toldTogether.add(device.id);
     try {
       await send(device.id, verb, options);
     } catch (error) {
+      toldTogether.delete(device.id);
       failures.push(problemText(printable(device.name), error));
     }
   }

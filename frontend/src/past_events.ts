@@ -2,37 +2,48 @@
 
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
+import { atHub } from "./hub_clock";
 import { t } from "./messages";
 import { endWords } from "./reading";
 import { failureText, failureTone, printable, type Sentence } from "./sentences";
-import { devices, type EventKind, type Line, lines, onForget } from "./state";
+import { devices, type EventKind, type Line, lines, onForget, silences } from "./state";
 import type { HistoryRow } from "./types";
 
 const ROWS = 500;
+/** The hub's clock is not known better than to its whole seconds. */
+const UNCLEAR_MS = 1_000;
+/** The times of the same change, in the history and in an event, are so close. */
+const SAME_MS = 1_500;
 
 /** The newest first; null until they are read. */
 export const pastLines = signal<readonly Line[] | null>(null);
 
-const opened = new Date().toISOString();
-let isAsked = false;
+let asked: typeof silences.value | null = null;
 
-/** Read them, once; throws Problem. */
+/** Read them, once for each time in which nothing was heard from the hub; throws Problem. */
 export async function readPast(): Promise<void> {
-  if (isAsked) return;
-  isAsked = true;
+  if (asked === silences.value) return;
+  asked = silences.value;
   try {
     const { history } = await request<{ history: HistoryRow[] }>(deviceAddress(`history?limit=${ROWS}`));
-    pastLines.value = history.flatMap(linesOf).filter((one) => one.time < opened).sort(byTime);
+    pastLines.value = history.flatMap(linesOf).filter(wasMissed).sort(byTime);
   } catch (error) {
-    isAsked = false;
+    asked = null;
     throw error;
   }
 }
 
 onForget(() => {
-  isAsked = false;
+  asked = null;
   pastLines.value = null;
 });
+
+/** Whether no event said it: those of a short silence come later, with their own time. */
+function wasMissed({ time, text }: Line): boolean {
+  const at = Date.parse(time);
+  const isIn = silences.peek().some(({ from, to }) => atHub(from) - UNCLEAR_MS <= at && at < atHub(to) + UNCLEAR_MS);
+  return isIn && !lines.peek().some((one) => one.text === text && Math.abs(Date.parse(one.time) - at) < SAME_MS);
+}
 
 const byTime = (one: Line, other: Line): number => (one.time < other.time ? 1 : one.time > other.time ? -1 : other.number - one.number);
 
@@ -83,4 +94,9 @@ function partsOf(row: HistoryRow, name: string): Part[] {
 }
 
 /** Now and before, the newest first. */
-export const allLines = (): readonly Line[] => [...lines.value, ...(pastLines.value ?? [])];
+export function allLines(): readonly Line[] {
+  const past = pastLines.value ?? [];
+  const oldest = lines.value[lines.value.length - 1];
+  const isAfter = oldest !== undefined && past[0] !== undefined && past[0].time > oldest.time;
+  return isAfter ? [...lines.value, ...past].sort(byTime) : [...lines.value, ...past];
+}

@@ -9,14 +9,21 @@ export const headingFor = (code: string | null): string => textOf(t.headings, co
 
 export const adviceFor = (code: string | null): string => textOf(t.advice, code) ?? "";
 
+/** What the hub says, whose commands stand between backticks. */
+const quoted = (text: string): string => text.replace(/`([^`]+)`/g, "“$1”");
+
+/** A reason of the hub's as the begin of a sentence. */
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + quoted(text.slice(1));
+
 /** What says no more than the heading does. */
-const REPEATS: Record<string, RegExp> = { "authentication-failed": /refused the password$/ };
+const REPEATS = new Map([["authentication-failed", /refused the password$/]]);
 
 /** What the service says of an error, as a sentence, without what the heading says already. */
 export function detailOf(code: string | null, message: string): string {
-  if (code !== null && REPEATS[code]?.test(message)) return "";
+  if (code !== null && REPEATS.get(code)?.test(message)) return "";
   const heading = headingFor(code).slice(0, -1).toLowerCase();
-  const rest = message.toLowerCase().startsWith(`${heading}: `) ? message.slice(heading.length + 2) : message;
+  const told = quoted(message);
+  const rest = told.toLowerCase().startsWith(`${heading}: `) ? told.slice(heading.length + 2) : told;
   if (rest.toLowerCase() === heading) return "";
   return rest.charAt(0).toUpperCase() + rest.slice(1) + (/[.!?]$/.test(rest) ? "" : ".");
 }
@@ -56,6 +63,8 @@ export function printable(text: string): string {
 export interface Sentence {
   text: string;
   tone: Tone;
+  /** Whether it says only that something began. */
+  isPassing?: boolean;
 }
 
 const plain = (text: string): Sentence => ({ text, tone: "plain" });
@@ -124,7 +133,7 @@ function statusSentence(
         tone: failureTone(status.connection_error_code),
       };
       }
-      return before?.connection_status === "connecting" ? null : plain(t.events.connecting(name, status.interface));
+      return before?.connection_status === "connecting" ? null : { ...plain(t.events.connecting(name, status.interface)), isPassing: true };
     case "disconnected":
       if (status.waiting_since && !before?.waiting_since) return plain(t.events.waits(name));
       return before?.connection_status === "disconnecting" ? plain(t.events.disconnected(name)) : null;

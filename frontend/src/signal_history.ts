@@ -3,6 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
+import { atHub, clockRead } from "./hub_clock";
 import { onForget } from "./state";
 
 /** When, in milliseconds since the epoch, and the mean in percent. */
@@ -27,16 +28,19 @@ const NOTHING: readonly Minute[] = [];
 
 export const hourOf = (id: number): readonly Minute[] => hours.value.get(id) ?? NOTHING;
 
-/** What the hub has kept of a camera since a time; throws Problem. */
-export const readHistory = (id: number, since: Date): Promise<History> =>
-  request<History>(deviceAddress(`${id}/signal?since=${since.toISOString()}`));
+/** What the hub has kept of a camera for so many milliseconds; throws Problem. */
+export async function readHistory(id: number, ms: number): Promise<History> {
+  await clockRead;
+  const since = new Date(atHub(Date.now()) - ms);
+  return request<History>(deviceAddress(`${id}/signal?since=${since.toISOString()}`));
+}
 
 /** Read the last hour of a camera, once; a picture without it begins when the page was opened. */
 export async function readHour(id: number): Promise<void> {
   if (asked.has(id)) return;
   asked.add(id);
   try {
-    const { samples } = await readHistory(id, new Date(Date.now() - HOUR_MS));
+    const { samples } = await readHistory(id, HOUR_MS);
     hours.value = new Map(hours.value).set(id, samples.map(([time, mean]): Minute => [Date.parse(time), mean]));
   } catch {
     asked.delete(id);

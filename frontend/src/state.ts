@@ -1,6 +1,7 @@
 // What the page shows, kept by the channel's messages alone.
 
 import { computed, signal } from "@preact/signals";
+import { atHub } from "./hub_clock";
 import { t } from "./messages";
 import { printable, type Sentence, sentenceOf, serviceSentence } from "./sentences";
 import { announce, notify, toasts } from "./toasts";
@@ -12,6 +13,12 @@ export type Link = "starting" | "live" | "lost" | "locked";
 /** What an event is about, for who looks for one. */
 export type EventKind = "connection" | "recording" | "hub";
 
+/** A time in which nothing was heard from the hub, in milliseconds of this page's clock. */
+export interface Silence {
+  from: number;
+  to: number;
+}
+
 export interface Line extends Sentence {
   number: number;
   time: string;
@@ -20,7 +27,7 @@ export interface Line extends Sentence {
   device: number | null;
 }
 
-/** A measured signal strength, and when this page learned of it (milliseconds of its own clock). */
+/** A measured signal strength, and when this page learned of it (milliseconds, by the hub's clock). */
 export interface Sample {
   at: number;
   percent: number;
@@ -38,18 +45,28 @@ export const lines = signal<readonly Line[]>([]);
 /** Signal strengths of connected cameras, the newest last. */
 export const samples = signal<ReadonlyMap<number, readonly Sample[]>>(new Map());
 export const tilesetsChanged = signal(0);
+/** The first is before the page was opened. What happened then is in the hub's history alone. */
+export const silences = signal<readonly Silence[]>([{ from: -Infinity, to: Date.now() }]);
+
+let heardAt = Date.now();
 
 /** Whether what is shown is so now. */
 export const isCurrent = computed(() => link.value === "live" && service.value?.backend_state !== "unavailable");
 
 let numbered = 0;
 
+/** Cameras that one message over the page was about, together: each good outcome needs none of its own. */
+export const toldTogether = new Set<number>();
+
 /** Add a line to the log; what is good or bad news is shown over the page as well, whatever view is open. */
 function write(sentence: Sentence, time: string, about: About = HUB): void {
   numbered += 1;
   const { kind, device } = about;
-  lines.value = [{ ...sentence, number: numbered, time, kind, device }, ...lines.value].slice(0, KEPT_LINES);
-  if (sentence.tone === "plain") announce(sentence.text);
+  // What came of an attempt takes the place of its begin.
+  const before = lines.value.filter((one) => !(one.isPassing && one.device === device));
+  lines.value = [{ ...sentence, number: numbered, time, kind, device }, ...before].slice(0, KEPT_LINES);
+  const isTold = device !== null && sentence.tone === "good" && toldTogether.delete(device);
+  if (sentence.tone === "plain" || isTold) announce(sentence.text);
   else notify(about.key, sentence.text, sentence.tone);
 }
 
@@ -70,13 +87,16 @@ function aboutOf(event: Event): About {
   return event.type.startsWith("interface.") && "name" in event.data ? { ...HUB, key: `adapter ${event.data.name}` } : HUB;
 }
 
+const now = (): string => new Date(atHub(Date.now())).toISOString();
+
 /** The page lost the hub: the log has it, as it has the return. */
 export function wroteLost(reason: string): void {
-  write({ text: t.events.linkLost(reason), tone: "bad" }, new Date().toISOString());
+  write({ text: t.events.linkLost(reason), tone: "bad" }, now());
 }
 
 export function wroteBack(): void {
-  write({ text: t.events.linkBack, tone: "good" }, new Date().toISOString());
+  silences.value = [...silences.value, { from: heardAt, to: Date.now() }];
+  write({ text: t.events.linkBack, tone: "good" }, now());
 }
 
 /** What a camera is called, printable, or its number if it is not registered. */
@@ -101,7 +121,7 @@ export function forget(): void {
 export function takeSnapshot(snapshot: Snapshot): void {
   // After the daemon was away, its return is in no event: the snapshot is the message.
   const sentence = service.value && serviceSentence(snapshot.service, service.value);
-  if (sentence) write(sentence, new Date().toISOString());
+  if (sentence) write(sentence, now());
   service.value = snapshot.service;
   devices.value = new Map(snapshot.devices.map((one) => [one.id, one]));
   for (const one of snapshot.devices) sample(one);
@@ -109,6 +129,7 @@ export function takeSnapshot(snapshot: Snapshot): void {
 }
 
 export function takeEvent(event: Event): void {
+  heardAt = Date.now();
   const sentence = sentenceOf(event, devices.value, service.value);
   if (sentence) write(sentence, event.time, aboutOf(event));
   switch (event.type) {
@@ -166,7 +187,7 @@ export function takeEvent(event: Event): void {
 function sample({ id, signal_strength: percent }: Device): void {
   const before = samples.value.get(id) ?? [];
   if (percent === null && before.length === 0) return;
-  const now = percent === null ? [] : [...before, { at: Date.now(), percent }].slice(-KEPT_SAMPLES);
+  const now = percent === null ? [] : [...before, { at: atHub(Date.now()), percent }].slice(-KEPT_SAMPLES);
   samples.value = new Map(samples.value).set(id, now);
 }
 

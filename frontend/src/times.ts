@@ -1,6 +1,8 @@
 // Times for people. A format is made once, when it is first needed: `toLocaleString` makes one at each call, which
 // takes longer than all else in a line.
 
+import { hubTime } from "./hub_clock";
+
 function formatted(options: Intl.DateTimeFormatOptions): (time: string | Date) => string {
   let format: Intl.DateTimeFormat | undefined;
   return (time) => {
@@ -21,4 +23,4 @@ export const dayAndSecond = formatted({ ...DAY, hour: "numeric", minute: "numeri
 
 /** A point in time, in few words: with the day where it is another one. */
 export const moment = (time: string): string =>
-  new Date(time).toDateString() === new Date().toDateString() ? minute(time) : `${dateOf(time)} ${minute(time)}`;
+  new Date(time).toDateString() === new Date(hubTime.peek()).toDateString() ? minute(time) : `${dateOf(time)} ${minute(time)}`;

@@ -7,7 +7,8 @@ import re
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.looking import opened, shows
+from tests.browser.cable import cable_to
+from tests.browser.looking import details, opened, shows
 from tests.browser.running_hub import RunningHub
 from tests.commands import connect, disconnect
 
@@ -87,3 +88,76 @@ async def test_a_name_from_right_to_left_leaves_the_order_of_a_line(page: Page, 
         line = page.get_by_role("log").get_by_text(f"\u2068{name}\u2069 is {verb}")
         await expect(line).to_be_visible()
         assert await line.evaluate("one => getComputedStyle(one).direction") == "ltr"
+
+
+SHIFTED = """
+  const Real = Date;
+  window.Date = class extends Real {
+    constructor(...values) { values.length ? super(...values) : super(Real.now() + HOURS * 3600e3); }
+    static now() { return Real.now() + HOURS * 3600e3; }
+  };
+"""
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+async def test_a_browser_whose_clock_is_wrong_shows_the_same(page: Page, hub: RunningHub, hours: int) -> None:
+    name = f"Kite {hours}"
+    device = await hub.connected(1, name)
+    await hub.create(2, "Owl", "not-its-password")
+    await hub.until(device, "connected")
+    await page.add_init_script(SHIFTED.replace("HOURS", str(hours)))
+    await opened(page, hub)
+    await shows(page, "Owl", "Failed")
+    log = page.get_by_role("log")
+    await expect(log.get_by_text(f"{name} is connected through")).to_have_count(1)
+    await disconnect(hub.client, device)
+    await expect(log.get_by_text(f"{name} is disconnected")).to_have_count(1)
+    await page.get_by_role("link", name="Events").click()
+    await expect(log.get_by_text(f"{name} is disconnected")).to_have_count(1)
+    await expect(log.get_by_text(f"{name} is connected through")).to_have_count(1)
+    await expect(page.get_by_role("heading", name="Today")).to_be_visible()
+    await page.get_by_role("link", name="Cameras").click()
+    shown = await details(page, name)
+    await expect(shown.get_by_role("slider", name="1 session, 0 errors")).to_be_visible()
+
+
+async def test_what_happened_while_the_hub_was_away_is_read_when_it_is_back(
+    page: Page, hub: RunningHub
+) -> None:
+    """The channel begins anew, as with another run of the shim."""
+    await page.add_init_script(
+        """
+        const Real = WebSocket;
+        window.WebSocket = class extends Real { constructor(url) { super(String(url).split("?")[0]); } };
+        """
+    )
+    async with cable_to(hub.url) as cable:
+        device = await hub.connected(1, "Heron")
+        await page.goto(cable.url)
+        await shows(page, "Heron", "Connected")
+        log = page.get_by_role("log")
+        await expect(log.get_by_text("Heron is connected through")).to_have_count(1)
+        cable.cut()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        await disconnect(hub.client, device)
+        await connect(hub.client, device)
+        cable.mend()
+        await shows(page, "Heron", "Connected")
+        await expect(log.get_by_text("Heron is disconnected")).to_have_count(1)
+        await expect(log.get_by_text("Heron is connected through")).to_have_count(2)
+        texts = await log.locator("li").all_inner_texts()
+        first = [one for one in texts if "Reconnected" in one or "is disconnected" in one]
+        assert "Reconnected" in first[0], "the newest is the first"
+
+
+async def test_an_attempts_end_takes_the_place_of_its_begin(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Osprey")
+    await opened(page, hub)
+    await hub.power(1, on=False)
+    await hub.until(device, "disconnected")
+    for _ in range(3):
+        await connect(hub.client, device)
+        await hub.until(device, "disconnected")
+    log = page.get_by_role("log")
+    await expect(log.get_by_text("Osprey: The camera was not found.")).to_contain_text("(3 times)")
+    await expect(log.get_by_text("Osprey is connecting")).to_have_count(0)

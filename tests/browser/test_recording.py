@@ -81,6 +81,7 @@ async def test_a_camera_records_and_stops_by_the_keyboard_alone(page: Page, hub:
     stop = front.get_by_role("button", name="Stop recording")
     await expect(stop).to_be_focused()
     await expect(stop).to_have_attribute("aria-busy", "false")
+    await expect(stop).to_have_attribute("aria-disabled", "false")
     await page.keyboard.press("Enter")
     await shows(page, "Front", "Connected")
     await expect(toast(page, "Front stopped recording.")).to_be_visible()

@@ -227,6 +227,8 @@ async def test_without_a_broker_there_is_no_page_of_all_hubs(served: Served) -> 
     for path in ("/fleet", "/fleet/"):
         answer = await served.get(path)
         assert (answer.status, answer.problem["code"]) == (404, "not-found")
+        browser = await served.get(path, headers={"Accept": "text/html"})
+        assert (browser.status, browser.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
     assert '<meta name="wifimgrd-fleet" content="">' in await page(served)
 
 

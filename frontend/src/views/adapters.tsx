@@ -4,12 +4,12 @@ import { useEffect, useState } from "preact/hooks";
 import { deviceAddress, request } from "../api";
 import { countOf, isFree, isKept } from "../camera_state";
 import { t } from "../messages";
-import { printable } from "../sentences";
+import { capitalised, printable } from "../sentences";
 import { devices, interfaces, isCurrent, nameOf } from "../state";
 import { moment } from "../times";
 import type { AbsentAdapter, Device, Interface } from "../types";
 import { byText } from "./order";
-import { capitalised, Name, Signal } from "./parts";
+import { Name, Signal } from "./parts";
 
 const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
 

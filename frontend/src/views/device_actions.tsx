@@ -1,6 +1,6 @@
 // What can be done with a camera in its state: the most likely as a button, all else in a menu.
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isFreeFor, stateOf } from "../camera_state";
 import { command, record, sleep, underWay, wake } from "../commands";
 import { hubTime } from "../hub_clock";
@@ -10,14 +10,15 @@ import { printable } from "../sentences";
 import { interfaces, isCurrent, service } from "../state";
 import { notify } from "../toasts";
 import type { Device } from "../types";
-import { Edit, Pair, Password, Remove } from "./device_forms";
+import { type Form, openForm } from "./device_forms";
 import { type Item, Menu } from "./menu";
 import { toClipboard } from "./parts";
 
-type Task = "edit" | "password" | "pair" | "remove";
-
 /** These tell only that the camera's network is not there: it may sleep. */
 const MAY_SLEEP: ReadonlySet<string> = new Set(["device-not-reachable", "connection-lost", "wake-failed"]);
+
+/** What a button does changes with the camera's state: the second click of two is not for what takes its place. */
+const DOUBLE_CLICK_MS = 500;
 
 interface Action {
   key: string;
@@ -30,7 +31,7 @@ interface Action {
 }
 
 /** What can be done, the most likely first. */
-function actionsOf(device: Device, open: (task: Task) => void): Action[] {
+function actionsOf(device: Device, open: (form: Form) => void): Action[] {
   const state = stateOf(device);
   const code = device.connection_error_code;
   const action = (words: string, act: () => void, isPrimary = false, isCommand = true, key = words): Action => ({
@@ -107,12 +108,14 @@ interface Props {
 }
 
 export function DeviceActions({ device, describedBy, buttons }: Props) {
-  const [task, setTask] = useState<Task | null>(null);
-  const close = () => setTask(null);
+  const first = useRef<HTMLButtonElement>(null);
+  const pressed = useRef<Element | null>(null);
+  const [isHeld, setHeld] = useState(false);
   const current = isCurrent.value;
   const isUnderWay = underWay.value.has(device.id);
   const isBlocked = (one: Action) => !current || (one.isCommand && device.connection_status === "disconnecting");
-  const actions = actionsOf(device, setTask);
+  const open = (form: Form) => openForm(form, device);
+  const actions = actionsOf(device, open);
   const address = device.connected ? (device.address ?? device.camera_address) : null;
   const items: Item[] = [
     ...actions.slice(buttons).map((one) => ({ key: one.key, words: one.words, act: one.act, isDisabled: isBlocked(one) || isUnderWay })),
@@ -120,22 +123,41 @@ export function DeviceActions({ device, describedBy, buttons }: Props) {
       ? [{ key: "open", words: t.camera.open, more: t.camera.openWhat, href: `cameras/${device.id}/` }]
       : []),
     ...(address ? [{ key: "copy", words: t.camera.copy(address), act: () => void copy(address) }] : []),
-    { key: "edit", words: t.camera.edit, act: () => setTask("edit"), isDisabled: !current },
-    { key: "remove", words: t.camera.remove, act: () => setTask("remove"), isDisabled: !current, isDanger: true },
+    { key: "edit", words: t.camera.edit, act: () => open("edit"), isDisabled: !current },
+    { key: "remove", words: t.camera.remove, act: () => open("remove"), isDisabled: !current, isDanger: true },
   ];
+  // The button that was pressed may go with what it was for: then the focus is at the first that is there, until it is
+  // moved.
+  useLayoutEffect(() => {
+    const { activeElement: focused, body } = document;
+    if (pressed.current === null || focused === pressed.current) return;
+    if (focused !== body) pressed.current = null;
+    else {
+      first.current?.focus();
+      pressed.current = first.current ?? pressed.current;
+    }
+  });
+  const press = (one: Action, button: Element) => {
+    if (one.isCommand && (isUnderWay || isHeld)) return;
+    one.act();
+    if (!one.isCommand) return;
+    pressed.current = button;
+    setHeld(true);
+    setTimeout(() => setHeld(false), DOUBLE_CLICK_MS);
+  };
   return (
     <>
-      {actions.slice(0, buttons).map((one) => (
+      {actions.slice(0, buttons).map((one, index) => (
         <button
           key={one.key}
+          ref={index === 0 ? first : null}
           type="button"
           class={one.isPrimary ? "primary" : ""}
           disabled={isBlocked(one)}
           aria-busy={one.isCommand && isUnderWay}
           aria-describedby={describedBy}
-          onClick={() => {
-            if (!one.isCommand || !isUnderWay) one.act();
-          }}
+          aria-disabled={one.isCommand && isHeld}
+          onClick={(event) => press(one, event.currentTarget)}
         >
           {one.isCommand && isUnderWay && <span class="spinner" aria-hidden="true" />}
           {one.words}
@@ -148,10 +170,6 @@ export function DeviceActions({ device, describedBy, buttons }: Props) {
           <circle cx="13" cy="8" r="1.4" />
         </svg>
       </Menu>
-      {task === "edit" && <Edit device={device} onClose={close} />}
-      {task === "password" && <Password device={device} onClose={close} />}
-      {task === "pair" && <Pair device={device} onClose={close} />}
-      {task === "remove" && <Remove device={device} onClose={close} />}
     </>
   );
 }

@@ -1,21 +1,45 @@
 // What can be changed of a camera: a dialog each.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
 import { change, Problem, remove } from "../api";
 import { aboutDevice, command } from "../commands";
 import { t } from "../messages";
 import { printable } from "../sentences";
-import { interfaces } from "../state";
+import { devices, interfaces } from "../state";
 import { notify } from "../toasts";
 import type { Device } from "../types";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
 import { Pairing } from "./pairing";
 import { Dialog, Faults, Name, useFocusOnFault } from "./parts";
 
+export type Form = "edit" | "password" | "pair" | "remove";
+
+/** It stays open while the card or row behind it goes: a filter hides it, or a list takes the place of cards. */
+const opened = signal<{ form: Form; device: Device } | null>(null);
+
+export const openForm = (form: Form, device: Device): void => void (opened.value = { form, device });
+
 interface FormProps {
   device: Device;
   onClose: () => void;
+}
+
+/** The dialog that is open for a camera. */
+export function OpenForm() {
+  const shown = opened.value;
+  const now = shown && devices.value.get(shown.device.id);
+  const close = () => void (opened.value = null);
+  const isGone = shown !== null && !now;
+  useEffect(() => {
+    if (!isGone || !shown) return;
+    close();
+    notify(aboutDevice(shown.device.id), t.events.removed(printable(shown.device.name)), "plain");
+  }, [isGone]);
+  if (!shown || !now) return null;
+  const View = { edit: Edit, password: Password, pair: Pair, remove: Remove }[shown.form];
+  return <View device={now} onClose={close} />;
 }
 
 /** Save what a form says; what is wrong with it stands under `all` where no field of it is to blame. */
@@ -92,7 +116,8 @@ export const pinWords = (pin: NonNullable<Pin>): string =>
   pin.mac ? t.camera.pinMac(pin.mac) : t.camera.pinPort(pin.usb_port ?? "");
 
 /** Everything that can be changed of a camera. */
-export function Edit({ device, onClose }: FormProps) {
+export function Edit({ device: now, onClose }: FormProps) {
+  const [device] = useState(now);
   const [name, setName] = useState(device.name);
   const [codename, setCodename] = useState(device.codename);
   const [ssid, setSsid] = useState(device.connection_settings.ssid);
@@ -104,7 +129,7 @@ export function Edit({ device, onClose }: FormProps) {
   const { faults, isSaving, save } = useSaving(FIELDS, onClose);
   const submit = (event: Event) => {
     event.preventDefault();
-    // Only what was changed here: another person may be changing the rest.
+    // Only what was changed here, since it was opened: another person may be changing the rest.
     const settings = {
       ...(ssid === device.connection_settings.ssid ? {} : { ssid }),
       ...(password ? { password } : {}),
@@ -175,7 +200,7 @@ export function Edit({ device, onClose }: FormProps) {
           </select>
         )}
       </Field>
-      <Pairing device={device} />
+      <Pairing device={now} />
     </SavingForm>
   );
 }

@@ -10,6 +10,7 @@ import { modelName } from "../models";
 import { batteryWords, cardWords, takesCommands } from "../reading";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
+import { isNarrow } from "../width";
 import type { Device } from "../types";
 import { DeviceActions } from "./device_actions";
 import { shownOf } from "./filters";
@@ -215,7 +216,7 @@ function Row({ device, isPicked, onPick }: RowProps) {
       {isAnyRead && <CameraCells device={device} />}
       {isAnyConnected && <td class="in-address mono">{addressOf(device)}</td>}
       <td class="in-action">
-        <DeviceActions device={device} describedBy={title} buttons={1} />
+        <DeviceActions device={device} describedBy={title} buttons={isNarrow.value ? 0 : 1} />
       </td>
     </tr>
   );

@@ -7,7 +7,7 @@ import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { allLines, pastLines, readPast } from "../past_events";
 import { printable } from "../sentences";
-import { devices, type EventKind, isCurrent, type Line } from "../state";
+import { devices, type EventKind, isCurrent, type Line, silences } from "../state";
 import { dateOf, dayAndSecond, dayOfYear, minute } from "../times";
 import { byText } from "./order";
 import { Faults } from "./parts";
@@ -52,17 +52,19 @@ const isShown = (line: Line): boolean =>
 function usePastLines(): string {
   const [fault, setFault] = useState("");
   const current = isCurrent.value;
+  const silent = silences.value;
   useEffect(() => {
     if (!current) return;
     readPast()
       .then(() => setFault(""))
       .catch((error: unknown) => setFault(error instanceof Problem ? error.message : t.hub.failed));
-  }, [current]);
+  }, [current, silent]);
   return fault;
 }
 
 export function Events() {
   const fault = usePastLines();
+  if (camera.value !== null && !devices.value.has(camera.value)) camera.value = null;
   const shown = merged(allLines().filter(isShown));
   const days = new Map<string, Repeated[]>();
   for (const one of shown) days.set(dayOf(one.line), [...(days.get(dayOf(one.line)) ?? []), one]);

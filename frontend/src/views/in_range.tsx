@@ -8,12 +8,12 @@ import { GENERIC, isGoPro, loadModels, modelName } from "../models";
 import { openStep } from "../route";
 import { isCurrent } from "../state";
 import type { Network, Search } from "../types";
-import { choose, tellAdded } from "./add_camera";
+import { choose, simulatedPassword, tellAdded } from "./add_camera";
 import { BluetoothCameras } from "./bluetooth_cameras";
 import { Faults, Name, Signal } from "./parts";
 
 /** What a network's name or access point says to be a camera. */
-const isCamera = (one: Network): boolean => (one.codename !== null && one.codename !== GENERIC) || isGoPro(one.ssid);
+const isCamera = (one: Network): boolean => (one.codename !== null && one.codename !== GENERIC) || isGoPro(one.ssid) || simulatedPassword(one.ssid) !== undefined;
 
 export function InRange() {
   const [found, setFound] = useState<readonly Network[] | null>(null);

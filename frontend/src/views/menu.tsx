@@ -39,6 +39,7 @@ export function Menu({ label, items, children, isWide = false }: Props) {
     setPlace({
       right: `${Math.max(GAP, document.documentElement.clientWidth - box.right)}px`,
       ...(isHigh ? { bottom: `${innerHeight - box.top + GAP}px` } : { top: `${box.bottom + GAP}px` }),
+      "max-height": `${(isHigh ? box.top : innerHeight - box.bottom) - 2 * GAP}px`,
     });
   };
   const close = (hasFocus: boolean) => {
@@ -57,7 +58,7 @@ export function Menu({ label, items, children, isWide = false }: Props) {
     entries()[0]?.focus({ preventScroll: true });
     const leave = (event: Event) => {
       const at = event.target as Node | null;
-      if (event.type !== "pointerdown" || !(list.current?.contains(at) || button.current?.contains(at))) setPlace(null);
+      if (event.type === "resize" || !(list.current?.contains(at) || button.current?.contains(at))) setPlace(null);
     };
     addEventListener("pointerdown", leave, true);
     addEventListener("scroll", leave, true);

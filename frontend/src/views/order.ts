@@ -14,7 +14,8 @@ export function useOrder<Place extends HTMLElement>(devices: readonly Device[], 
   const place = useRef<Place>(null);
   const before = useRef<{ rule: string; ids: number[] }>({ rule: "", ids: [] });
   const [, drawAgain] = useReducer((count: number) => count + 1, 0);
-  const isHeld = () => place.current !== null && (place.current.matches(":hover") || place.current.contains(document.activeElement));
+  // A checkbox keeps the focus of a click for hours; who goes by keys has it where they are.
+  const isHeld = () => place.current !== null && (place.current.matches(":hover") || place.current.querySelector(":focus-visible") !== null);
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;

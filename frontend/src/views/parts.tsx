@@ -91,7 +91,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     (dialog?.querySelector<HTMLElement>("[data-first]") ?? dialog?.querySelector("h2"))?.focus();
     return () => {
       dialog?.close();
-      if (before instanceof HTMLElement) before.focus();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      else document.getElementById("content")?.focus();
     };
   }, []);
   return (
@@ -129,6 +130,3 @@ export function Faults({ id, sentences }: { id: string; sentences: readonly stri
     </p>
   );
 }
-
-/** The end of a sentence as a sentence's beginning. */
-export const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

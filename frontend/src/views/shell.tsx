@@ -9,15 +9,17 @@ import { t } from "../messages";
 import { takesCommands } from "../reading";
 import { downloadReport } from "../report";
 import { route, type View } from "../route";
+import { capitalised } from "../sentences";
 import { devices, interfaces, isCurrent, link, linkReason, service } from "../state";
 import { notify } from "../toasts";
 import { tilesets } from "../tilesets";
 import { Adapters, AdaptersAtAGlance } from "./adapters";
 import { CameraPage } from "./camera_page";
+import { OpenForm } from "./device_forms";
 import { Devices, isList } from "./devices";
 import { Events, EventsAtAGlance } from "./events";
 import { Login } from "./login";
-import { capitalised, Dialog } from "./parts";
+import { Dialog } from "./parts";
 import { Toasts } from "./toasts";
 
 /** Behind the page of a camera, the focus is on its link in the list again. */
@@ -68,7 +70,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
       <header>
         <h1>{t.hub.title}</h1>
         <nav aria-label={t.hub.views}>
-          {VIEWS.filter((name) => name !== "map" || view === "map" || tilesets.value?.length).map((name) => (
+          {VIEWS.filter((name) => name !== "map" || tilesets.value?.length).map((name) => (
             <a key={name} href={`#${name}`} aria-current={name === view ? "page" : undefined}>
               {t.hub[name]}
             </a>
@@ -101,6 +103,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
         <a href={licenses}>{t.hub.licenses}</a>
         <Version />
       </footer>
+      <OpenForm />
       <Toasts />
     </>
   );

@@ -2,6 +2,7 @@
 
 import { computed } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import { atHub } from "../hub_clock";
 import { t } from "../messages";
 import { hourOf, readHour, type Minute } from "../signal_history";
 import { samples } from "../state";
@@ -19,7 +20,7 @@ export function Sparkline({ device }: { device: Device }) {
   const { id } = device;
   const live = useMemo(() => computed(() => samples.value.get(id)), [id]).value ?? [];
   const kept = useMemo(() => computed(() => hourOf(id)), [id]).value;
-  const end = Date.now();
+  const end = atHub(Date.now());
   const values = [...kept, ...live.map(({ at, percent }): Minute => [at, percent])].filter(
     ([at], index, all) => at > end - HOUR_MS && (index === 0 || at > (all[index - 1]?.[0] ?? 0)),
   );

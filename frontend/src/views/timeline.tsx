@@ -1,9 +1,11 @@
 // A camera over time: its signal and battery, and below them, on the same axis, sessions with their interruptions,
 // recordings and errors. Values are read by the pointer, by the arrow keys, and in a table.
 
+import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { Problem } from "../api";
+import { atHub } from "../hub_clock";
 import { t } from "../messages";
 import { type History, readHistory } from "../signal_history";
 import { samples } from "../state";
@@ -40,7 +42,8 @@ interface Marks {
   errors: number[];
 }
 
-const seconds = (time: string | null): number => (time === null ? Date.now() : Date.parse(time)) / 1_000;
+const hubNow = (): number => atHub(Date.now());
+const seconds = (time: string | null): number => (time === null ? hubNow() : Date.parse(time)) / 1_000;
 
 /** The newest row is the first. */
 function marksOf(rows: readonly HistoryRow[], lostAt: string | null): Marks {
@@ -95,6 +98,11 @@ function axisTime(at: number, step: number): string {
   const isMidnight = time.getHours() === 0 && time.getMinutes() === 0;
   return (step < DAY_S && !isMidnight ? minute : dayOfYear)(time);
 }
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+/** A plot that is drawn keeps its colours: another theme needs another one. */
+const theme = signal(String(dark.matches));
+dark.addEventListener("change", () => (theme.value = String(dark.matches)));
 
 const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -153,7 +161,7 @@ export default function Timeline({ device, past }: Props) {
   }, []);
   useEffect(() => {
     let isWanted = true;
-    readHistory(device.id, new Date(Date.now() - RANGES[range] * 1_000))
+    readHistory(device.id, RANGES[range] * 1_000)
       .then((answer) => isWanted && (setHistory(answer), setFault("")))
       .catch((error: unknown) => isWanted && setFault(error instanceof Problem ? error.message : t.hub.failed));
     return () => void (isWanted = false);
@@ -164,7 +172,7 @@ export default function Timeline({ device, past }: Props) {
     // The history has a recording only when it has ended.
     return since === null ? found : { ...found, recordings: [...found.recordings, { from: seconds(since), to: seconds(null) }] };
   }, [past, turn, since, device.lost_at]);
-  const begin = Date.now() / 1_000 - RANGES[range];
+  const begin = hubNow() / 1_000 - RANGES[range];
   const summary = t.plot.summary(
     countIn(marks.sessions, begin),
     countIn(marks.interruptions, begin),
@@ -192,7 +200,7 @@ export default function Timeline({ device, past }: Props) {
         </div>
       </div>
       {fault && <p class="fault">{fault}</p>}
-      {history && <Plot history={history} marks={marks} range={range} label={`${t.plot.ranges[range].title}: ${summary}`} />}
+      {history && <Plot key={theme.value} history={history} marks={marks} range={range} label={`${t.plot.ranges[range].title}: ${summary}`} />}
       {history && <Table history={history} range={range} />}
     </>
   );
@@ -210,6 +218,9 @@ function Plot({ history, marks, range, label }: PlotProps) {
   const plot = useRef<uPlot | null>(null);
   const current = useRef(marks);
   current.current = marks;
+  // A value that far from the pointer is another time's.
+  const nearest = useRef(0);
+  nearest.current = Math.max(2 * history.step_s, RANGES[range] / 100);
   const data = useMemo(() => columnsOf(history, marks), [history, marks]);
   const [at, setAt] = useState<number | null>(null);
   const times = data[0];
@@ -240,9 +251,11 @@ function Plot({ history, marks, range, label }: PlotProps) {
           drawClear: [(one) => shadeLosses(one, current.current)],
           draw: [(one) => drawMarks(one, current.current)],
           setCursor: [
-            ({ cursor: { idx } }) => {
+            ({ cursor: { idx, left }, data: [times], posToVal }) => {
+              const isNear = idx != null && Math.abs((times[idx] ?? 0) - posToVal(left ?? 0, "x")) <= nearest.current;
               // A pointer that leaves takes nothing away from who reads by keys.
-              if (idx != null || document.activeElement !== element) setAt(idx ?? null);
+              if (isNear) setAt(idx);
+              else if (idx != null || document.activeElement !== element) setAt(null);
             },
           ],
         },
@@ -262,15 +275,27 @@ function Plot({ history, marks, range, label }: PlotProps) {
   useEffect(() => {
     const made = plot.current;
     if (!made) return;
-    const end = Date.now() / 1_000;
+    const end = hubNow() / 1_000;
     made.setData(data, false);
     made.setScale("x", { min: end - RANGES[range], max: end });
   }, [data, range, marks]);
+  useEffect(() => {
+    setAt(null);
+    plot.current?.setCursor({ left: -10, top: -10 });
+  }, [range]);
 
   const move = (event: KeyboardEvent) => {
     const made = plot.current;
     const last = times.length - 1;
-    const next = { ArrowLeft: (at ?? last + 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last }[event.key];
+    const far = Math.max(1, Math.round(times.length / 10));
+    const next = {
+      ArrowLeft: (at ?? last + 1) - 1,
+      ArrowRight: (at ?? -1) + 1,
+      PageDown: (at ?? last + 1) - far,
+      PageUp: (at ?? -1) + far,
+      Home: 0,
+      End: last,
+    }[event.key];
     if (!made || next === undefined || last < 0) return;
     event.preventDefault();
     const index = Math.min(last, Math.max(0, next));
@@ -325,7 +350,7 @@ function Table({ history, range }: { history: History; range: Range }) {
   return (
     <details>
       <summary>{t.plot.asTable}</summary>
-      <table class="plain">
+      <table class="figures">
         <thead>
           <tr>
             <th scope="col">{t.plot.from}</th>

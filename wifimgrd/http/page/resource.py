@@ -89,9 +89,11 @@ class Page:
         """Answer a browser at an address that does not exist with a page that leads to the hub's; at `/style`
         of a checkout with the page's parts, which are for those who change it and no part of the API."""
         is_missing = isinstance(request.match_info.http_exception, web.HTTPNotFound)
-        is_browser = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
-        if not (is_missing and is_browser):
-            return await handler(request)
+        if is_missing and _is_browser(request):
+            return self._nothing_at(request)
+        return await handler(request)
+
+    def _nothing_at(self, request: web.Request) -> web.Response:
         is_style = request.path == "/style" and self._files.document(_STYLE) is not None
         # Not kept: there are as many of these documents as depths of addresses.
         root = "../" * (request.path.count("/") - 1)
@@ -119,6 +121,8 @@ class Page:
     async def fleet(self, request: web.Request) -> web.Response:
         """Show all hubs of an MQTT broker to people; only with `[http] fleet_broker`."""
         if self._fleet is None:
+            if _is_browser(request):
+                return self._nothing_at(request)
             raise Problem(NOT_FOUND, "there is no page of all hubs: [http] fleet_broker is not set")
         root = "../" if request.path.endswith("/") else ""
         return _answer(request, self._document("fleet.html", root), self._fleet_headers)
@@ -179,6 +183,11 @@ class Page:
         for place, value in {**self._values, "sessions": sessions, "root": root}.items():
             text = text.replace(f"{{{place}}}", value)
         return text.encode()
+
+
+def _is_browser(request: web.Request) -> bool:
+    """Whether a person asks, and not a program."""
+    return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
 
 
 def _answer(request: web.Request, file: File, headers: dict[str, str]) -> web.Response:
