@@ -81,7 +81,9 @@ async def test_the_second_click_of_two_is_not_for_what_takes_the_buttons_place(
     await opened(page, hub)
     for pause_ms in (0, 60, 250):
         await shows(page, "Front", "Off")
-        box = await card(page, "Front").get_by_role("button", name="Connect", exact=True).bounding_box()
+        button = card(page, "Front").get_by_role("button", name="Connect", exact=True)
+        await expect(button).to_be_enabled()  # the disconnect before has ended
+        box = await button.bounding_box()
         assert box is not None
         place = (box["x"] + 20, box["y"] + box["height"] / 2)
         await page.mouse.click(*place)
