@@ -238,7 +238,7 @@ function Plot({ history, marks, range, label }: PlotProps) {
         cursor: { y: false, drag: { setScale: false, x: false } },
         scales: { y: { range: [BOTTOM, 100] } },
         axes: [
-          { ...axis, space: 64, values: (_plot, splits, _axis, _space, step) => splits.map((one) => axisTime(one, step)) },
+          { ...axis, space: 84, values: (_plot, splits, _axis, _space, step) => splits.map((one) => axisTime(one, step)) },
           { ...axis, size: 44, splits: () => [0, 50, 100], values: (_, values) => values.map((one) => t.reading.percent(one)) },
         ],
         series: [
