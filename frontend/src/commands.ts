@@ -163,7 +163,7 @@ export async function commandMany(chosen: readonly Device[], verb: Verb, options
   notify("many", t.answers.many(verb, chosen.length), "plain");
   const failures: string[] = [];
   for (const device of chosen) {
-    toldTogether.add(device.id);
+    if (verb === "connect") toldTogether.add(device.id);
     try {
       await send(device.id, verb, options);
     } catch (error) {

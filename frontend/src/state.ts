@@ -65,7 +65,7 @@ function write(sentence: Sentence, time: string, about: About = HUB): void {
   // What came of an attempt takes the place of its begin.
   const before = lines.value.filter((one) => !(one.isPassing && one.device === device));
   lines.value = [{ ...sentence, number: numbered, time, kind, device }, ...before].slice(0, KEPT_LINES);
-  const isTold = device !== null && sentence.tone === "good" && toldTogether.delete(device);
+  const isTold = device !== null && !sentence.isPassing && toldTogether.delete(device) && sentence.tone === "good";
   if (sentence.tone === "plain" || isTold) announce(sentence.text);
   else notify(about.key, sentence.text, sentence.tone);
 }
@@ -116,6 +116,7 @@ export function forget(): void {
   lines.value = [];
   samples.value = new Map();
   toasts.value = [];
+  toldTogether.clear();
 }
 
 export function takeSnapshot(snapshot: Snapshot): void {

@@ -7,7 +7,7 @@ import { change, Problem, remove } from "../api";
 import { aboutDevice, command } from "../commands";
 import { t } from "../messages";
 import { printable } from "../sentences";
-import { devices, interfaces } from "../state";
+import { devices, interfaces, onForget } from "../state";
 import { notify } from "../toasts";
 import type { Device } from "../types";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
@@ -18,6 +18,8 @@ export type Form = "edit" | "password" | "pair" | "remove";
 
 /** It stays open while the card or row behind it goes: a filter hides it, or a list takes the place of cards. */
 const opened = signal<{ form: Form; device: Device } | null>(null);
+
+onForget(() => (opened.value = null));
 
 export const openForm = (form: Form, device: Device): void => void (opened.value = { form, device });
 
