@@ -44,6 +44,7 @@ def test_a_link_takes_an_address_and_nothing_else(configuration: LinkConfigurati
     assert dict(options["Match"]) == {"Name": "wlan0", "PermanentMACAddress": MAC}
     assert options["Link"]["RequiredForOnline"] == "no"
     given = dict(options["Network"])
+    assert given.pop("DHCP") == ("no" if configuration.local_address else "ipv4")
     assert set(given.values()) == {"no"}
     assert {"LinkLocalAddressing", "IPv6AcceptRA", "LLMNR", "MulticastDNS", "DNSDefaultRoute"} <= set(given)
 

@@ -452,28 +452,34 @@ async def test_a_network_of_16_to_30_bits_can_be_a_cameras(
     assert f"Address={local_address}\n" in host.read[FILE1]
 
 
-async def test_dhcp_begins_when_the_lease_is_requested(host: FakeHost, helper: HelperLinks) -> None:
-    """At the carrier it would begin before the access point is ready, which drops the request then."""
+async def test_a_link_has_dhcp_from_the_start_and_a_request_reads_no_files(
+    host: FakeHost, helper: HelperLinks
+) -> None:
     await helper.configure_link("wlan0", "")
-    await helper.configure_link("wlan1", "192.168.54.2/24")
-    assert "DHCP=no\n" in host.read[FILE0]
-    fixed = host.read[FILE1]
+    assert "DHCP=ipv4\n" in host.read[FILE0]
     host.calls.clear()
     await helper.request_lease("wlan0")
-    assert host.calls == ["Reload"]
-    assert "DHCP=ipv4\n" in host.read[FILE0]
-    assert host.read[FILE1] == fixed
-    await helper.configure_link("wlan0", "")  # for the next attempt
-    assert "DHCP=no\n" in host.read[FILE0]
-    assert host.reconfigured == []
-
-
-async def test_a_lease_is_requested_again(host: FakeHost, helper: HelperLinks) -> None:
-    await helper.configure_link("wlan0", "")
-    await helper.request_lease("wlan0")
-    await helper.request_lease("wlan0")
     await helper.request_lease("wlan1")  # which was not configured
+    await helper.configure_link("wlan0", "")  # for the next attempt
+    assert host.calls == ["ReconfigureLink"]
     assert host.reconfigured == [3]
+
+
+async def test_files_that_networkd_has_not_read_yet_are_read_before_a_request(
+    host: FakeHost, files: LinkFiles, helper: HelperLinks
+) -> None:
+    files.write_settings("")
+    await host.start_networkd()
+    files.write(WLAN0)  # and then an earlier helper was killed
+    await helper.request_lease("wlan0")
+    assert host.calls == ["Reload", "ReconfigureLink"]
+    assert host.read == {FILE0: WLAN0.text}
+
+
+async def test_why_a_lease_cannot_be_requested_reaches_the_daemon(
+    host: FakeHost, helper: HelperLinks
+) -> None:
+    await helper.configure_link("wlan0", "")
     host.refusal = DENIED
     with pytest.raises(BusError, match=r"again: Interactive authentication") as caught:
         await helper.request_lease("wlan0")
@@ -485,7 +491,6 @@ async def test_a_lease_that_has_arrived_is_not_requested_again(
 ) -> None:
     """Networkd would drop its address; a daemon that had to wait for the processor has not noticed it yet."""
     await helper.configure_link("wlan0", "")
-    await helper.request_lease("wlan0")
     addresses[3] = IPv4Address("192.168.42.7")
     await helper.request_lease("wlan0")
     assert host.reconfigured == []

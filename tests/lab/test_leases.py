@@ -20,6 +20,8 @@ REPORTED_S = LEASE_S + 3
 BACK_S = 15.0
 """After the camera hands out addresses again. Its server takes 2 s for that; where the first request is lost,
 NetworkManager sends another one after 4 s."""
+LAST_TRANSACTION_S = 2.5
+"""After the first request. wpa_supplicant's backend has networkd begin anew after 12 ms and 1.5 s."""
 SHORT_GRACE = "[link]\ngrace_s = 1\n"
 
 
@@ -67,7 +69,9 @@ async def test_servers_that_take_seconds_for_an_offer_are_waited_for(
     if backend == "wpa_supplicant":  # NetworkManager's client changes its transaction by itself
         for camera in slow[:3]:
             requests = camera.dhcp_requests()
-            assert len({one.transaction for one in requests}) <= 2, requests
+            begun = requests[0].time_s + LAST_TRANSACTION_S
+            assert len({one.transaction for one in requests if one.time_s < begun}) <= 3, requests
+            assert len({one.transaction for one in requests if one.time_s >= begun}) <= 1, requests
 
 
 @pytest.mark.parametrize("backend", ["wpa_supplicant"])

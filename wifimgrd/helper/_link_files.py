@@ -57,12 +57,10 @@ ConfigureWithoutCarrier=no
 IgnoreCarrierLoss=no
 KeepConfiguration={keep}
 """
-_WITHOUT_DHCP: Final = "DHCP=no\n\n[DHCPv4]\n"
-"""As a file is written: networkd would begin as soon as the interface has a carrier."""
-_WITH_DHCP: Final = "DHCP=ipv4\n\n[DHCPv4]\n"
-_DHCP: Final = (
-    _WITHOUT_DHCP
-    + """\
+_DHCP: Final = """\
+DHCP=ipv4
+
+[DHCPv4]
 ClientIdentifier=mac
 RouteTable={table}
 UseRoutes=no
@@ -76,7 +74,6 @@ UseDomains=no
 UseTimezone=no
 SendHostname=no
 """
-)
 _STATIC: Final = """\
 DHCP=no
 
@@ -102,7 +99,7 @@ class LinkConfiguration:
     permanent_address: str
     """The MAC address of the adapter; empty where it is not known."""
     local_address: IPv4Interface | None = None
-    """The address to take; None for DHCP, which `LinkFiles.begin_dhcp` begins."""
+    """The address to take; None for DHCP."""
     keeps_foreign: bool = False
     """Whether networkd is not to delete rules of other programs when it configures this link. It does not
     delete an address of the lease then, either, when the lease expires."""
@@ -139,15 +136,6 @@ class LinkFiles:
     def write(self, configuration: LinkConfiguration) -> bool:
         """Write the file of a link."""
         return _write(self.file(configuration.interface), configuration.text)
-
-    def begin_dhcp(self, interface: str) -> bool:
-        """Let DHCP begin, where the file of the link is one for DHCP."""
-        file = self.file(interface)
-        try:
-            text = file.read_text(errors="replace")
-        except OSError as error:
-            raise InternalError(f"{file} cannot be read: {error.strerror}") from None
-        return _write(file, text.replace(_WITHOUT_DHCP, _WITH_DHCP))
 
     def write_settings(self, run: str) -> bool:
         """Write the settings that keep networkd away from what other programs have in the kernel, where they

@@ -66,9 +66,9 @@ class NetworkdLinks:
         """networkd was running without its bus name, and was waited for."""
 
     async def configure(self, configuration: LinkConfiguration) -> None:
-        """Have networkd take a fixed address on an interface that is not associated, or wait for
-        `request_lease`; start it if it does not run. Raises InvalidRequest, InternalError,
-        BackendUnavailable, and AddressFailed where another file of the host is in force for the interface.
+        """Have networkd take an address on an interface that is not associated, once it has a carrier; start
+        it if it does not run. Raises InvalidRequest, InternalError, BackendUnavailable, and AddressFailed
+        where another file of the host is in force for the interface.
         """
         if not self._is_watched:
             async with self._lock:
@@ -155,16 +155,14 @@ class NetworkdLinks:
             await self._reread()
 
     async def request_lease(self, interface: str, index: int) -> None:
-        """Have networkd request the lease of an interface that is configured, from the beginning where it has
-        requested it already; start it if it does not run. Raises as `configure`.
+        """Have networkd request the lease of an interface that is configured from the beginning; start it if
+        it does not run. Raises as `configure`.
 
         It does not begin again once the interface has an address, which networkd would drop: on a busy host
         the daemon may not have noticed it yet.
         """
         if not self._files.has(interface):
             return
-        begins = self._files.begin_dhcp(interface)
-        self._is_outdated |= begins
         async with self._lock:
             await self._watch()
             if not self._running.is_set():
@@ -172,7 +170,7 @@ class NetworkdLinks:
                 return
             if self._is_outdated:
                 await self._reload()
-        if not begins and not _is_addressed(index):
+        if not _is_addressed(index):
             await self._reconfigure(index)
 
     async def _reconfigure(self, index: int) -> None:

@@ -154,11 +154,12 @@ class HelperLinks(Helper):
 
     async def configure_link(self, interface: str, local_address: str) -> None:
         """Have the interface take `local_address`, with its prefix such as `192.168.54.2/24`, once it has a
-        carrier; or an address by DHCP, if that is empty, once `request_lease` is called."""
+        carrier; or an address by DHCP, if that is empty."""
         await self.call("ConfigureLink", "ss", [interface, local_address])
 
     async def request_lease(self, interface: str) -> None:
-        """Have the interface, which is associated, request its address by DHCP from the beginning."""
+        """Have the interface, which is associated, request its address by DHCP from the beginning, unless it
+        has one."""
         await self.call("RequestLease", "s", [interface])
 
     async def release_link(self, interface: str) -> None:

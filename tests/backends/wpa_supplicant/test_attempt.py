@@ -13,7 +13,7 @@ import structlog
 from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.backends.wpa_supplicant import _attempt as module
-from wifimgrd.backends.wpa_supplicant._attempt import AddressChanged, Attempt
+from wifimgrd.backends.wpa_supplicant._attempt import AddressChanged, Attempt, LeaseDue
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress
@@ -38,6 +38,8 @@ class Join:
         self.reads = 0
         """How often networkd was asked."""
         self.requested: list[str] = []
+        self.brings_address = True
+        """Whether the address of the interface changes by a request."""
         self.refusal: BackendUnavailable | None = None
         request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
@@ -82,7 +84,8 @@ class Join:
         if self.refusal:
             raise self.refusal
         self.requested.append(interface)
-        self.monitor.post(AddressChanged())
+        if self.brings_address:
+            self.monitor.post(AddressChanged())
 
 
 async def test_an_address_that_was_read_while_an_event_came_is_read_again(
@@ -99,26 +102,40 @@ async def test_an_address_that_was_read_while_an_event_came_is_read_again(
 async def test_a_lease_is_requested_once_the_association_is_complete(
     monkeypatch: pytest.MonkeyPatch, after: list[object]
 ) -> None:
-    join = Join(monkeypatch, ADDRESS)
+    join = Join(monkeypatch, None, ADDRESS)
     assert (
         await join.address(SupplicantChange({"State": SupplicantState.FOUR_WAY.value}), COMPLETED, *after)
         == ADDRESS
     )
-    assert (join.reads, join.requested) == (1, ["wlan0"])
+    assert (join.reads, join.requested) == (2, ["wlan0"])
 
 
-async def test_an_association_that_is_lost_before_the_request_does_not_stop_it(
+async def test_an_early_lease_is_not_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    join = Join(monkeypatch, ADDRESS)
+    assert await join.address(COMPLETED, AddressChanged()) == ADDRESS
+    assert join.requested == []
+
+
+async def test_an_address_that_arrives_just_before_its_request_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """networkd would never begin."""
-    join = Join(monkeypatch, ADDRESS)
+    """The helper ignores the request then, and there is no other event."""
+    join = Join(monkeypatch, ADDRESS, ADDRESS)
+    join.meanwhile, join.brings_address = [LeaseDue()], False
+    assert await join.address(COMPLETED, AddressChanged()) == ADDRESS
+    assert (join.reads, join.requested) == (2, ["wlan0"])
+
+
+async def test_an_association_that_is_lost_ends_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one has its own."""
+    join = Join(monkeypatch, None, ADDRESS)
     lost = SupplicantChange({"State": SupplicantState.DISCONNECTED.value})
     assert await join.address(COMPLETED, lost, COMPLETED, AddressChanged()) == ADDRESS
     assert join.requested == ["wlan0"]
 
 
 async def test_why_networkd_cannot_request_it_ends_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    join = Join(monkeypatch)
+    join = Join(monkeypatch, None)
     join.refusal = BackendUnavailable("systemd-networkd cannot be reloaded: it is masked")
     with pytest.raises(BackendUnavailable, match="it is masked"):
         await join.address(COMPLETED)

@@ -112,36 +112,6 @@ async def test_links_that_were_found_are_watched_all_or_none(
     assert await match_rules(backend._connection, host.programs[WPAS]) == before
 
 
-async def test_after_a_link_networkd_is_told_to_wait_for_the_next_request(backend: Any) -> None:
-    """Then the next attempt does not wait for networkd to read its files."""
-    configured: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
-
-    async def configure(interface: str, local_address: str) -> None:
-        configured.put_nowait((interface, local_address))
-
-    backend._services._configure_link = configure
-    interface = WifiInterface(1 << 20, "wlan0", reserved=True)
-    backend._inventory.interfaces[interface.index] = interface
-    backend._watch_adopted([await monitor_of(backend, interface)], "")
-    await backend.leave("wlan0")
-    async with asyncio.timeout(10):
-        assert await configured.get() == ("wlan0", "")
-
-    await backend._end_dhcp("wlan9")  # it is neither registered nor there
-    backend._link_monitors["wlan0"] = await monitor_of(backend, interface)
-    await backend._end_dhcp("wlan0")  # it has a link again
-    assert configured.empty()
-
-
-async def test_an_interface_stays_usable_if_networkd_is_not_told_in_time(backend: Any) -> None:
-    async def refuse(*_: object) -> None:
-        raise BusError("org.wifimgrd1.Error.AddressFailed", "another file is in force")
-
-    backend._services._configure_link = refuse
-    await backend._services.end_dhcp("wlan0")
-    assert backend._services._host_files == {}
-
-
 async def test_a_registered_interface_that_is_gone_is_given_back(
     backend: Any, host: Host, listener: Recorder, released: asyncio.Queue[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""DHCP over the end and the return of an association."""
+"""The lease of a link over the end and the return of its association; what is read of a link that is up."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.supplicant import link_monitor as shared
 from wifimgrd.backends.wpa_supplicant import _link_monitor as module
 from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading
@@ -33,8 +34,6 @@ class Link:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, address: LinkAddress) -> None:
         self.address: LinkAddress | None = address
         self.calls: asyncio.Queue[str] = asyncio.Queue()
-        self.configured = asyncio.Event()
-        self.configured.set()
         self.refusal: BackendUnavailable | None = None
         self.restored = asyncio.Event()
         self.changed: asyncio.Queue[domain.Link] = asyncio.Queue()
@@ -49,7 +48,6 @@ class Link:
         )
         services: Any = SimpleNamespace(
             connection=None,
-            configure_address=self._configure,
             request_lease=self._request,
         )
         listener: Any = SimpleNamespace(
@@ -77,15 +75,10 @@ class Link:
     async def _read_address(self, *_: object) -> LinkAddress | None:
         return self.address
 
-    async def _configure(self, name: str, local_address: str) -> None:
-        assert (name, local_address) == ("wlan0", "")
-        await self.configured.wait()
-        self.calls.put_nowait("end DHCP")
+    async def _request(self, name: str) -> None:
+        self.calls.put_nowait(name)
         if self.refusal:
             raise self.refusal
-
-    async def _request(self, name: str) -> None:
-        self.calls.put_nowait("request")
 
     async def _find_nothing(self, *_: object) -> list[Any]:
         return []
@@ -94,18 +87,15 @@ class Link:
         return None
 
 
-async def test_dhcp_ends_with_the_association_and_begins_with_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """networkd would begin at the carrier, with a request for the last address."""
+async def test_each_association_without_an_early_lease_has_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """networkd has begun by itself, with a message that may be lost."""
     link = Link(monkeypatch, LEASE)
     for _ in range(2):
         link.address = None
         link.state(SupplicantState.DISCONNECTED)
         link.state(SupplicantState.SCANNING)
-        assert await link.call() == "end DHCP"
         link.state(SupplicantState.COMPLETED)
-        assert await link.call() == "request"
+        assert await link.call() == "wlan0"
         link.restored.clear()
         link.addressed(LEASE)
         await asyncio.wait_for(link.restored.wait(), 5)
@@ -114,30 +104,54 @@ async def test_dhcp_ends_with_the_association_and_begins_with_the_next(
     await link.tasks.stop()
 
 
-async def test_an_association_that_is_back_at_once_waits_for_the_end_of_dhcp(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    link = Link(monkeypatch, LEASE)
-    link.address, link.refusal = None, BackendUnavailable("systemd-networkd does not answer")
-    link.configured.clear()
-    link.state(SupplicantState.DISCONNECTED)
-    link.state(SupplicantState.COMPLETED)
-    await asyncio.sleep(0)
-    assert link.calls.empty()
-    link.configured.set()
-    assert [await link.call(), await link.call()] == ["end DHCP", "request"]
-    link.monitor.close()
-    await link.tasks.stop()
+def test_an_early_lease_needs_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "READING_S", 100)  # it takes a thread, which knows no virtual time
+
+    async def test() -> None:
+        link = Link(monkeypatch, LEASE)
+        link.state(SupplicantState.DISCONNECTED)
+        link.state(SupplicantState.COMPLETED)
+        await asyncio.wait_for(link.restored.wait(), 5)
+        await asyncio.sleep(10)
+        assert link.calls.empty()
+        link.monitor.close()
+        await link.tasks.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
 
 
-async def test_a_fixed_address_needs_neither(monkeypatch: pytest.MonkeyPatch) -> None:
-    link = Link(monkeypatch, FIXED)
-    link.state(SupplicantState.DISCONNECTED)
-    link.state(SupplicantState.COMPLETED)
-    await asyncio.wait_for(link.restored.wait(), 5)
-    assert link.calls.empty()
-    link.monitor.close()
-    await link.tasks.stop()
+def test_a_request_that_fails_is_made_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        link = Link(monkeypatch, LEASE)
+        link.address, link.refusal = None, BackendUnavailable("systemd-networkd does not answer")
+        link.state(SupplicantState.DISCONNECTED)
+        link.state(SupplicantState.COMPLETED)
+        assert [await link.call(), await link.call()] == ["wlan0", "wlan0"]
+        link.monitor.close()
+        await link.tasks.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+
+
+def test_a_fixed_address_needs_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "READING_S", 100)  # it takes a thread, which knows no virtual time
+
+    async def test() -> None:
+        link = Link(monkeypatch, FIXED)
+        link.address = None
+        link.state(SupplicantState.DISCONNECTED)
+        link.state(SupplicantState.COMPLETED)
+        await asyncio.sleep(10)
+        assert link.calls.empty()
+        link.addressed(FIXED)
+        await asyncio.wait_for(link.restored.wait(), 5)
+        link.monitor.close()
+        await link.tasks.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
 
 
 async def test_the_association_is_read_while_the_link_is_up(monkeypatch: pytest.MonkeyPatch) -> None:

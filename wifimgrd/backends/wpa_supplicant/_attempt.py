@@ -55,7 +55,7 @@ class AddressChanged:
 
 
 class LeaseDue:
-    """networkd is to request the lease."""
+    """networkd is to request the lease from the beginning."""
 
 
 class Attempt(SupplicantAttempt[Joined]):
@@ -134,7 +134,7 @@ class Attempt(SupplicantAttempt[Joined]):
         return AddedNetwork(path, points, monitor)
 
     async def _configure_address(self, interface: WifiInterface) -> None:
-        """Configure networkd for the link; it does not begin with DHCP yet."""
+        """Configure networkd for the link; it begins with DHCP once there is a carrier."""
         await self._services.configure_address(interface.name, self._request.local_address)
         await self._wait_without_address(interface)
 
@@ -163,7 +163,6 @@ class Attempt(SupplicantAttempt[Joined]):
             self._follow_association(monitor)
             if isinstance(event, LeaseDue):
                 await self._services.request_lease(interface.name)
-                is_due = False  # it deletes the address, where there is one
             is_due |= isinstance(event, AddressChanged)
             is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
             if monitor.has_events or not (is_due and monitor.is_associated):

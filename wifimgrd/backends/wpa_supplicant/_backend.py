@@ -183,18 +183,7 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
     async def _disconnect(self, monitor: LinkMonitor) -> None:
         if self._services:
             await self._services.disconnect(monitor.supplicant)
-            self._tasks.start("end_dhcp", self._end_dhcp(monitor.held.interface))
         monitor.interface.reserved = False
-
-    async def _end_dhcp(self, name: str) -> None:
-        """Have networkd not begin with DHCP at the next association of an interface that has no link. Each
-        attempt needs that, and would wait for a reload of networkd."""
-        async with self._lock(name):
-            services = self._services
-            if services is None or name in self._link_monitors or not services.has_registered(name):
-                return
-            if self._inventory.by_name(name) is not None:
-                await services.end_dhcp(name)
 
     def _release_interface(self, monitor: LinkMonitor) -> None:
         monitor.interface.reserved = False

@@ -1,8 +1,8 @@
-"""When networkd is to request the lease of a link.
+"""When networkd is to request the lease of a link from the beginning.
 
-An access point drops what it receives before it has installed the key of a new station, some milliseconds
-after the station, and networkd begins with DHCP as soon as there is a carrier. So the file of a link has no
-DHCP until wpa_supplicant has reported the association.
+networkd sends its first DHCP message as soon as the interface has a carrier. That message is often lost: an
+access point drops what it receives before it has installed the key of a new station, some milliseconds after
+the station. networkd repeats it only after 3 to 5 s, as RFC 2131, 4.1 has it.
 """
 
 from __future__ import annotations
@@ -13,41 +13,55 @@ from typing import Final
 
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
 
+_KEY_S: Final = 0.012
+"""Without any frame for so long after the association, the first message was probably lost. The access point
+has mostly installed the key by the time that the next one is sent, some milliseconds later."""
+_OFFER_S: Final = 0.15
+"""A lease is mostly there so long after the association, if the frames that were received are the server's.
+They can be others, or the refusal of the last address, after which networkd waits for a second."""
 _SILENCE_S: Final = 1.5
-"""Without any frame for so long, the request was probably lost: the camera's server was just starting.
-networkd itself repeats it after 3 to 5 s, as RFC 2131, 4.1 has it."""
+"""Without any frame for so long after the request, that was probably lost, too: the camera's server was just
+starting."""
 
 
 class LeaseRequest:
-    """The request for the lease of one association.
+    """The requests for the lease of a link, at one association after another.
 
-    `due` is called when the request is to be sent: at the first `start`, and once more where nothing was
-    received since. Each makes networkd begin anew, with another transaction id, so that it ignores replies to
-    the one before. A server that is slow is left the whole attempt to reply to the last one, which networkd
-    repeats by itself.
+    `due` is called when networkd is to begin anew: once for each association without an early lease, and once
+    more if no frame was received since. networkd uses another transaction id each time, so that it ignores
+    replies to the requests before. Then a slow server is left the rest of the attempt to reply to the last
+    one, which networkd repeats by itself.
     """
 
     def __init__(self, interface: WifiInterface, due: Callable[[], None]) -> None:
         self._interface = interface
         self._due = due
-        self.is_sent = False
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """The interface is associated."""
+        """The interface is associated; nothing happens if that was known."""
         if self._timer is None:
-            received = self._interface.frames_received
-            self._timer = asyncio.get_running_loop().call_later(_SILENCE_S, self._repeat, received)
-            if not self.is_sent:
-                self.is_sent = True
-                self._due()
+            self._wait(_KEY_S, self._check_first, self._interface.frames_received)
 
     def stop(self) -> None:
-        """The lease is there, or the association is lost; networkd requests it by itself at the next one."""
+        """The lease is there, or the association is lost."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _repeat(self, received: int | None) -> None:
+    def _check_first(self, received: int | None) -> None:
+        if self._interface.frames_received == received:
+            self._request()
+        else:
+            self._wait(_OFFER_S - _KEY_S, self._request)
+
+    def _request(self) -> None:
+        self._wait(_SILENCE_S, self._check_request, self._interface.frames_received)
+        self._due()
+
+    def _check_request(self, received: int | None) -> None:
         if self._interface.frames_received == received:
             self._due()
+
+    def _wait(self, pause_s: float, then: Callable[..., None], *known: int | None) -> None:
+        self._timer = asyncio.get_running_loop().call_later(pause_s, then, *known)

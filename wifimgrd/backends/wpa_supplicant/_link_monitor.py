@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Final
 
 from wifimgrd.backends.supplicant import diagnosis
@@ -43,7 +43,6 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._read_due = False
         self._lease: LeaseRequest | None = None
         """Of the next association; None while the link is up."""
-        self._networkd_lock = asyncio.Lock()
         self.interface.on_gone.append(self._gone)
         self.interface.on_address.append(self._read_soon)
 
@@ -77,12 +76,11 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
             self._lease.start()
 
     def _dissociated(self) -> None:
-        """Have networkd not begin with DHCP at the next association by itself, before the access point is
-        ready, and with a request for the last address, to which a camera that was off does not reply."""
-        if self._reading.is_leased and (self._lease is None or self._lease.is_sent):
-            self._end_lease_request()
+        """The next association needs a lease of its own. networkd begins with a request for the last address,
+        to which a camera that was off does not reply."""
+        self._end_lease_request()
+        if self._reading.is_leased:
             self._lease = LeaseRequest(self.interface, self._lease_due)
-            self._start_task(self._end_dhcp)
 
     async def _disconnect(self) -> None:
         await self._services.disconnect(self.supplicant)
@@ -132,21 +130,11 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
     def _lease_due(self) -> None:
         self._start_task(self._request_lease)
 
-    async def _end_dhcp(self) -> None:
-        name = self.held.interface
-        await self._with_networkd(lambda: self._services.configure_address(name, ""))
-
     async def _request_lease(self) -> None:
-        name = self.held.interface
-        await self._with_networkd(lambda: self._services.request_lease(name))
-
-    async def _with_networkd(self, call: Callable[[], Awaitable[None]]) -> None:
-        """One call after the other."""
-        async with self._networkd_lock:
-            try:
-                await call()
-            except WifimgrdError as error:  # the attempt that follows will say so
-                self._log.warning("lease_not_requested", reason=error.message)
+        try:
+            await self._services.request_lease(self.held.interface)
+        except WifimgrdError as error:  # the attempt that follows will say so
+            self._log.warning("lease_not_requested", reason=error.message)
 
     def _without_address(self) -> None:
         """The kernel has no address: the association is lost, or the lease has expired."""

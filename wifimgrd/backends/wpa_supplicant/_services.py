@@ -38,16 +38,13 @@ _LAST_RETRY_S: Final = 8.0
 _NETWORKD_SETTLES_S: Final = 1.0
 """After a restart networkd gives an address back within 0.35 s, as measured with systemd 252."""
 
-_END_DHCP_S: Final = 5.0
-"""Joins of the interface wait for that."""
-
 AddNetwork = Callable[[JoinRequest, KeyManagement, str], Awaitable[str]]
 """Configures wpa_supplicant for the network of an attempt, at one BSSID alone, and returns its object path;
 raises BusError, BusClosed, TimeoutError."""
 ConfigureLink = Callable[[str, str], Awaitable[None]]
 """Makes networkd take an address on an interface, the given one or by DHCP (empty text)."""
 RequestLease = Callable[[str], Awaitable[None]]
-"""Makes networkd request the lease of an interface, which is associated."""
+"""Makes networkd request the lease of an interface, which is associated, from the beginning."""
 ReleaseLink = Callable[[str], Awaitable[None]]
 """Ends that."""
 
@@ -263,9 +260,8 @@ class Services:
             _log.debug("networks_not_removed", path=supplicant.path, error=str(error))
 
     async def configure_address(self, name: str, local_address: str) -> None:
-        """Have networkd take an address on an interface, by DHCP not before `request_lease`; raises
-        AddressFailed where it takes it by a file of the host's, BackendUnavailable, BusClosed,
-        TimeoutError."""
+        """Have networkd take an address on an interface, by DHCP if that is empty; raises AddressFailed where
+        it takes it by a file of the host's, BackendUnavailable, BusClosed, TimeoutError."""
         try:
             await self._configure_link(name, local_address)
         except BusError as error:
@@ -273,15 +269,6 @@ class Services:
                 self._note_host_file(name, failure.message)
                 raise failure from None
             raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
-
-    async def end_dhcp(self, name: str) -> None:
-        """Have networkd wait for `request_lease` at the next association; whoever needs that asks again with
-        `configure_address`."""
-        try:
-            async with asyncio.timeout(_END_DHCP_S):
-                await self._configure_link(name, "")
-        except (BusError, BusClosed, TimeoutError) as error:
-            _log.debug("dhcp_not_ended", interface=name, error=str(error))
 
     async def release_address(self, name: str) -> None:
         """Have networkd take no address on an interface any more, which loses the one that it has."""
