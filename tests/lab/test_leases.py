@@ -21,7 +21,7 @@ BACK_S = 15.0
 """After the camera hands out addresses again. Its server takes 2 s for that; where the first request is lost,
 NetworkManager sends another one after 4 s."""
 LAST_TRANSACTION_S = 2.5
-"""After the first request. wpa_supplicant's backend has networkd begin anew after 12 ms and 1.5 s."""
+"""After the first request. wpa_supplicant's backend has networkd begin anew after 12 ms, 0.15 s and 1.7 s."""
 SHORT_GRACE = "[link]\ngrace_s = 1\n"
 
 
@@ -70,7 +70,7 @@ async def test_servers_that_take_seconds_for_an_offer_are_waited_for(
         for camera in slow[:3]:
             requests = camera.dhcp_requests()
             begun = requests[0].time_s + LAST_TRANSACTION_S
-            assert len({one.transaction for one in requests if one.time_s < begun}) <= 3, requests
+            assert len({one.transaction for one in requests if one.time_s < begun}) <= 4, requests
             assert len({one.transaction for one in requests if one.time_s >= begun}) <= 1, requests
 
 

@@ -61,12 +61,12 @@ def due(scenario: Callable[[Interface], Awaitable[None]]) -> list[float]:
 
 
 @pytest.mark.parametrize("received", [7, None], ids=["none", "unknown"])
-def test_without_any_frame_it_is_due_early_and_once_more(received: int | None) -> None:
+def test_without_any_frame_it_is_due_early_and_twice_more(received: int | None) -> None:
     async def silence(interface: Interface) -> None:
         interface.received = received
         interface.associated()
 
-    assert due(silence) == [KEY_S, KEY_S + SILENCE_S]
+    assert due(silence) == [KEY_S, OFFER_S, OFFER_S + SILENCE_S]
 
 
 def test_a_frame_after_that_leaves_it_to_networkd() -> None:
@@ -74,7 +74,7 @@ def test_a_frame_after_that_leaves_it_to_networkd() -> None:
         interface.associated()
         await interface.receive_at(1.0)
 
-    assert due(slow_server) == [KEY_S]
+    assert due(slow_server) == [KEY_S, OFFER_S]
 
 
 def test_frames_that_bring_no_lease_make_it_due_a_little_later() -> None:
@@ -91,6 +91,15 @@ def test_silence_after_a_first_frame_makes_it_due_once_more() -> None:
         await interface.receive_at(0.003)
 
     assert due(one_frame) == [OFFER_S, OFFER_S + SILENCE_S]
+
+
+def test_a_lease_after_the_first_request_ends_it() -> None:
+    async def lease(interface: Interface) -> None:
+        interface.associated()
+        await interface.receive_at(0.05)
+        interface.request.stop()
+
+    assert due(lease) == [KEY_S]
 
 
 @pytest.mark.parametrize("lease_s", [0.01, 0.1])
@@ -110,7 +119,7 @@ def test_after_the_lease_it_is_not_due_again() -> None:
         await asyncio.sleep(1)
         interface.request.stop()
 
-    assert due(lease) == [KEY_S]
+    assert due(lease) == [KEY_S, OFFER_S]
 
 
 def test_another_event_of_the_same_association_begins_nothing() -> None:
@@ -121,7 +130,7 @@ def test_another_event_of_the_same_association_begins_nothing() -> None:
         await asyncio.sleep(SLOW_SERVER_S)
         interface.request.start()
 
-    assert due(again) == [KEY_S, KEY_S + SILENCE_S]
+    assert due(again) == [KEY_S, OFFER_S, OFFER_S + SILENCE_S]
 
 
 def test_the_next_association_is_as_the_first() -> None:
@@ -132,4 +141,4 @@ def test_the_next_association_is_as_the_first() -> None:
         await asyncio.sleep(10)
         interface.associated()
 
-    assert due(lost_and_back) == [KEY_S, KEY_S, KEY_S + SILENCE_S]
+    assert due(lost_and_back) == [KEY_S, OFFER_S, KEY_S, OFFER_S, OFFER_S + SILENCE_S]

@@ -17,8 +17,8 @@ _KEY_S: Final = 0.012
 """Without any frame for so long after the association, the first message was probably lost. The access point
 has mostly installed the key by the time that the next one is sent, some milliseconds later."""
 _OFFER_S: Final = 0.15
-"""A lease is mostly there so long after the association, if the frames that were received are the server's.
-They can be others, or the refusal of the last address, after which networkd waits for a second."""
+"""A lease is mostly there so long after the association. Otherwise the access point has taken longer, or what
+was received was not the server's, or a refusal of the last address, after which networkd waits for a second."""
 _SILENCE_S: Final = 1.5
 """Without any frame for so long after the request, that was probably lost, too: the camera's server was just
 starting."""
@@ -27,10 +27,10 @@ starting."""
 class LeaseRequest:
     """The requests for the lease of a link, at one association after another.
 
-    `due` is called when networkd is to begin anew: once for each association without an early lease, and once
-    more if no frame was received since. networkd uses another transaction id each time, so that it ignores
-    replies to the requests before. Then a slow server is left the rest of the attempt to reply to the last
-    one, which networkd repeats by itself.
+    `due` is called when networkd is to begin anew: at once if no frame is received, then once if there is no
+    lease, and once more if no frame was received since. networkd uses another transaction id each time, so
+    that it ignores replies to the requests before. Then a slow server is left the rest of the attempt to reply
+    to the last one, which networkd repeats by itself.
     """
 
     def __init__(self, interface: WifiInterface, due: Callable[[], None]) -> None:
@@ -50,10 +50,9 @@ class LeaseRequest:
             self._timer = None
 
     def _check_first(self, received: int | None) -> None:
+        self._wait(_OFFER_S - _KEY_S, self._request)
         if self._interface.frames_received == received:
-            self._request()
-        else:
-            self._wait(_OFFER_S - _KEY_S, self._request)
+            self._due()
 
     def _request(self) -> None:
         self._wait(_SILENCE_S, self._check_request, self._interface.frames_received)
