@@ -18,7 +18,7 @@ _KEY_S: Final = 0.012
 has mostly installed the key by the time that the next one is sent, some milliseconds later."""
 _OFFER_S: Final = 0.15
 """A lease is mostly there so long after the association. Otherwise the access point has taken longer, or what
-was received was not the server's, or a refusal of the last address, after which networkd waits for a second."""
+was received was not the server's, or a refusal of the last address, after which networkd waits a second."""
 _SILENCE_S: Final = 1.5
 """Without any frame for so long after the request, that was probably lost, too: the camera's server was just
 starting."""
@@ -29,8 +29,8 @@ class LeaseRequest:
 
     `due` is called when networkd is to begin anew: at once if no frame is received, then once if there is no
     lease, and once more if no frame was received since. networkd uses another transaction id each time, so
-    that it ignores replies to the requests before. Then a slow server is left the rest of the attempt to reply
-    to the last one, which networkd repeats by itself.
+    that it ignores replies to the requests before. Then a slow server is left the rest of the attempt to
+    reply to the last one, which networkd repeats by itself.
     """
 
     def __init__(self, interface: WifiInterface, due: Callable[[], None]) -> None:
