@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from wifimgrd.domain.records import CameraRecord
 from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
+from .guest.deadline import async_poll_until
 from .guest.namespace import run
 from .guest.whole_hub import WholeHub, whole_hub
 
@@ -107,6 +109,12 @@ class Scene:
         camera = self.hub.dbus.devices[self.devices[name]].camera
         assert camera is not None
         return camera
+
+    async def served(self, name: str) -> dict[str, Any] | None:
+        """What the hub says of a camera over HTTP; None until the shim, too, has received the first reading."""
+        status, shown = await self.hub.ask("GET", f"/{self.devices[name]}/camera")
+        assert status == 200
+        return None if shown["recording"] is None else dict(shown)
 
     async def until(self, name: str, holds: Holds, seconds: float = _SOON_S) -> CameraRecord:
         """Wait until it is so of a camera, on D-Bus."""
@@ -197,8 +205,7 @@ def measured(line: str) -> None:
 @on_both
 async def test_two_cameras_that_are_alike_and_another_record_at_one_command(scene: Scene) -> None:
     for name, kind in KINDS.items():
-        status, shown = await scene.hub.ask("GET", f"/{scene.devices[name]}/camera")
-        assert status == 200
+        shown = await async_poll_until(partial(scene.served, name), "the shim has what is on D-Bus")
         known = {key: shown[key] for key in ("serial_number", "battery_level", "storage_total", "recording")}
         assert (known["serial_number"], known["recording"]) == (kind.serial, False)
         assert (known["battery_level"], shown["storage_state"]) == (kind.battery, "ok")

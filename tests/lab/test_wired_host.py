@@ -21,6 +21,9 @@ from .guest.wired_link import (
 
 Cameras = Callable[..., Camera]
 
+LATER_LEASES = (200, 209)
+"""Of a camera that was switched off: none is the one that the link had before."""
+
 
 @pytest.fixture
 def wired(no_radios: None, tmp_path: Path) -> Iterator[tuple[Download, dict[str, object]]]:
@@ -66,8 +69,13 @@ async def test_a_wired_link_of_networkds_keeps_its_connections_routes_and_rules(
     hub.channel.forget()
     first.kill()
     await hub.until(devices[0], "connecting")
+    first.dhcp_off()
+    first.leases = LATER_LEASES
+    first.dhcp_on()
     first.on()
     await hub.until(devices[0], "connected")
+    local = hub.dbus.devices[devices[0]].local_address
+    assert int(local.rpartition(".")[2]) in range(LATER_LEASES[0], LATER_LEASES[1] + 1), local
     expect_as_before()
 
     run("systemctl", "restart", "wifimgrd.service", "wifimgrd-net.service")
