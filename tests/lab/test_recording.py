@@ -111,7 +111,7 @@ class Scene:
         return camera
 
     async def served(self, name: str) -> dict[str, Any] | None:
-        """What the hub says of a camera over HTTP; None until the shim, too, has received the first reading."""
+        """What the hub says of a camera over HTTP; None until the shim has the first reading, too."""
         status, shown = await self.hub.ask("GET", f"/{self.devices[name]}/camera")
         assert status == 200
         return None if shown["recording"] is None else dict(shown)
