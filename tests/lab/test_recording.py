@@ -110,11 +110,11 @@ class Scene:
         assert camera is not None
         return camera
 
-    async def served(self, name: str) -> dict[str, Any] | None:
-        """What the hub says of a camera over HTTP; None until the shim has the first reading, too."""
+    async def served(self, name: str) -> dict[str, Any]:
+        """What the hub says of a camera over HTTP; nothing until the shim has the first reading, too."""
         status, shown = await self.hub.ask("GET", f"/{self.devices[name]}/camera")
         assert status == 200
-        return None if shown["recording"] is None else dict(shown)
+        return {} if shown["recording"] is None else dict(shown)
 
     async def until(self, name: str, holds: Holds, seconds: float = _SOON_S) -> CameraRecord:
         """Wait until it is so of a camera, on D-Bus."""

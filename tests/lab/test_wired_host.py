@@ -75,6 +75,7 @@ async def test_a_wired_link_of_networkds_keeps_its_connections_routes_and_rules(
     first.on()
     await hub.until(devices[0], "connected")
     local = hub.dbus.devices[devices[0]].local_address
+    assert local is not None
     assert int(local.rpartition(".")[2]) in range(LATER_LEASES[0], LATER_LEASES[1] + 1), local
     expect_as_before()
 
