@@ -51,6 +51,7 @@ class FakeCamera:
     connected_unsignalled: bool = False
     """As of BlueZ 5.82, sometimes."""
     late_characteristics_s: float = 0.0
+    """After each connection; without it BlueZ keeps those of a bonded camera."""
     io_errors: int = 0
     """Connects that fail while the kernel ends the last link."""
     connected: bool = False
@@ -69,6 +70,11 @@ class FakeCamera:
     @property
     def path(self) -> str:
         return f"{ADAPTER_PATH}/dev_{self.address.replace(':', '_')}"
+
+    @property
+    def has_kept_characteristics(self) -> bool:
+        """Whether BlueZ has objects for them while there is no connection."""
+        return self.bonded and not self.late_characteristics_s
 
     @property
     def characteristics(self) -> Mapping[str, str]:
@@ -302,7 +308,7 @@ class FakeBluez:
     def _appear(self, camera: FakeCamera) -> None:
         camera.known = True
         self._added(camera.path, {bluez.DEVICE: self._properties(camera)})
-        if camera.bonded:
+        if camera.has_kept_characteristics:
             self._add_characteristics(camera)
 
     def _add_characteristics(self, camera: FakeCamera) -> None:
@@ -369,7 +375,7 @@ class FakeBluez:
         for camera in self.cameras:
             if camera.known:
                 objects[camera.path] = {bluez.DEVICE: self._properties(camera)}
-                for path, uuid in camera.characteristics.items() if camera.bonded else ():
+                for path, uuid in camera.characteristics.items() if camera.has_kept_characteristics else ():
                     objects[path] = {bluez.CHARACTERISTIC: {"UUID": Variant("s", uuid)}}
         return objects
 
