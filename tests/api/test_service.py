@@ -498,6 +498,7 @@ async def test_more_who_wait_than_the_bus_bears_calls_disturb_nobody(hub: Hub) -
     assert {type(outcome).__name__ for outcome in outcomes} == {"Cancelled"}
 
 
+@pytest.mark.slow
 async def test_a_daemon_that_hangs_is_not_believed_and_found_again(hub: Hub) -> None:
     assert hub.process is not None
     device = await hub.create(1)

@@ -44,7 +44,9 @@ async def fill(hub: RunningHub, count: int) -> list[int]:
     return first + [await hub.create(number, f"Camera {number}") for number in range(4, count + 1)]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [pytest.param(size, marks=[pytest.mark.slow] if size != "phone" else []) for size in SIZES]
+)
 async def test_nothing_moves_while_states_change(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
         ids = await fill(hub, 50)

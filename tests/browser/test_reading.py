@@ -134,6 +134,7 @@ async def test_a_running_time_is_by_the_hubs_clock(page: Page, hub: RunningHub, 
     await expect(card(page, "Front").locator(".battery")).to_have_text("78 %, charging")
 
 
+@pytest.mark.slow
 async def test_what_was_read_long_ago_is_not_so_now(page: Page, hub: RunningHub) -> None:
     channel = await told(page)
     channel.say("Front", recording(724, read_at=ago(90), problems=["storage-low"]))

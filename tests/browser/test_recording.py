@@ -117,6 +117,7 @@ async def test_all_record_but_one_whose_card_is_full(page: Page, hub: RunningHub
     await expect(page.locator(".badge.recording")).to_have_count(0)
 
 
+@pytest.mark.slow
 async def test_a_recording_that_ends_by_itself_is_noticed(page: Page, hub: RunningHub) -> None:
     device, _ = await connected(hub, "Front", "Helmet")
     await opened(page, hub)

@@ -70,6 +70,7 @@ async def test_the_cable_is_cut_and_mended(page: Page, hub: RunningHub) -> None:
         assert await is_the_same(page)
 
 
+@pytest.mark.slow
 async def test_the_channel_is_cut_for_a_minute(page: Page, hub: RunningHub) -> None:
     """The minute is the browser's: its clock is moved on, and all its timers with it."""
     joins: list[str] = []

@@ -10,16 +10,13 @@ from typing import Any, cast
 
 import pytest
 
+from tests.descriptors import open_descriptors, settled_descriptors
 from tests.faults.passing_bus import PassingBus
 from tests.message_bus import MessageBusDaemon, match_rules
 from wifimgrd.bus import library
 from wifimgrd.bus._calls import PendingCall
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, NameTaken, Signal, Variant
 from wifimgrd.bus.values import typed
-
-
-def open_descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def a_pipe(said: bytes) -> socket.socket:
@@ -117,7 +114,7 @@ async def test_a_call_fails_at_once_when_the_bus_dies(message_bus: MessageBusDae
 
 
 async def test_connections_leave_no_file_descriptor(message_bus: MessageBusDaemon) -> None:
-    before = open_descriptors()
+    before = settled_descriptors()
     for _ in range(20):
         connection = await BusConnection.open(message_bus.address)
         await connection.close()
@@ -125,7 +122,7 @@ async def test_connections_leave_no_file_descriptor(message_bus: MessageBusDaemo
 
 
 async def test_a_failed_connection_leaves_no_file_descriptor(tmp_path: Path) -> None:
-    before = open_descriptors()
+    before = settled_descriptors()
     for _ in range(5):
         with pytest.raises(BusClosed):
             await BusConnection.open(f"unix:path={tmp_path}/nothing")
@@ -248,7 +245,7 @@ async def passing_pair(message_bus: MessageBusDaemon) -> AsyncIterator[Pair]:
 
 async def test_sockets_are_passed_to_who_asked_and_kept_by_nobody_else(passing_pair: Pair) -> None:
     server, client = passing_pair
-    before = open_descriptors()
+    before = settled_descriptors()
 
     def answer(call: MethodCall) -> None:
         server.emit("/x", "t.X", "Before", "s", ["x" * 5000])
@@ -268,7 +265,7 @@ async def test_sockets_are_passed_to_who_asked_and_kept_by_nobody_else(passing_p
 
 async def test_a_socket_that_is_not_wanted_is_closed(passing_pair: Pair) -> None:
     server, client = passing_pair
-    before = open_descriptors()
+    before = settled_descriptors()
     server.serve(lambda call: server.reply(call, "h", [a_pipe(b"x")]))
     await client.call(server.unique_name, "/x", "t.X", "Open")
     with pytest.raises(TimeoutError):
@@ -282,7 +279,7 @@ async def test_a_socket_that_is_not_wanted_is_closed(passing_pair: Pair) -> None
 
 async def test_a_socket_that_comes_when_nobody_waits_any_more_is_closed(passing_pair: Pair) -> None:
     server, client = passing_pair
-    before = open_descriptors()
+    before = settled_descriptors()
     server.serve(lambda call: server.reply(call, "h", [a_pipe(b"x")]))
     pending = PendingCall(asyncio.get_running_loop().create_future(), wants_socket=True)
     pending.answer.add_done_callback(lambda _: asking.cancel())
@@ -295,7 +292,7 @@ async def test_a_socket_that_comes_when_nobody_waits_any_more_is_closed(passing_
 
 async def test_descriptors_that_nobody_asked_for_are_closed(passing_pair: Pair) -> None:
     server, client = passing_pair
-    before = open_descriptors()
+    before = settled_descriptors()
     server.serve(lambda call: server.reply(call, "s", [call.signature]))
     for signature, sent in (("h", [0]), ("a{sv}", [{"x": Variant("h", 0)}])):
         pipe = a_pipe(b"x")
@@ -314,7 +311,7 @@ async def give(client: BusConnection, server: BusConnection, said: bytes) -> lis
 
 async def test_a_socket_comes_with_a_call_to_who_serves_such_calls(passing_pair: Pair) -> None:
     server, client = passing_pair
-    before = open_descriptors()
+    before = settled_descriptors()
 
     def answer(call: MethodCall) -> None:
         assert call.body == ["first", 0]
@@ -332,7 +329,7 @@ async def test_a_socket_comes_with_a_call_to_who_serves_such_calls(passing_pair:
 
 async def test_a_socket_with_a_call_that_nobody_serves_is_closed(passing_pair: Pair) -> None:
     server, client = passing_pair
-    before = open_descriptors()
+    before = settled_descriptors()
     passed: list[int] = []
 
     def answer(call: MethodCall) -> None:
@@ -347,7 +344,7 @@ async def test_a_socket_with_a_call_that_nobody_serves_is_closed(passing_pair: P
 
 async def test_a_socket_with_a_call_that_fails_is_closed(passing_pair: Pair) -> None:
     server, client = passing_pair
-    before, problems = open_descriptors(), list[object]()
+    before, problems = settled_descriptors(), list[object]()
     asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
 
     def fail(call: MethodCall) -> None:
@@ -361,7 +358,7 @@ async def test_a_socket_with_a_call_that_fails_is_closed(passing_pair: Pair) -> 
 
 
 async def test_a_socket_that_cannot_be_given_is_closed(message_bus: MessageBusDaemon) -> None:
-    before = open_descriptors()
+    before = settled_descriptors()
     server = await BusConnection.open(message_bus.address)  # which cannot receive one
     client = await BusConnection.open(message_bus.address, sockets=True)
     server.serve(server.reply)
@@ -379,7 +376,7 @@ async def test_a_socket_that_cannot_be_given_is_closed(message_bus: MessageBusDa
 
 
 async def test_sockets_that_could_not_be_sent_are_closed(message_bus: MessageBusDaemon) -> None:
-    before = open_descriptors()
+    before = settled_descriptors()
     server = await BusConnection.open(message_bus.address, sockets=True)
     client = await BusConnection.open(message_bus.address, sockets=True)
     calls: list[MethodCall] = []

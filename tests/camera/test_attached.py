@@ -7,13 +7,13 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.camera.conftest import Caller, until
 from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
+from tests.descriptors import open_descriptors, settled_descriptors
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
 from wifimgrd.camera import names
@@ -31,10 +31,6 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
 )
 from wifimgrd.runtime.tasks import Tasks
-
-
-def open_descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def error_of(call: Any) -> str:
@@ -220,7 +216,7 @@ async def test_no_descriptor_is_left_of_1000_exchanges_and_of_errors(
 
     for device in range(5):  # whatever is imported, opened or cached once
         await exchange(device)
-    before = open_descriptors()
+    before = settled_descriptors()
     for device in range(1000):
         await exchange(device)
     assert not control.sockets
@@ -228,7 +224,7 @@ async def test_no_descriptor_is_left_of_1000_exchanges_and_of_errors(
 
 
 async def test_a_socket_with_a_call_that_takes_none_is_closed(daemon: Daemon) -> None:
-    before = open_descriptors()
+    before = settled_descriptors()
     for member in ("GetStatus", "Other", "GiveSocket"):
         ours, theirs = socket.socketpair()
         with ours:
@@ -332,7 +328,7 @@ async def test_not_more_sockets_are_wanted_than_there_may_be() -> None:
 async def test_a_daemon_that_has_gone_has_no_camera_attached(
     bus: MessageBusDaemon, service: CameraService, control: ScriptedControl
 ) -> None:
-    before = open_descriptors()
+    before = settled_descriptors()
     first = await Daemon.on(bus)
     await first.attach(1)
     await until(lambda: first.wanted)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.camera.conftest import bus, control, host, limits, service, until
 from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
+from tests.descriptors import open_descriptors, settled_descriptors
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
 from wifimgrd.camera import names
@@ -39,10 +40,6 @@ SOON = Backoff(first_s=0.05, last_s=0.2)
 ONE, TWO = DeviceId(1), DeviceId(2)
 GOPRO = CameraDriver.GOPRO
 NO_ANSWER = (BackendUnavailable, "wifimgrd-camera does not answer")
-
-
-def open_descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def said(result: CommandResult) -> tuple[type[WifimgrdError], str]:
@@ -211,7 +208,7 @@ async def test_no_descriptor_is_left_of_400_cameras(
         if number == 5:
             await until(lambda: not control.attached and not daemon._opening)
             cameras.close()
-            before = open_descriptors()
+            before = settled_descriptors()
         if number % 3:
             cameras.may_open.set()
         else:

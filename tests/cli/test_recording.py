@@ -135,6 +135,7 @@ async def test_the_clock_of_a_camera_that_is_not_connected_is_not_set(hub: Hub) 
     assert "(not-connected)\nConnect it first: wifimgrctl connect Front\n" in ran.err
 
 
+@pytest.mark.slow
 async def test_a_monitor_tells_why_a_recording_has_ended_and_what_is_wrong(cameras: Hub) -> None:
     device = next(one for one in cameras.client.devices.values() if one.name == "Nose")
     async with running(cameras.address, "monitor") as process:

@@ -66,6 +66,8 @@ class Host:
                 [path] = typed(tuple[str], call.body)
                 self.registered.remove(path.rpartition("/")[2])
                 self.programs[WPAS].reply(call)
+            case "RemoveAllNetworks":
+                self.programs[WPAS].reply(call)
             case "Get":
                 self.programs[WPAS].reply_error(call, f"{WPAS}.InterfaceUnknown", "it has just gone")
             case "ListUnitsByNames":

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.descriptors import open_descriptors, settled_descriptors
 from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import FONT, MAP
 from tests.http.served import Served
@@ -163,13 +164,9 @@ async def test_with_a_token_they_need_it(fake_hub: FakeHub, folder: Path, settin
             assert (await served.get(f"{MAP}/{path}", headers=headers)).status == 200
 
 
-def open_descriptors() -> int:
-    return sum(1 for _ in Path("/proc/self/fd").iterdir())
-
-
 def test_no_descriptor_stays_open(folder: Path) -> None:
     resources = ResourceFolder(folder / "resources")
-    before = open_descriptors()
+    before = settled_descriptors()
     for name in ("sprite.json", "fonts", "nothing", "../x"):
         resources.has(name)
     assert open_descriptors() == before
