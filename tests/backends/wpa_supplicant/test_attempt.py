@@ -18,7 +18,7 @@ from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
-from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
@@ -81,11 +81,16 @@ class Join:
         return self.answers.pop(0)
 
     async def _request_lease(self, interface: str) -> None:
+        if self.brings_address:
+            self.monitor.post(AddressChanged())
         if self.refusal:
             raise self.refusal
         self.requested.append(interface)
-        if self.brings_address:
-            self.monitor.post(AddressChanged())
+
+    def verdict(self) -> WifimgrdError:
+        """Why the attempt fails at its deadline."""
+        self._attempt._interface = cast(Any, SimpleNamespace())
+        return self._attempt._verdict_at_deadline()
 
 
 async def test_an_address_that_was_read_while_an_event_came_is_read_again(
@@ -134,11 +139,21 @@ async def test_an_association_that_is_lost_ends_its_request(monkeypatch: pytest.
     assert join.requested == ["wlan0"]
 
 
-async def test_why_networkd_cannot_request_it_ends_the_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lease_that_could_not_be_requested_again_may_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message that networkd has sent by itself was not lost, and its server is slow."""
+    join = Join(monkeypatch, None, ADDRESS)
+    join.refusal, join.brings_address = BackendUnavailable("it does not answer"), True
+    assert await join.address(COMPLETED) == ADDRESS
+    assert join.requested == []
+
+
+async def test_why_networkd_cannot_request_it_is_told_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     join = Join(monkeypatch, None)
-    join.refusal = BackendUnavailable("systemd-networkd cannot be reloaded: it is masked")
-    with pytest.raises(BackendUnavailable, match="it is masked"):
-        await join.address(COMPLETED)
+    join.refusal, join.brings_address = BackendUnavailable("it is masked"), False
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await join.address(COMPLETED)
+    assert join.verdict() is join.refusal
 
 
 @pytest.mark.parametrize(

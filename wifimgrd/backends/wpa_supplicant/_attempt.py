@@ -79,6 +79,8 @@ class Attempt(SupplicantAttempt[Joined]):
         self._supplicant: SupplicantInterface | None = None
         self._monitor: AssociationMonitor | None = None
         self._lease: LeaseRequest | None = None
+        self._unrequested: BackendUnavailable | None = None
+        """Why networkd has not requested the lease anew."""
 
     def _refusal(self, error: BusError) -> WifimgrdError:
         self._log.warning("join_refused", error=str(error))
@@ -162,7 +164,7 @@ class Attempt(SupplicantAttempt[Joined]):
             await monitor.process(event)
             self._follow_association(monitor)
             if isinstance(event, LeaseDue):
-                await self._services.request_lease(interface.name)
+                await self._request_lease(interface.name)
             is_due |= isinstance(event, AddressChanged)
             is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
             if monitor.has_events or not (is_due and monitor.is_associated):
@@ -171,6 +173,15 @@ class Attempt(SupplicantAttempt[Joined]):
             is_due = monitor.has_events
             if address is not None and monitor.diagnosis.completed and not is_due:
                 return address
+
+    async def _request_lease(self, name: str) -> None:
+        """Have networkd request it once more; the requests before may still bring it where that fails."""
+        self._unrequested = None
+        try:
+            await self._services.request_lease(name)
+        except BackendUnavailable as error:
+            self._log.warning("lease_not_requested", reason=error.message)
+            self._unrequested = error
 
     def _follow_association(self, monitor: AssociationMonitor) -> None:
         if self._lease is None:
@@ -202,7 +213,7 @@ class Attempt(SupplicantAttempt[Joined]):
                 except WifimgrdError as cause:
                     return cause
         if self._monitor.diagnosis.completed and self._monitor.is_associated:
-            return diagnosis.no_address(self._ssid)
+            return self._unrequested or diagnosis.no_address(self._ssid)
         return self._monitor.diagnosis.at_deadline(visible=self._monitor.visible)
 
     def _interface_gone(self) -> None:

@@ -308,12 +308,14 @@ class Services:
             self._listener.owners_changed()
 
     async def request_lease(self, name: str) -> None:
-        """Have networkd request the lease of an interface from the beginning; raises as
-        `configure_address`."""
+        """Have networkd request the lease of an interface from the beginning; raises BackendUnavailable,
+        BusClosed."""
         try:
             await self._request_lease(name)
         except BusError as error:
             raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
+        except TimeoutError:
+            raise BackendUnavailable("systemd-networkd cannot be used: no answer in time") from None
         _log.debug("lease_requested", interface=name)
 
     @property
