@@ -5,7 +5,7 @@ import { Problem, request } from "./api";
 import { channelAddress } from "./channel_address";
 import { clear } from "./draft";
 import { t } from "./messages";
-import { devices, forget, link, linkReason, takeEvent, takeSnapshot, wroteBack, wroteLost } from "./state";
+import { devices, forget, heardAgain, link, linkReason, takeEvent, takeSnapshot, wroteLost } from "./state";
 import type { Event, Snapshot } from "./types";
 
 const FIRST_PAUSE_MS = 300;
@@ -117,7 +117,7 @@ function showWaiting(): void {
 
 function live(): void {
   pauseMs = FIRST_PAUSE_MS;
-  if (link.value === "lost") wroteBack();
+  if (link.value !== "starting") heardAgain();
   link.value = "live";
   linkReason.value = "";
 }

@@ -23,12 +23,14 @@ let asked: typeof silences.value | null = null;
 /** Read them, once for each time in which nothing was heard from the hub; throws Problem. */
 export async function readPast(): Promise<void> {
   if (asked === silences.value) return;
-  asked = silences.value;
+  const wanted = silences.value;
+  asked = wanted;
   try {
     const { history } = await request<{ history: HistoryRow[] }>(deviceAddress(`history?limit=${ROWS}`));
-    pastLines.value = history.flatMap(linesOf).filter(wasMissed).sort(byTime);
+    // A later answer has more.
+    if (asked === wanted) pastLines.value = history.flatMap(linesOf).filter(wasMissed).sort(byTime);
   } catch (error) {
-    asked = null;
+    if (asked === wanted) asked = null;
     throw error;
   }
 }
@@ -39,10 +41,17 @@ onForget(() => {
 });
 
 /** Whether no event said it: those of a short silence come later, with their own time. */
-function wasMissed({ time, text }: Line): boolean {
-  const at = Date.parse(time);
+function wasMissed(line: Line): boolean {
+  const at = Date.parse(line.time);
   const isIn = silences.peek().some(({ from, to }) => atHub(from) - UNCLEAR_MS <= at && at < atHub(to) + UNCLEAR_MS);
-  return isIn && !lines.peek().some((one) => one.text === text && Math.abs(Date.parse(one.time) - at) < SAME_MS);
+  return isIn && !lines.peek().some((one) => isSame(one, line) && Math.abs(Date.parse(one.time) - at) < SAME_MS);
+}
+
+/** Whether an event and a row are about the same change: their words may differ, as may the cause of a recording's end. */
+function isSame(event: Line, row: Line): boolean {
+  if (event.device !== row.device || event.kind !== row.kind) return false;
+  if (row.kind === "hub") return event.text === row.text;
+  return row.kind === "recording" || event.tone === row.tone;
 }
 
 const byTime = (one: Line, other: Line): number => (one.time < other.time ? 1 : one.time > other.time ? -1 : other.number - one.number);

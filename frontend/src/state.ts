@@ -27,7 +27,8 @@ export interface Line extends Sentence {
   device: number | null;
 }
 
-/** A measured signal strength, and when this page learned of it (milliseconds, by the hub's clock). */
+/** A measured signal strength, and when this page learned of it (milliseconds, by this device's clock: the first come
+ * before the hub's clock is known). */
 export interface Sample {
   at: number;
   percent: number;
@@ -45,8 +46,9 @@ export const lines = signal<readonly Line[]>([]);
 /** Signal strengths of connected cameras, the newest last. */
 export const samples = signal<ReadonlyMap<number, readonly Sample[]>>(new Map());
 export const tilesetsChanged = signal(0);
+const untilNow = (): readonly Silence[] => [{ from: -Infinity, to: Date.now() }];
 /** The first is before the page was opened. What happened then is in the hub's history alone. */
-export const silences = signal<readonly Silence[]>([{ from: -Infinity, to: Date.now() }]);
+export const silences = signal(untilNow());
 
 let heardAt = Date.now();
 
@@ -89,14 +91,19 @@ function aboutOf(event: Event): About {
 
 const now = (): string => new Date(atHub(Date.now())).toISOString();
 
+let isLossTold = false;
+
 /** The page lost the hub: the log has it, as it has the return. */
 export function wroteLost(reason: string): void {
+  isLossTold = true;
   write({ text: t.events.linkLost(reason), tone: "bad" }, now());
 }
 
-export function wroteBack(): void {
+/** Events come again: after a loss, a sign-in, or a restart of the daemon. */
+export function heardAgain(): void {
   silences.value = [...silences.value, { from: heardAt, to: Date.now() }];
-  write({ text: t.events.linkBack, tone: "good" }, now());
+  if (isLossTold) write({ text: t.events.linkBack, tone: "good" }, now());
+  isLossTold = false;
 }
 
 /** What a camera is called, printable, or its number if it is not registered. */
@@ -114,6 +121,8 @@ export function forget(): void {
   devices.value = new Map();
   interfaces.value = new Map();
   lines.value = [];
+  silences.value = untilNow();
+  isLossTold = false;
   samples.value = new Map();
   toasts.value = [];
   toldTogether.clear();
@@ -188,7 +197,7 @@ export function takeEvent(event: Event): void {
 function sample({ id, signal_strength: percent }: Device): void {
   const before = samples.value.get(id) ?? [];
   if (percent === null && before.length === 0) return;
-  const now = percent === null ? [] : [...before, { at: atHub(Date.now()), percent }].slice(-KEPT_SAMPLES);
+  const now = percent === null ? [] : [...before, { at: Date.now(), percent }].slice(-KEPT_SAMPLES);
   samples.value = new Map(samples.value).set(id, now);
 }
 

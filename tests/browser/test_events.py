@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.cable import cable_to
-from tests.browser.looking import details, opened, shows
+from tests.browser.looking import card, details, opened, shows
 from tests.browser.running_hub import RunningHub
 from tests.commands import connect, disconnect
 
@@ -108,6 +108,9 @@ async def test_a_browser_whose_clock_is_wrong_shows_the_same(page: Page, hub: Ru
     await page.add_init_script(SHIFTED.replace("HOURS", str(hours)))
     await opened(page, hub)
     await shows(page, "Owl", "Failed")
+    drawn = await card(page, name).locator(".spark polyline").first.get_attribute("points")
+    assert drawn is not None
+    assert all(0 <= float(point.split(",")[0]) <= 100 for point in drawn.split())
     log = page.get_by_role("log")
     await expect(log.get_by_text(f"{name} is connected through")).to_have_count(1)
     await disconnect(hub.client, device)
@@ -148,6 +151,25 @@ async def test_what_happened_while_the_hub_was_away_is_read_when_it_is_back(
         texts = await log.locator("li").all_inner_texts()
         first = [one for one in texts if "Reconnected" in one or "is disconnected" in one]
         assert "Reconnected" in first[0], "the newest is the first"
+
+
+async def test_what_comes_later_and_stands_in_the_history_is_one_line(page: Page, hub: RunningHub) -> None:
+    async with cable_to(hub.url) as cable:
+        device = await hub.connected(1, "Ibis")
+        await page.goto(cable.url)
+        await shows(page, "Ibis", "Connected")
+        cable.cut()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        await hub.power(1, on=False)
+        await hub.until(device, "connecting")
+        await hub.power(1, on=True)
+        await hub.until(device, "connected")
+        cable.mend()
+        await shows(page, "Ibis", "Connected")
+        await page.get_by_role("link", name="Events").click()
+        log = page.get_by_role("log")
+        await expect(log.get_by_text("Ibis is connected through")).to_have_count(2)
+        await expect(log.locator("li.bad").filter(has_text="Ibis")).to_have_count(1)
 
 
 async def test_an_attempts_end_takes_the_place_of_its_begin(page: Page, hub: RunningHub) -> None:

@@ -107,6 +107,22 @@ async def test_the_focus_stays_with_the_commands_of_a_camera(page: Page, hub: Ru
         await expect(shown.locator(".actions button").first).to_be_focused()
 
 
+async def test_the_focus_is_not_taken_back_from_where_a_person_has_clicked(
+    page: Page, hub: RunningHub
+) -> None:
+    device = await hub.connected(1, "Front")
+    await opened(page, hub)
+    await press(card(page, "Front").get_by_role("button", name="Record", exact=True))
+    await expect(card(page, "Front").get_by_role("button", name="Stop recording")).to_be_focused()
+    await page.mouse.click(2, 2)
+    await expect(page.locator("body")).to_be_focused()
+    await hub.client.update_device(device, {"name": "Rear"})
+    await expect(card(page, "Rear")).to_be_visible()
+    await hub.power(1, on=False)
+    await expect(card(page, "Rear").get_by_role("button", name="Stop recording")).to_have_count(0)
+    await expect(page.locator("body")).to_be_focused()
+
+
 async def test_an_open_dialog_outlives_the_card_behind_it(page: Page, hub: RunningHub) -> None:
     await fill(hub, 8)
     await opened(page, hub)
@@ -190,6 +206,22 @@ async def test_who_has_selected_with_the_pointer_sees_the_order_of_now(page: Pag
     await page.mouse.move(2, 2)
     await hub.power(2, on=False)
     await expect(page.locator("tbody tr").first).to_contain_text("Camera 2")
+
+
+async def test_no_row_moves_beside_an_open_menu(page: Page, hub: RunningHub) -> None:
+    await fill(hub, 9)
+    await opened(page, hub)
+    first = page.locator("tbody tr").first
+    name = await first.get_by_role("link").first.inner_text()
+    menu = await opened_menu(row(page, "Camera 5"))
+    await page.mouse.move(2, 2)
+    await hub.power(2, on=False)
+    await expect(row(page, "Camera 2").locator(".badge")).not_to_have_text("Connected")
+    await expect(first).to_contain_text(name)
+    await expect(menu).to_be_visible()
+    await page.keyboard.press("Escape")
+    await page.mouse.click(2, 2)
+    await expect(first).to_contain_text("Camera 2")
 
 
 async def test_a_second_recording_begins_when_the_first_has_ended(page: Page, hub: RunningHub) -> None:

@@ -17,6 +17,7 @@ from playwright.async_api import Browser, Page, expect
 from tests.browser.looking import SIZES, card, opened, sized, toast
 from tests.browser.running_hub import RunningHub, running_hub
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
+from tests.commands import connect, disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -76,12 +77,23 @@ async def test_signing_out_shows_the_form_for_the_token(
         await expect(field).to_be_visible()
 
 
-async def test_a_new_session_shows_the_cameras_again(page: Page, locked_hub: RunningHub) -> None:
+async def test_a_new_session_shows_the_cameras_and_what_happened_before_it(
+    page: Page, locked_hub: RunningHub
+) -> None:
     await sign_in(page, locked_hub)
+    [device] = locked_hub.client.devices
+    await asyncio.sleep(1.5)  # the page knows the hub's clock to the second
+    await disconnect(locked_hub.client, device)
+    await expect(page.get_by_role("log").get_by_text("Front is disconnected")).to_have_count(1)
     await page.get_by_role("button", name="Sign out").click()
+    await connect(locked_hub.client, device, wait=True)
     await page.get_by_role("textbox", name="Access token").fill(TOKEN)
     await page.keyboard.press("Enter")
     await expect(card(page, "Front").locator(".badge")).to_have_text("Connected")
+    await page.get_by_role("link", name="Events").click()
+    log = page.get_by_role("log")
+    await expect(log.get_by_text("Front is disconnected")).to_have_count(1)
+    await expect(log.get_by_text("Front is connected through")).to_have_count(2)
 
 
 async def test_signing_out_ends_the_session_in_other_tabs(page: Page, locked_hub: RunningHub) -> None:

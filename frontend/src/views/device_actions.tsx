@@ -109,7 +109,8 @@ interface Props {
 
 export function DeviceActions({ device, describedBy, buttons }: Props) {
   const first = useRef<HTMLButtonElement>(null);
-  const pressed = useRef<Element | null>(null);
+  const pressed = useRef<HTMLButtonElement | null>(null);
+  const isGone = useRef(false);
   const [isHeld, setHeld] = useState(false);
   const current = isCurrent.value;
   const isUnderWay = underWay.value.has(device.id);
@@ -126,22 +127,27 @@ export function DeviceActions({ device, describedBy, buttons }: Props) {
     { key: "edit", words: t.camera.edit, act: () => open("edit"), isDisabled: !current },
     { key: "remove", words: t.camera.remove, act: () => open("remove"), isDisabled: !current, isDanger: true },
   ];
-  // The button that was pressed may go with what it was for: then the focus is at the first that is there, until it is
-  // moved.
+  // The button that was pressed may go with what it was for: then the focus is at the first that can have it, unless
+  // a person has moved it.
   useLayoutEffect(() => {
-    const { activeElement: focused, body } = document;
-    if (pressed.current === null || focused === pressed.current) return;
-    if (focused !== body) pressed.current = null;
-    else {
-      first.current?.focus();
-      pressed.current = first.current ?? pressed.current;
+    const button = pressed.current;
+    if (button === null || document.activeElement === button) return;
+    isGone.current ||= !button.isConnected || button.disabled;
+    if (document.activeElement !== document.body || !isGone.current) {
+      pressed.current = null;
+      return;
     }
+    first.current?.focus({ preventScroll: true });
+    if (document.activeElement !== first.current) return;
+    pressed.current = first.current;
+    isGone.current = false;
   });
-  const press = (one: Action, button: Element) => {
+  const press = (one: Action, button: HTMLButtonElement) => {
     if (one.isCommand && (isUnderWay || isHeld)) return;
     one.act();
     if (!one.isCommand) return;
     pressed.current = button;
+    isGone.current = false;
     setHeld(true);
     setTimeout(() => setHeld(false), DOUBLE_CLICK_MS);
   };

@@ -34,6 +34,7 @@ export function OpenForm() {
   const now = shown && devices.value.get(shown.device.id);
   const close = () => void (opened.value = null);
   const isGone = shown !== null && !now;
+  useEffect(() => close, []); // who signs in next may be another person
   useEffect(() => {
     if (!isGone || !shown) return;
     close();

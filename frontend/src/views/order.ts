@@ -15,7 +15,9 @@ export function useOrder<Place extends HTMLElement>(devices: readonly Device[], 
   const before = useRef<{ rule: string; ids: number[] }>({ rule: "", ids: [] });
   const [, drawAgain] = useReducer((count: number) => count + 1, 0);
   // A checkbox keeps the focus of a click for hours; who goes by keys has it where they are.
-  const isHeld = () => place.current !== null && (place.current.matches(":hover") || place.current.querySelector(":focus-visible") !== null);
+  // A menu that is open stays beside the camera that it commands.
+  const isHeld = () =>
+    place.current !== null && (place.current.matches(":hover") || place.current.querySelector(':focus-visible, [aria-expanded="true"]') !== null);
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;

@@ -111,11 +111,14 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
 
 /** Always there where a camera can do it, and enabled also where it changes nothing: the buttons keep their places and the focus. */
 function RecordOnAll() {
+  const [isStopping, setStopping] = useState(false);
   const everyone = [...devices.value.values()];
+  const running = everyone.filter((one) => one.connected && one.camera?.recording).length;
+  useEffect(() => {
+    if (running === 0) setStopping(false);
+  }, [running]);
   if (!everyone.some((one) => one.camera)) return null;
   const isPossible = isCurrent.value && everyone.some(takesCommands);
-  const running = everyone.filter((one) => one.connected && one.camera?.recording).length;
-  const [isStopping, setStopping] = useState(false);
   // What is stopped by a slip of the finger is lost.
   const stop = () => (running > 0 ? setStopping(true) : void recordOnMany(false));
   const button = (words: string, name: string, act: () => void) => (
@@ -145,7 +148,7 @@ function StopAll({ running, onClose }: { running: number; onClose: () => void })
         <button type="button" onClick={onClose}>
           {t.cameras.keepRecording}
         </button>
-        <button type="button" class="danger" onClick={stop}>
+        <button type="button" class="danger" disabled={isCommandingMany.value} onClick={stop}>
           {t.cameras.stopAll}
         </button>
       </div>

@@ -21,7 +21,7 @@ export function Sparkline({ device }: { device: Device }) {
   const live = useMemo(() => computed(() => samples.value.get(id)), [id]).value ?? [];
   const kept = useMemo(() => computed(() => hourOf(id)), [id]).value;
   const end = atHub(Date.now());
-  const values = [...kept, ...live.map(({ at, percent }): Minute => [at, percent])].filter(
+  const values = [...kept, ...live.map(({ at, percent }): Minute => [atHub(at), percent])].filter(
     ([at], index, all) => at > end - HOUR_MS && (index === 0 || at > (all[index - 1]?.[0] ?? 0)),
   );
   const newest = live[live.length - 1];
