@@ -50,6 +50,8 @@ class FakeCamera:
     ignores_pair: bool = False
     connected_unsignalled: bool = False
     """As of BlueZ 5.82, sometimes."""
+    never_resolves: bool = False
+    """It is connected, and does not say what it offers."""
     late_characteristics_s: float = 0.0
     """After each connection; without it BlueZ keeps those of a bonded camera."""
     io_errors: int = 0
@@ -467,7 +469,7 @@ class FakeBluez:
             await asyncio.sleep(0.01)
 
     def _resolve(self, camera: FakeCamera) -> None:
-        if camera.connected:
+        if camera.connected and not camera.never_resolves:
             camera.resolved = True
             self._changed(camera.path, bluez.DEVICE, {"ServicesResolved": Variant("b", True)})
             asyncio.get_running_loop().call_later(

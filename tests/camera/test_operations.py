@@ -290,6 +290,19 @@ async def test_one_operation_at_a_time_with_a_camera(bluez: FakeBluez, caller: C
     await caller.wake(ADDRESS)
 
 
+async def test_an_operation_that_is_cancelled_before_the_services_are_known_leaves_no_link(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    """It would keep the camera from sleeping."""
+    bluez.add(camera := bonded(never_resolves=True))
+    waking = asyncio.create_task(caller.wake(ADDRESS))
+    await until(lambda: camera.connected)
+    await caller.connection.round_trip()
+    await caller.call("Cancel", "s", ADDRESS)
+    assert (await refused(waking))[0] == "Cancelled"
+    await until(lambda: not camera.connected)
+
+
 async def test_the_end_of_the_daemon_ends_what_it_has_started(
     bluez: FakeBluez, service: CameraService, caller: Caller
 ) -> None:

@@ -123,6 +123,9 @@ class Central:
             await Device(self._connection, path).connect(self.limits.connect_s)
             # BlueZ 5.82 does not always signal `Connected`.
             await self.objects.refresh(path)
+            resolved = await self.objects.until(
+                lambda: not link.is_up or self._is_resolved(path), self.limits.services_s
+            )
         except TimeoutError:
             self.disconnect(path)
             raise Trouble(_OUT_OF_RANGE) from None
@@ -131,9 +134,6 @@ class Central:
             raise
         except BusError as error:
             raise self._why(error, path, loop.time() - began_s) from None
-        resolved = await self.objects.until(
-            lambda: not link.is_up or self._is_resolved(path), self.limits.services_s
-        )
         if not link.is_up:
             if loop.time() - began_s < self.limits.quick_s:
                 raise _ConnectionRefused

@@ -100,7 +100,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _keep_alive(self, data: bytes) -> None:
         self._write(data)
-        self._timer = self._loop.call_later(self._limits.keep_alive_s, self._keep_alive, data)
+        if not self._is_over:
+            self._timer = self._loop.call_later(self._limits.keep_alive_s, self._keep_alive, data)
 
     def _write(self, data: bytes) -> None:
         if self._transport is None or self._is_over:

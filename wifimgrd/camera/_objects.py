@@ -24,7 +24,8 @@ from wifimgrd.runtime.tasks import Tasks
 _log = structlog.get_logger()
 
 _MOST_DEVICES: Final = 512
-_MOST_CHARACTERISTICS: Final = 4096
+_MOST_CHARACTERISTICS: Final = 128
+"""Of one device."""
 _MOST_READS: Final = 8
 """Devices that are read at a time; a change of another one is dropped, and comes again while it is heard."""
 _LOAD_TRIES: Final = 3
@@ -46,8 +47,8 @@ class Objects:
         """By object path, those that were heard last at the end."""
         self.kept: set[str] = set()
         """The addresses of devices that are not forgotten while BlueZ has them."""
-        self._characteristics: dict[str, str] = {}
-        """The UUID of each, by object path."""
+        self._characteristics: dict[str, dict[str, str]] = {}
+        """Of each device that has some, by object path: the UUID of each, by its own."""
         self._on_value: dict[str, Callable[[bytes], None]] = {}
         """What is called with each notification, by the characteristic's object path."""
         self._on_heard: list[Callable[[str, DeviceProperties], None]] = []
@@ -135,7 +136,7 @@ class Objects:
 
     def characteristics(self, device: str) -> Mapping[str, str]:
         """The paths of a device's characteristics by UUID."""
-        return {uuid: path for path, uuid in self._characteristics.items() if path.startswith(device + "/")}
+        return {uuid: path for path, uuid in self._characteristics.get(device, {}).items()}
 
     async def refresh(self, device: str) -> None:
         """Read a device's properties again: BlueZ does not signal every change. Raises as a call does."""
@@ -186,7 +187,7 @@ class Objects:
                 case definitions.DEVICE:
                     self.devices.pop(path, None)
                 case definitions.CHARACTERISTIC:
-                    self._characteristics.pop(path, None)
+                    self._forget_characteristic(path)
             self._changed(adapters=interface == definitions.ADAPTER)
 
     def _properties_changed(self, signal: Signal) -> None:
@@ -207,7 +208,9 @@ class Objects:
     def _device_changed(self, path: str, changed: DeviceProperties, gone: list[str]) -> None:
         known = self.devices.get(path)
         if known is None:
-            if not _HEARD.isdisjoint(changed) and len(self._reading) < _MOST_READS:
+            is_heard = not _HEARD.isdisjoint(changed) and path not in self._reading
+            if is_heard and len(self._reading) < _MOST_READS:
+                self._reading.add(path)
                 self._tasks.start("bluez-device", self._read_unknown(path), expected=(BusClosed,))
             return
         known.update(changed)
@@ -218,9 +221,6 @@ class Objects:
             self._heard(path)
 
     async def _read_unknown(self, path: str) -> None:
-        if path in self._reading:
-            return
-        self._reading.add(path)
         try:
             await self.refresh(path)
         except (BusError, TimeoutError):
@@ -242,8 +242,16 @@ class Objects:
                 self._add_device(path, typed(DeviceProperties, properties))
             case definitions.CHARACTERISTIC:
                 uuid = typed(CharacteristicProperties, properties).get("UUID", "")
-                if len(self._characteristics) < _MOST_CHARACTERISTICS:
-                    self._characteristics[path] = uuid
+                known = self._characteristics.setdefault(_device_of(path), {})
+                if path in known or len(known) < _MOST_CHARACTERISTICS:
+                    known[path] = uuid
+
+    def _forget_characteristic(self, path: str) -> None:
+        device = _device_of(path)
+        known = self._characteristics.get(device, {})
+        known.pop(path, None)
+        if not known:
+            self._characteristics.pop(device, None)
 
     def _add_device(self, path: str, properties: DeviceProperties) -> None:
         self.devices.pop(path, None)
@@ -273,3 +281,8 @@ class Objects:
         if adapters:
             for handler in self._on_change:
                 handler()
+
+
+def _device_of(characteristic: str) -> str:
+    """The path of the device that a characteristic is of: `DEVICE/serviceNNNN/charNNNN`."""
+    return characteristic.rsplit("/", 2)[0]

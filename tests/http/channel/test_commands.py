@@ -16,6 +16,7 @@ from wifimgrd.client.changes import DeviceAdded
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE, PERIOD_S, CommandRate
 from wifimgrd.domain.errors import Busy, NotAuthorized
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.http.channel import _commands as commands_module
 from wifimgrd.http.channel._commands import parse_command
 from wifimgrd.http.settings import Settings
 
@@ -292,6 +293,41 @@ async def test_more_than_twenty_commands_a_second_are_refused(
     await other.send_json(command(CONNECT, 1))
     for _ in range(COMMANDS_AT_ONCE + 1):
         assert (await receive(other))["type"] == UPDATE
+
+
+async def codes(channel: Any, count: int) -> set[str]:
+    """The codes of the next refusals."""
+    found: list[str] = []
+    while len(found) < count:
+        message = await receive(channel)
+        found += [message["code"]] if message["type"] == FAILED else []
+    return set(found)
+
+
+@pytest.mark.parametrize("options", [{"device_connection_id": 1}, {"group": "front"}], ids=str)
+async def test_more_than_a_hub_carries_out_do_not_wait(
+    served: Served, fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """They would be carried out for hours, also after their client has gone."""
+    may_end = asyncio.Event()
+
+    async def hang(*_: object, **__: object) -> None:
+        await may_end.wait()
+        raise Busy("Front is disconnecting")
+
+    monkeypatch.setattr(command_rate, "PERIOD_S", 0.0)
+    monkeypatch.setattr(commands_module, "carry_out", hang)
+    monkeypatch.setattr(commands_module, "connect_group", hang)
+    fake_hub.appear(DEVICE)
+    channel = await served.channel()
+    await receive(channel)
+    for _ in range(commands_module._UNFINISHED + 1):
+        await channel.send_json({"type": CONNECT} | options)
+    assert (await receive(channel))["code"] == "too-many-requests"
+    may_end.set()
+    assert await codes(channel, commands_module._UNFINISHED) == {"busy"}
+    await channel.send_json({"type": CONNECT} | options)
+    assert await codes(channel, 1) == {"busy"}
 
 
 def test_the_rate_is_that_of_any_second() -> None:

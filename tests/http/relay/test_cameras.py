@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import re
 import resource
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
@@ -26,6 +27,7 @@ from tests.http.served import Answer, Served
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import client
 from wifimgrd.http.front.connection import FrontConnection
+from wifimgrd.http.relay import cameras as cameras_module
 from wifimgrd.http.relay._headers import from_camera
 from wifimgrd.http.relay._references import CameraPage
 from wifimgrd.http.relay.cameras import AT_ONCE
@@ -80,16 +82,16 @@ class Camera:
                 packed = gzip.compress(b"packed")
                 return web.Response(body=packed, headers={"Content-Encoding": "gzip"})
             case "/socket":
-                socket = web.WebSocketResponse(protocols=("osc",))
-                await socket.prepare(request)
-                async for message in socket:
+                channel = web.WebSocketResponse(protocols=("osc",))
+                await channel.prepare(request)
+                async for message in channel:
                     if message.data == "bye":
-                        await socket.close(code=4001)
+                        await channel.close(code=4001)
                     elif message.type is aiohttp.WSMsgType.BINARY:
-                        await socket.send_bytes(message.data[::-1])
+                        await channel.send_bytes(message.data[::-1])
                     else:
-                        await socket.send_str(message.data.upper())
-                return socket
+                        await channel.send_str(message.data.upper())
+                return channel
             case "/hold":
                 await self.gate.wait()
         return web.Response(text=request.raw_path)
@@ -315,15 +317,15 @@ async def test_the_camera_learns_nothing_of_who_asks_and_its_page_gets_no_rights
 
 
 async def test_websockets_are_passed_on(relay: Served, camera: Camera) -> None:
-    socket = await relay.session.ws_connect(relay.url + "/cameras/3/socket", protocols=("mqtt", "osc"))
-    assert socket.protocol == "osc"
-    await socket.send_str("hello")
-    assert (await socket.receive()).data == "HELLO"
-    await socket.send_bytes(b"\x00\x01")
-    assert (await socket.receive()).data == b"\x01\x00"
-    await socket.send_str("bye")
-    assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
-    assert socket.close_code == 4001
+    channel = await relay.session.ws_connect(relay.url + "/cameras/3/socket", protocols=("mqtt", "osc"))
+    assert channel.protocol == "osc"
+    await channel.send_str("hello")
+    assert (await channel.receive()).data == "HELLO"
+    await channel.send_bytes(b"\x00\x01")
+    assert (await channel.receive()).data == b"\x01\x00"
+    await channel.send_str("bye")
+    assert (await channel.receive()).type is aiohttp.WSMsgType.CLOSE
+    assert channel.close_code == 4001
 
 
 @pytest.mark.parametrize("state", ["disconnected", "connecting", "disconnecting"])
@@ -373,6 +375,61 @@ async def test_a_camera_has_so_many_connections_and_no_more(relay: Served, camer
     assert (await relay.get("/cameras/3/")).status == 200
 
 
+async def test_clients_that_vanish_leave_their_places(relay: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cameras_module, "HEARTBEAT_S", 0.2)
+    vanished = []
+    for _ in range(AT_ONCE):
+        host, _, port = relay.host.partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(UPGRADE.replace("/cameras/3/", "/cameras/3/socket").format(host="localhost").encode())
+        assert (await reader.readline()).startswith(b"HTTP/1.1 101")
+        vanished.append(writer)  # no heartbeat is answered any more
+    async with asyncio.timeout(10):
+        while (await relay.get("/cameras/3/")).status != 200:  # noqa: ASYNC110 - it says busy until then
+            await asyncio.sleep(0.05)
+    for writer in vanished:
+        writer.close()
+
+
+async def test_the_kernel_ends_the_connection_of_a_camera_that_is_gone(
+    relay: Served, fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+    open_connection = fake_hub.open_connection
+
+    async def keep(device_id: int, port: int) -> socket.socket:
+        opened.append(await open_connection(device_id, port))
+        return opened[-1]
+
+    monkeypatch.setattr(fake_hub, "open_connection", keep)
+    client = await relay.session.ws_connect(relay.url + "/cameras/3/socket")
+    [connection] = opened
+    assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    said = [socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT]
+    idle_s, probe_s, probes = [connection.getsockopt(socket.IPPROTO_TCP, option) for option in said]
+    assert idle_s + probes * probe_s <= 90
+    await client.close()
+
+
+async def test_a_camera_that_takes_nothing_does_not_keep_its_place(
+    odd_relay: OddCamera, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cameras_module, "SEND_S", 0.3)
+    odd_relay.is_websocket = odd_relay.is_deaf = True
+    client = await odd_relay.served.session.ws_connect(odd_relay.served.url + "/cameras/3/")
+    async with asyncio.timeout(10):
+        with suppress(ConnectionError):
+            while not client.closed:
+                await client.send_bytes(bytes(2**20))
+    odd_relay.may_flood.set()
+
+
+async def test_a_length_beside_chunks_is_not_passed_on(odd_relay: OddCamera) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\nTransfer-Encoding: chunked"
+    answer = await odd_relay.get(head, b"2\r\nok\r\n0\r\n\r\n")
+    assert (answer.status, answer.octets) == (200, b"ok")
+
+
 ACTS_ON_US = (
     "Clear-Site-Data", "Strict-Transport-Security", "Alt-Svc", "NEL", "Report-To", "Service-Worker-Allowed",
     "Server", "X-Accel-Redirect", "WWW-Authenticate", "Access-Control-Allow-Origin", "Origin-Agent-Cluster",
@@ -393,6 +450,10 @@ async def odd_relay(port_80: None, fake_hub: FakeHub, served: Served) -> AsyncIt
             await writer.drain()
             if camera.is_silent:
                 await reader.read()
+            if camera.is_deaf:
+                writer.transport.pause_reading()  # type: ignore[attr-defined]
+                camera.may_flood.clear()
+                await camera.may_flood.wait()
             if camera.flood:
                 await camera.may_flood.wait()
                 while True:
@@ -442,6 +503,8 @@ class OddCamera:
     """It agrees to be one, and sends `flood` then."""
     is_silent: bool = False
     """It says no more, and does not close."""
+    is_deaf: bool = False
+    """It takes nothing until `may_flood`."""
     asked: bytes = b""
 
     async def get(self, head: bytes, body: bytes = b"ok", flood: bytes = b"") -> Answer:
@@ -569,9 +632,9 @@ async def test_a_head_that_trickles_in_is_given_up(
 async def test_a_camera_that_goes_on_sending_does_not_keep_a_socket_open(odd_relay: OddCamera) -> None:
     odd_relay.is_websocket = True
     odd_relay.flood = b"\x81\x05hello" * 100
-    socket = await odd_relay.served.session.ws_connect(odd_relay.served.url + "/cameras/3/")
-    await socket.receive()
-    await socket.close()
+    channel = await odd_relay.served.session.ws_connect(odd_relay.served.url + "/cameras/3/")
+    await channel.receive()
+    await channel.close()
     async with asyncio.timeout(10):
         await odd_relay.over.wait()
 

@@ -11,6 +11,7 @@ import asyncio
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
@@ -40,6 +41,8 @@ from wifimgrd.http.channel.message_types import (
 )
 from wifimgrd.http.errors import TOO_MANY_REQUESTS, Problem, problem_of_failure
 
+_UNFINISHED: Final = 64
+"""Commands for one device that a client may have waiting and running, and the same of commands to groups."""
 _ALONE: Final = frozenset({ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_AUTHORIZED})
 """The codes of refusals after which nothing more is sent."""
 _LONGEST_ECHO: Final = 20
@@ -138,6 +141,8 @@ class ClientCommands:
         self._running = running
         self._last: dict[int, asyncio.Task[None]] = {}
         """The last command of each device with running commands."""
+        self._unfinished: Counter[int | None] = Counter()
+        """Those for each device; None = those to groups."""
         self._rate = CommandRate()
 
     def receive(self, text: str) -> None:
@@ -162,12 +167,29 @@ class ClientCommands:
             raise Problem(TOO_MANY_REQUESTS, f"at most {COMMANDS_AT_ONCE} commands a second are carried out")
         self._authorize()
         if command.is_for_group:
-            return asyncio.create_task(self._connect_group(command, _group_of(command)))
+            order = _group_of(command)
+            self._require_few(None)
+            task = asyncio.create_task(self._connect_group(command, order))
+            task.add_done_callback(lambda _: self._count_down(None))
+            return task
         device_id, switches = known_device(self._hub, command.device_id).id, command.switches
+        self._require_few(device_id)
+        command = replace(command, options={})  # which may be large
         task = asyncio.create_task(self._carry_out(command, device_id, switches, self._last.get(device_id)))
         self._last[device_id] = task
         task.add_done_callback(lambda done: self._finished(device_id, done))
         return task
+
+    def _require_few(self, device_id: int | None) -> None:
+        """Count one more; raises Problem if the last ones are not carried out as fast as they come."""
+        if self._unfinished[device_id] >= _UNFINISHED:
+            raise Problem(TOO_MANY_REQUESTS, f"{_UNFINISHED} commands before this one are not finished")
+        self._unfinished[device_id] += 1
+
+    def _count_down(self, device_id: int | None) -> None:
+        self._unfinished[device_id] -= 1
+        if not self._unfinished[device_id]:
+            del self._unfinished[device_id]
 
     async def _connect_group(self, command: Command, order: GroupOrder) -> None:
         """The members' states are events; what is none is a refusal for each member that it is of."""
@@ -194,6 +216,7 @@ class ClientCommands:
                 self._explain(problem)
 
     def _finished(self, device_id: int, task: asyncio.Task[None]) -> None:
+        self._count_down(device_id)
         if self._last.get(device_id) is task:
             del self._last[device_id]
 

@@ -62,6 +62,8 @@ def to_camera(headers: Mapping[str, str], address: str, device_id: int) -> CIMul
 def from_camera(headers: Mapping[str, str], page: CameraPage, device_id: int) -> CIMultiDict[str]:
     """The fields of a camera's answer that the client gets; a reference that leads elsewhere is left out."""
     dropped = _named_by_connection(headers)
+    if "Transfer-Encoding" in headers:  # it overrides the length: RFC 9112, 6.3
+        dropped.add("content-length")
     kept: CIMultiDict[str] = CIMultiDict()
     for name, value in headers.items():
         lower = name.lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
@@ -30,6 +31,14 @@ AT_ONCE: Final = 16
 CLOSE_S: Final = 2.0
 """The time within which each side of a WebSocket has to close."""
 CAMERA_PORT: Final = 80
+HEARTBEAT_S: Final = 30.0
+"""The time after which a client of a WebSocket is asked whether it is still there."""
+SEND_S: Final = 30.0
+"""The time within which a camera has to take a message of a WebSocket."""
+_SILENT_S: Final = 30
+_PROBE_S: Final = 20
+_PROBES: Final = 3
+"""After so much silence, the kernel asks a camera so often whether it is still there: tcp(7)."""
 _METHODS: Final = "GET HEAD POST PUT PATCH DELETE OPTIONS"
 _REMAINDER: Final = Parameter("rest", str, "The path on the camera.", "path", required=True)
 
@@ -83,6 +92,7 @@ class Cameras:
                 # The daemon opens it, so it leads to no other host, and the shim needs no network of its own.
                 opened = await self._client.open_connection(number, CAMERA_PORT)
                 with closing(await HttpConnection.open(sock=opened)) as camera:
+                    _end_with_its_camera(opened)
                     if request.headers.get("Upgrade", "").lower() == "websocket":
                         return await _relay_socket(request, camera, target, headers)
                     return await _relay_answer(request, camera, target, headers, page, number)
@@ -145,7 +155,9 @@ async def _relay_socket(
     chosen = (camera.protocol,) if camera.protocol else ()
     if request.transport is None:  # aiohttp 3.11 takes a client that has gone for a bug
         raise ConnectionResetError("the client has gone")
-    client = web.WebSocketResponse(protocols=chosen, max_msg_size=MESSAGE_BYTES, compress=False)
+    client = web.WebSocketResponse(
+        protocols=chosen, max_msg_size=MESSAGE_BYTES, compress=False, heartbeat=HEARTBEAT_S
+    )
     await client.prepare(request)
     pumps = [
         asyncio.create_task(_from_camera(camera, client)),
@@ -173,14 +185,26 @@ async def _from_camera(camera: CameraSocket, client: web.WebSocketResponse) -> N
 async def _to_camera(client: web.WebSocketResponse, camera: CameraSocket) -> None:
     async for message in client:
         if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
-            await camera.send(message.data)
+            async with asyncio.timeout(SEND_S):
+                await camera.send(message.data)
 
 
-async def _close(socket: CameraSocket | web.WebSocketResponse, code: int | None) -> None:
+def _end_with_its_camera(connection: socket.socket) -> None:
+    """Have the connection end when its camera has gone: nothing may ever be sent to it."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_KEEPIDLE, _SILENT_S),
+        (socket.TCP_KEEPINTVL, _PROBE_S),
+        (socket.TCP_KEEPCNT, _PROBES),
+    ):
+        connection.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+async def _close(side: CameraSocket | web.WebSocketResponse, code: int | None) -> None:
     """Close one side. The timeout is for all of it: that of aiohttp starts again with each message."""
     with suppress(TimeoutError, OSError):
         async with asyncio.timeout(CLOSE_S):
-            await socket.close(code=code or aiohttp.WSCloseCode.OK)
+            await side.close(code=code or aiohttp.WSCloseCode.OK)
 
 
 def _reason(error: Exception) -> str:
