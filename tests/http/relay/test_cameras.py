@@ -22,8 +22,9 @@ from aiohttp import web
 from multidict import CIMultiDict
 from structlog.testing import capture_logs
 
+from tests.http.channel.test_channel import register
 from tests.http.fake_hub import FakeHub
-from tests.http.served import Answer, Served
+from tests.http.served import Answer, P, Served
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import client
 from wifimgrd.http.front.connection import FrontConnection
@@ -373,6 +374,12 @@ async def test_a_camera_has_so_many_connections_and_no_more(relay: Served, camer
     camera.gate.set()
     assert {(await one).status for one in held} == {200}
     assert (await relay.get("/cameras/3/")).status == 200
+
+
+async def test_a_simulated_camera_is_reached(shim: Served) -> None:
+    device_id = await register(shim, 1)
+    await shim.get(f"{P}/wifi/connect?device_id={device_id}&wait=10")
+    assert (await shim.get(f"/cameras/{device_id}/osc/info")).json["model"]
 
 
 async def test_clients_that_vanish_leave_their_places(relay: Served, monkeypatch: pytest.MonkeyPatch) -> None:

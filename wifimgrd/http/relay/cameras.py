@@ -191,6 +191,8 @@ async def _to_camera(client: web.WebSocketResponse, camera: CameraSocket) -> Non
 
 def _end_with_its_camera(connection: socket.socket) -> None:
     """Have the connection end when its camera has gone: nothing may ever be sent to it."""
+    if connection.family == socket.AF_UNIX:  # to a simulated camera
+        return
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (
         (socket.TCP_KEEPIDLE, _SILENT_S),
