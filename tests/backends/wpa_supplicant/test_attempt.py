@@ -40,6 +40,7 @@ class Join:
         self.requested: list[str] = []
         self.brings_address = True
         """Whether the address of the interface changes by a request."""
+        self.has_kernel_address = False
         self.refusal: BackendUnavailable | None = None
         request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
@@ -53,7 +54,9 @@ class Join:
         """The address, with these events."""
         for event in events:
             self.monitor.post(event)
-        interface: Any = SimpleNamespace(name="wlan0", index=3, frames_received=0)
+        interface: Any = SimpleNamespace(
+            name="wlan0", index=3, frames_received=0, has_address=self.has_kernel_address
+        )
         self._attempt._monitor = self.monitor
         self._attempt._lease = LeaseRequest(interface, self._attempt._lease_due)
         async with asyncio.timeout(5):
@@ -129,6 +132,16 @@ async def test_an_address_that_arrives_just_before_its_request_is_read_again(
     join.meanwhile, join.brings_address = [LeaseDue()], False
     assert await join.address(COMPLETED, AddressChanged()) == ADDRESS
     assert (join.reads, join.requested) == (2, ["wlan0"])
+
+
+async def test_an_address_that_the_kernel_has_is_read_until_networkd_describes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A lease that is requested anew when it has just come is lost and acquired again, without a signal."""
+    join = Join(monkeypatch, None, None, ADDRESS)
+    join.has_kernel_address, join.brings_address = True, False
+    assert await join.address(COMPLETED, AddressChanged()) == ADDRESS
+    assert join.reads == 3
 
 
 async def test_an_association_that_is_lost_ends_its_request(monkeypatch: pytest.MonkeyPatch) -> None:

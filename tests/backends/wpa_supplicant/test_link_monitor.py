@@ -46,6 +46,8 @@ class Link:
         interface: Any = SimpleNamespace(
             index=3, name="wlan0", on_gone=[], on_address=[], frames_received=0, has_carrier=True
         )
+        interface.has_address = False
+        self.interface = interface
         services: Any = SimpleNamespace(
             connection=None,
             request_lease=self._request,
@@ -100,6 +102,22 @@ async def test_each_association_without_an_early_lease_has_a_request(monkeypatch
         link.addressed(LEASE)
         await asyncio.wait_for(link.restored.wait(), 5)
     assert link.calls.empty()
+    link.monitor.close()
+    await link.tasks.stop()
+
+
+async def test_an_address_that_networkd_describes_without_a_signal_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The lease was lost and acquired again at once; the kernel has the address."""
+    link = Link(monkeypatch, LEASE)
+    link.state(SupplicantState.DISCONNECTED)
+    link.state(SupplicantState.COMPLETED)
+    link.interface.has_address = True
+    link.addressed(None)
+    await asyncio.sleep(0.02)
+    link.address = LEASE
+    await asyncio.wait_for(link.restored.wait(), 5)
     link.monitor.close()
     await link.tasks.stop()
 

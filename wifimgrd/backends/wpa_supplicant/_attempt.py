@@ -13,7 +13,12 @@ from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.supplicant.network_search import locate
 from wifimgrd.backends.wpa_supplicant._inventory import Inventory, WifiInterface
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
-from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, read_address
+from wifimgrd.backends.wpa_supplicant._link_address import (
+    LinkAddress,
+    LinkReading,
+    NextRead,
+    read_address,
+)
 from wifimgrd.backends.wpa_supplicant._services import Services
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusError
@@ -159,20 +164,26 @@ class Attempt(SupplicantAttempt[Joined]):
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
         is_due = False  # whether the address may have changed since it was read
-        while True:
-            event = await monitor.next_event()
-            await monitor.process(event)
-            self._follow_association(monitor)
-            if isinstance(event, LeaseDue):
-                await self._request_lease(interface.name)
-            is_due |= isinstance(event, AddressChanged)
-            is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
-            if monitor.has_events or not (is_due and monitor.is_associated):
-                continue
-            address = await read_address(self._services.connection, interface)
-            is_due = monitor.has_events
-            if address is not None and monitor.diagnosis.completed and not is_due:
-                return address
+        next_read = NextRead(interface, self._address_changed)
+        try:
+            while True:
+                event = await monitor.next_event()
+                await monitor.process(event)
+                self._follow_association(monitor)
+                if isinstance(event, LeaseDue):
+                    await self._request_lease(interface.name)
+                is_due |= isinstance(event, AddressChanged)
+                is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
+                if monitor.has_events or not (is_due and monitor.is_associated):
+                    continue
+                address = await read_address(self._services.connection, interface)
+                is_due = monitor.has_events
+                if address is None:
+                    next_read.start()
+                elif monitor.diagnosis.completed and not is_due:
+                    return address
+        finally:
+            next_read.stop()
 
     async def _request_lease(self, name: str) -> None:
         """Have networkd request it once more; the requests before may still bring it where that fails."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.kernel.addresses import Address
+from wifimgrd.kernel.addresses import Address, first_address
 from wifimgrd.kernel.events import Event, NetworkEvents, Topic
 from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nl80211 import bands_of
@@ -47,6 +47,14 @@ class WifiInterface:
     def frames_received(self) -> int | None:
         """How many frames of data it has received; None where it is gone."""
         return self._read("statistics/rx_packets")
+
+    @property
+    def has_address(self) -> bool:
+        """Whether it has an IPv4 address, according to the kernel."""
+        try:
+            return first_address(self.index) is not None
+        except OSError:
+            return False
 
     def _read(self, attribute: str) -> int | None:
         try:

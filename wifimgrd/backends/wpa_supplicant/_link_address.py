@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Interface
 from typing import Final
@@ -21,6 +23,8 @@ _SET: Final = frozenset({"configuring", "configured"})
 _REMOVING: Final = "removing"
 """networkd describes a static address from its file on, as `requesting` while the link has no carrier, and
 each address until the kernel has confirmed its end."""
+_FIRST_PAUSE_S: Final = 0.05
+_LAST_PAUSE_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +116,32 @@ async def read_address(connection: BusConnection, interface: WifiInterface) -> L
     if other := other_configuration(interface.name, description):
         raise NotOurs(other)
     return address_in(description)
+
+
+class NextRead:
+    """When to read an address again that the kernel has, while networkd does not describe it.
+
+    networkd describes a new address some milliseconds after the kernel has it, and signals no change that was
+    undone by then, such as that of a lease that is requested anew just when it has come.
+    """
+
+    def __init__(self, interface: WifiInterface, due: Callable[[], None]) -> None:
+        self._interface = interface
+        self._due = due
+        self._pause_s = _FIRST_PAUSE_S
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Networkd has described none: call `due` after a pause, each longer than the one before."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._interface.has_address:
+            self._timer = asyncio.get_running_loop().call_later(self._pause_s, self._due)
+            self._pause_s = min(2 * self._pause_s, _LAST_PAUSE_S)
+
+    def stop(self) -> None:
+        """The address is known, or nobody waits for it."""
+        self._pause_s = _FIRST_PAUSE_S
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -10,7 +10,12 @@ from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.link_monitor import SupplicantLinkMonitor
 from wifimgrd.backends.wpa_supplicant._attempt import Joined
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
-from wifimgrd.backends.wpa_supplicant._link_address import LinkReading, NotOurs, read_address
+from wifimgrd.backends.wpa_supplicant._link_address import (
+    LinkReading,
+    NextRead,
+    NotOurs,
+    read_address,
+)
 from wifimgrd.backends.wpa_supplicant._services import Services
 from wifimgrd.domain.device import HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
@@ -41,6 +46,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._notice: asyncio.TimerHandle | None = None
         self._reader: asyncio.Task[None] | None = None
         self._read_due = False
+        self._next_read = NextRead(self.interface, self._read_soon)
         self._lease: LeaseRequest | None = None
         """Of the next association; None while the link is up."""
         self.interface.on_gone.append(self._gone)
@@ -65,6 +71,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
             self.interface.on_address.remove(self._read_soon)
         if self._notice:
             self._notice.cancel()
+        self._next_read.stop()
         self._end_lease_request()
 
     def _watch(self) -> None:
@@ -109,8 +116,10 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
             if self._read_due:
                 continue
             if address is None:
+                self._next_read.start()
                 self._without_address()
                 continue
+            self._next_read.stop()
             if self._notice:
                 self._notice.cancel()
                 self._notice = None
