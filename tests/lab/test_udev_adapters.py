@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -161,6 +161,17 @@ async def test_rename(source: UdevAdapterSource, listener: Listener, adapters: A
     assert (renamed.name, renamed.identity) == ("camera-left", described.identity)
 
 
+@pytest.fixture
+def unchanged_switches() -> Iterator[None]:
+    """systemd-rfkill sets the switch of an adapter that is plugged in, some time after that."""
+    units = "systemd-rfkill.socket", "systemd-rfkill.service"
+    run("systemctl", "mask", "--runtime", "--now", *units)
+    yield
+    run("systemctl", "unmask", "--runtime", *units)
+    run("systemctl", "start", units[0])
+
+
+@pytest.mark.usefixtures("unchanged_switches")
 async def test_rfkill(source: UdevAdapterSource, listener: Listener, adapters: Adapters) -> None:
     plugged = adapters()
     await listener.present()
