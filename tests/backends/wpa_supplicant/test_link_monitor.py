@@ -35,6 +35,7 @@ class Link:
         self.address: LinkAddress | None = address
         self.calls: asyncio.Queue[str] = asyncio.Queue()
         self.refusal: BackendUnavailable | None = None
+        self.read = asyncio.Event()
         self.restored = asyncio.Event()
         self.changed: asyncio.Queue[domain.Link] = asyncio.Queue()
         monkeypatch.setattr(module, "read_address", self._read_address)
@@ -75,6 +76,7 @@ class Link:
         return await asyncio.wait_for(self.calls.get(), 5)
 
     async def _read_address(self, *_: object) -> LinkAddress | None:
+        self.read.set()
         return self.address
 
     async def _request(self, name: str) -> None:
@@ -114,8 +116,9 @@ async def test_an_address_that_networkd_describes_without_a_signal_is_found(
     link.state(SupplicantState.DISCONNECTED)
     link.state(SupplicantState.COMPLETED)
     link.interface.has_address = True
+    link.read.clear()
     link.addressed(None)
-    await asyncio.sleep(0.02)
+    await asyncio.wait_for(link.read.wait(), 5)
     link.address = LEASE
     await asyncio.wait_for(link.restored.wait(), 5)
     link.monitor.close()

@@ -84,6 +84,7 @@ class Attempt(SupplicantAttempt[Joined]):
         self._supplicant: SupplicantInterface | None = None
         self._monitor: AssociationMonitor | None = None
         self._lease: LeaseRequest | None = None
+        self._next_read: NextRead | None = None
         self._unrequested: BackendUnavailable | None = None
         """Why networkd has not requested the lease anew."""
 
@@ -164,26 +165,23 @@ class Attempt(SupplicantAttempt[Joined]):
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
         is_due = False  # whether the address may have changed since it was read
-        next_read = NextRead(interface, self._address_changed)
-        try:
-            while True:
-                event = await monitor.next_event()
-                await monitor.process(event)
-                self._follow_association(monitor)
-                if isinstance(event, LeaseDue):
-                    await self._request_lease(interface.name)
-                is_due |= isinstance(event, AddressChanged)
-                is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
-                if monitor.has_events or not (is_due and monitor.is_associated):
-                    continue
-                address = await read_address(self._services.connection, interface)
-                is_due = monitor.has_events
-                if address is None:
-                    next_read.start()
-                elif monitor.diagnosis.completed and not is_due:
-                    return address
-        finally:
-            next_read.stop()
+        self._next_read = next_read = NextRead(interface, self._address_changed)
+        while True:
+            event = await monitor.next_event()
+            await monitor.process(event)
+            self._follow_association(monitor)
+            if isinstance(event, LeaseDue):
+                await self._request_lease(interface.name)
+            is_due |= isinstance(event, AddressChanged)
+            is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
+            if monitor.has_events or not (is_due and monitor.is_associated):
+                continue
+            address = await read_address(self._services.connection, interface)
+            is_due = monitor.has_events
+            if address is None:
+                next_read.start()
+            elif monitor.diagnosis.completed and not is_due:
+                return address
 
     async def _request_lease(self, name: str) -> None:
         """Have networkd request it once more; the requests before may still bring it where that fails."""
@@ -239,8 +237,9 @@ class Attempt(SupplicantAttempt[Joined]):
             self._monitor.post(LeaseDue())
 
     def _unsubscribe(self, interface: WifiInterface) -> None:
-        if self._lease:
-            self._lease.stop()
+        for timer in (self._lease, self._next_read):
+            if timer:
+                timer.stop()
         for subscribed, handler in (
             (interface.on_gone, self._interface_gone),
             (interface.on_address, self._address_changed),
