@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from .backends import SERVICE_OF, on_both
+from .backends import SERVICE_OF, on_both, on_wpa_supplicant
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import async_poll_until, poll_until
 from .guest.namespace import CommandError, run
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.regulatory_flood import flood
+from .guest.services import slow_start
 from .guest.traffic import Download, fetch, until_fetched
 from .guest.whole_hub import WholeHub, journal_of_daemon, whole_hub
 
@@ -87,6 +88,20 @@ async def test_a_supplicant_that_misses_the_end_of_a_link_is_notified_of_it(
     camera.on()
     await hub.until(device, "connected")
     until_fetched(interface, "A")
+
+
+@on_wpa_supplicant
+async def test_an_attempt_that_ends_while_the_helper_starts_costs_no_adapter(
+    hub: WholeHub, cameras: Cameras
+) -> None:
+    with slow_start("wifimgrd-net.service"):
+        run("systemctl", "kill", "--signal=KILL", "wifimgrd-net.service")
+        device = await hub.add(cameras("A"))
+        await hub.received(device, "connecting")
+        await hub.disconnect(device)
+        await hub.until(device, "disconnected")
+        status, body = await hub.connect(device)
+        assert status == 200, body
 
 
 @on_both

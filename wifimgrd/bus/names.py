@@ -11,6 +11,8 @@ PROPERTIES: Final = "org.freedesktop.DBus.Properties"
 ACCESS_DENIED: Final = BUS_DAEMON + ".Error.AccessDenied"
 """The policy of the message bus denies this process calls to that service:
 https://dbus.freedesktop.org/doc/dbus-specification.html"""
+NO_REPLY: Final = BUS_DAEMON + ".Error.NoReply"
+"""The service has gone without an answer; whether it did what was asked is not known."""
 INVALID_SIGNATURE: Final = BUS_DAEMON + ".Error.InvalidSignature"
 """What came is not what was to come."""
 OBJECT_MANAGER: Final = "org.freedesktop.DBus.ObjectManager"

@@ -11,10 +11,13 @@ from typing import Any, cast
 
 import pytest
 
+from wifimgrd.api.errors import NAME_OF
 from wifimgrd.backends.wpa_supplicant import _other_supplicants as other_supplicants
 from wifimgrd.backends.wpa_supplicant._other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant._registration import InterfaceTaken, Registrations
+from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
 
 OWNER, EARLIER_OWNER = "bus-1 :1.7", "bus-1 :1.2"
@@ -30,6 +33,10 @@ class Host:
     active_unit: str = ""
     refusal: str = ""
     """The name of the error with which CreateInterface is refused."""
+    registers_late: bool = False
+    """The interface is there by the time at which CreateInterface is refused."""
+    is_silent: bool = False
+    """The answer to CreateInterface takes longer than anybody waits."""
     calls: list[str] = field(default_factory=list)
 
     async def call(
@@ -46,12 +53,18 @@ class Host:
                 return []
             case "GetInterface":
                 return [PATH]
+            case "RemoveInterface":
+                self.registered = False
+                return []
         raise AssertionError(member)
 
     async def register(self, name: str) -> str:
         """As the helper does it."""
         assert name == "wlan0"
         self.calls.append("CreateInterface")
+        self.registered |= self.registers_late
+        if self.is_silent:
+            raise TimeoutError
         if self.refusal:
             raise BusError(self.refusal, "it is refused")
         return PATH
@@ -152,4 +165,40 @@ async def test_another_refusal_is_passed_on_and_the_interface_does_not_become_ow
     host, memory = Host(refusal=f"{WPAS}.UnknownError"), Memory()
     with pytest.raises(BusError, match="it is refused"):
         await register(host, memory)
+    assert not memory
+
+
+@pytest.mark.parametrize("refusal", ["", names.NO_REPLY, NAME_OF[ErrorCode.BACKEND_UNAVAILABLE]])
+async def test_one_that_was_registered_after_nobody_waited_any_more_is_own(refusal: str) -> None:
+    host, memory = Host(is_silent=not refusal, refusal=refusal), Memory()
+    connection = cast("BusConnection", host)
+    registrations = Registrations(memory, host.register)
+    with pytest.raises((TimeoutError, BusError)):
+        await registrations.register(connection, OWNER, "wlan0", OtherSupplicants(connection, lambda: None))
+    await registrations.unregister(connection, OWNER, "wlan0")
+    host.registered = True  # now
+    assert registrations.is_own("wlan0", OWNER)
+    await registrations.unregister(connection, OWNER, "wlan0")
+    assert not host.registered
+    assert not memory
+
+
+async def test_one_that_is_registered_late_while_it_is_asked_for_again_is_own() -> None:
+    host, memory = Host(is_silent=True), Memory()
+    connection = cast("BusConnection", host)
+    others = OtherSupplicants(connection, lambda: None)
+    registrations = Registrations(memory, host.register)
+    with pytest.raises(TimeoutError):
+        await registrations.register(connection, OWNER, "wlan0", others)
+    host.is_silent, host.registers_late, host.refusal = False, True, WPAS_INTERFACE_EXISTS
+    assert await registrations.register(connection, OWNER, "wlan0", others) == PATH
+    assert registrations.is_own("wlan0", OWNER)
+
+
+async def test_one_that_went_with_its_adapter_is_not_own_any_more() -> None:
+    host, memory = Host(), Memory()
+    connection = cast("BusConnection", host)
+    registrations = Registrations(memory, host.register)
+    await registrations.register(connection, OWNER, "wlan0", OtherSupplicants(connection, lambda: None))
+    await registrations.unregister(connection, OWNER, "wlan0")
     assert not memory

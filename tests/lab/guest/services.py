@@ -1,5 +1,6 @@
 """The guest's own services, as another host has them."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,3 +58,17 @@ def stop_networkd() -> None:
 def files_for_networkd() -> list[Path]:
     """The product's files for networkd."""
     return list(Path("/run/systemd").glob("network*/*-wifimgrd*"))
+
+
+@contextmanager
+def slow_start(unit: str) -> Iterator[None]:
+    """A unit takes three seconds longer to start."""
+    file = Path("/run/systemd/system", f"{unit}.d", "slow.conf")
+    file.parent.mkdir()
+    file.write_text("[Service]\nExecStartPre=/bin/sleep 3\n")
+    run("systemctl", "daemon-reload")
+    try:
+        yield
+    finally:
+        shutil.rmtree(file.parent)
+        run("systemctl", "daemon-reload")

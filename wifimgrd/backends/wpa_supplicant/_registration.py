@@ -6,8 +6,11 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from wifimgrd.api.errors import error_of_reply
 from wifimgrd.backends.wpa_supplicant._other_supplicants import OtherSupplicants
+from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.ports import BackendMemory
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS_INTERFACE_EXISTS
 from wifimgrd.proxies.wpa_supplicant.interface import Supplicant
@@ -33,6 +36,8 @@ class Registrations:
     def __init__(self, memory: BackendMemory, register_interface: RegisterInterface) -> None:
         self._memory = memory
         self._register_interface = register_interface
+        self._unanswered: set[str] = set()
+        """Interfaces that may be registered later, since no answer has come."""
 
     async def register(
         self, connection: BusConnection, owner: str, name: str, others: OtherSupplicants
@@ -50,11 +55,21 @@ class Registrations:
         self._memory.note(_key(name), owner)
         try:
             path = await self._register_interface(name)
-        except BusError as error:
-            self._memory.note(_key(name), None)
-            if error.name == WPAS_INTERFACE_EXISTS:
-                raise InterfaceTaken("another program has registered it with wpa_supplicant") from None
+        except TimeoutError:
+            self._unanswered.add(name)
             raise
+        except BusError as error:
+            if error.name == names.NO_REPLY or isinstance(error_of_reply(error), BackendUnavailable):
+                self._unanswered.add(name)
+                raise
+            if error.name != WPAS_INTERFACE_EXISTS or name not in self._unanswered:
+                self._unanswered.discard(name)
+                self._memory.note(_key(name), None)
+                if error.name == WPAS_INTERFACE_EXISTS:
+                    raise InterfaceTaken("another program has registered it with wpa_supplicant") from None
+                raise
+            path = await supplicant.interface(name)
+        self._unanswered.discard(name)
         _log.info("interface_registered", interface=name)
         return path
 
@@ -65,10 +80,17 @@ class Registrations:
     async def unregister(self, connection: BusConnection, owner: str, name: str) -> None:
         """Give an interface back that this daemon has registered; never raises."""
         if self.is_own(name, owner):
-            self._memory.note(_key(name), None)
             supplicant = Supplicant(connection)
             try:
-                await supplicant.remove_interface(await supplicant.interface(name))
+                path = await supplicant.interface(name)
+            except BusError:  # it went with its adapter, or is still to come
+                if name not in self._unanswered:
+                    self._memory.note(_key(name), None)
+                return
+            self._unanswered.discard(name)
+            self._memory.note(_key(name), None)
+            try:
+                await supplicant.remove_interface(path)
             except BusError:
                 return  # it went with its adapter
             _log.info("interface_unregistered", interface=name)
