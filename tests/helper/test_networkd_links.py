@@ -89,6 +89,20 @@ async def test_what_is_so_already_is_not_read_again(host: FakeHost, links: Netwo
     assert not host.calls
 
 
+async def test_a_link_that_is_given_back_while_the_helper_gets_to_know_networkd_is_not_configured(
+    host: FakeHost, links: NetworkdLinks
+) -> None:
+    await host.start_networkd()
+    configuring = asyncio.create_task(links.configure(WLAN0))
+    await asyncio.sleep(0)
+    await links.release("wlan0")
+    with pytest.raises(BackendUnavailable, match="wlan0 was given back meanwhile"):
+        await configuring
+    assert not host.files
+    await links.configure(WLAN0)
+    assert list(host.files) == [FILE0]
+
+
 async def test_another_address_is_read_again(host: FakeHost, links: NetworkdLinks) -> None:
     await links.configure(WLAN0)
     moved = LinkConfiguration("wlan0", 9, "")

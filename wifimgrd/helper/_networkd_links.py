@@ -55,6 +55,8 @@ class NetworkdLinks:
         """networkd has its bus name."""
         self._waiting: set[asyncio.Event] = set()
         """One for each call that waits for a change of a link."""
+        self._released: set[str] = set()
+        """Interfaces that were given back after all calls to configure them came."""
         self._is_watched = False
         self._is_outdated = True
         """The files may have changed since networkd has read them, as those of an earlier run that was killed
@@ -70,11 +72,14 @@ class NetworkdLinks:
         it if it does not run. Raises InvalidRequest, InternalError, BackendUnavailable, and AddressFailed
         where another file of the host is in force for the interface.
         """
+        self._released.discard(configuration.interface)
         if not self._is_watched:
             async with self._lock:
                 await self._watch()
         self._files.write_settings(self._run)
         can_restart = self._has_settings or await self._keeps_leases()
+        if configuration.interface in self._released:
+            raise BackendUnavailable(f"{configuration.interface} was given back meanwhile")
         self._is_outdated |= self._files.write(replace(configuration, keeps_foreign=not can_restart))
         async with self._lock:
             if not self._running.is_set():
@@ -143,6 +148,7 @@ class NetworkdLinks:
 
     async def release(self, interface: str) -> None:
         """Have networkd leave an interface alone; raises as `configure`."""
+        self._released.add(interface)
         if not self._files.has(interface):
             return
         # networkd does that, too, where it runs, but with another file in force some seconds after the loss
