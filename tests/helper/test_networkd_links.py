@@ -418,6 +418,28 @@ async def test_a_link_that_networkd_does_not_configure_is_not_waited_for_for_eve
         await links.configure(WLAN0)
 
 
+async def test_a_link_that_is_configured_anew_keeps_its_file_when_the_call_before_gives_up(
+    host: FakeHost, links: NetworkdLinks, connection: BusConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(networkd_links, "START_S", 0.1)
+    await host.start_networkd()
+    assert host.networkd is not None
+    host.describe(3, AdministrativeState="pending")
+    before = asyncio.create_task(links.configure(WLAN0))
+    await host.describes.wait()
+    host.describes.clear()
+    await host.networkd.round_trip()
+    await connection.round_trip()  # the answer has come
+    monkeypatch.setattr(networkd_links, "START_S", PATIENCE_S)
+    anew = asyncio.create_task(links.configure(WLAN0))
+    await host.describes.wait()
+    with pytest.raises(BackendUnavailable, match="systemd-networkd does not configure wlan0"):
+        await before
+    host.describe(3, NetworkFile=str(host.networks / FILE0))
+    await anew
+    assert list(host.files) == [FILE0]
+
+
 # -- by the helper's methods
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall
 from wifimgrd.helper import names
-from wifimgrd.helper_client.helper import HelperLinks, HelperSupplicant
+from wifimgrd.helper_client.helper import HelperLinks
 
 _BUS = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -84,27 +84,3 @@ async def test_a_helper_that_never_comes_is_started_twice(links: HelperLinks, tm
     await _next_start(tmp_path)
     with pytest.raises(BusError, match="timed out"):
         await releasing
-
-
-async def test_a_registration_that_is_cancelled_while_the_helper_starts_is_answered_before_its_caller_goes_on(
-    message_bus: MessageBusDaemon, tmp_path: Path
-) -> None:
-    bus = await BusConnection.open(message_bus.address)
-    helper = await BusConnection.open(message_bus.address)
-    order = []
-
-    def serve(call: MethodCall) -> None:
-        order.append(call.member)
-        helper.reply(call, "o", ["/interface"])
-
-    helper.serve(serve)
-    registering = asyncio.create_task(HelperSupplicant(bus).register_interface("wlan0"))
-    registering.add_done_callback(lambda _: order.append("end"))
-    await _next_start(tmp_path)
-    registering.cancel()
-    await helper.request_name(names.BUS_NAME)
-    with pytest.raises(asyncio.CancelledError):
-        await registering
-    assert order == ["RegisterInterface", "end"]
-    await helper.close()
-    await bus.close()

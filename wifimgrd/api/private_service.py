@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
@@ -39,6 +40,8 @@ class PrivateService:
         self._on_daemon = on_daemon
         self.daemon = ""
         """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
+        self._met = asyncio.Event()
+        """Until then all calls of this daemon but its first wait, so that none overtakes that."""
 
     async def admit(self, call: MethodCall) -> tuple[str, Sequence[object]] | None:
         """The answer to a call of a standard interface; None for one of the object's own that may be carried
@@ -59,6 +62,7 @@ class PrivateService:
 
     async def _require_daemon(self, call: MethodCall) -> None:
         if call.sender == self.daemon:
+            await self._met.wait()
             return
         try:
             reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
@@ -68,9 +72,15 @@ class PrivateService:
         if uid != self._uid:
             _log.warning("not_authorized", action=self._interface, member=call.member, uid=uid)
             raise NotAuthorized("only wifimgrd may call this")
-        if call.sender != self.daemon:  # another call of this daemon may have come first
-            self.daemon = call.sender
+        if call.sender == self.daemon:  # another call of this daemon has come first
+            await self._met.wait()
+            return
+        self.daemon = call.sender
+        self._met.clear()
+        try:
             await self._on_daemon()
+        finally:
+            self._met.set()
 
     def refuse(self, call: MethodCall, error: Exception) -> None:
         """Answer a call with the error that is being handled; a bug is logged, not sent to the caller."""

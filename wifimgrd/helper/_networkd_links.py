@@ -55,8 +55,8 @@ class NetworkdLinks:
         """networkd has its bus name."""
         self._waiting: set[asyncio.Event] = set()
         """One for each call that waits for a change of a link."""
-        self._released: set[str] = set()
-        """Interfaces that were given back after all calls to configure them came."""
+        self._turns: dict[str, object] = {}
+        """The last call to configure each interface that was not given back since."""
         self._is_watched = False
         self._is_outdated = True
         """The files may have changed since networkd has read them, as those of an earlier run that was killed
@@ -72,13 +72,13 @@ class NetworkdLinks:
         it if it does not run. Raises InvalidRequest, InternalError, BackendUnavailable, and AddressFailed
         where another file of the host is in force for the interface.
         """
-        self._released.discard(configuration.interface)
+        turn = self._turns[configuration.interface] = object()
         if not self._is_watched:
             async with self._lock:
                 await self._watch()
         self._files.write_settings(self._run)
         can_restart = self._has_settings or await self._keeps_leases()
-        if configuration.interface in self._released:
+        if configuration.interface not in self._turns:
             raise BackendUnavailable(f"{configuration.interface} was given back meanwhile")
         self._is_outdated |= self._files.write(replace(configuration, keeps_foreign=not can_restart))
         async with self._lock:
@@ -88,15 +88,16 @@ class NetworkdLinks:
                 await self._restart()
             elif self._is_outdated:
                 await self._reload()
-        await self._require_own_file(configuration)
+        await self._require_own_file(configuration, turn)
         if _is_addressed(configuration.index):
             # Mostly the address of the link before is just being deleted. But where networkd could not set
             # all of a lease, such as one that no host can have, it leaves what it has set, and does nothing
             # more for the interface.
             await self._reconfigure(configuration.index)
 
-    async def _require_own_file(self, configuration: LinkConfiguration) -> None:
-        """Return once networkd applies the helper's file alone; otherwise remove that, and raise."""
+    async def _require_own_file(self, configuration: LinkConfiguration, turn: object) -> None:
+        """Return once networkd applies the helper's file alone; otherwise remove that, unless it is a later
+        call's, and raise."""
         changed = asyncio.Event()
         self._waiting.add(changed)
         begin = asyncio.get_running_loop().time()
@@ -106,7 +107,8 @@ class NetworkdLinks:
                     await changed.wait()
                 changed.clear()
         except TimeoutError:
-            await self._remove(configuration.interface)  # the next call has networkd read all files again
+            if self._turns.get(configuration.interface) is turn:
+                await self._remove(configuration.interface)  # the next call has networkd read all files again
             if other is None:
                 raise BackendUnavailable(
                     f"systemd-networkd does not configure {configuration.interface}"
@@ -148,7 +150,7 @@ class NetworkdLinks:
 
     async def release(self, interface: str) -> None:
         """Have networkd leave an interface alone; raises as `configure`."""
-        self._released.add(interface)
+        self._turns.pop(interface, None)
         if not self._files.has(interface):
             return
         # networkd does that, too, where it runs, but with another file in force some seconds after the loss
@@ -190,6 +192,7 @@ class NetworkdLinks:
 
     async def clear(self) -> None:
         """Remove all files, and have networkd leave all links alone; raises as `configure`."""
+        self._turns.clear()
         if self._files.remove_all():
             await self._reread()
 

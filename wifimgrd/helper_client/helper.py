@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from wifimgrd.bus.connection import BusConnection, BusError
@@ -57,12 +56,12 @@ class HelperSupplicant(Helper):
 
     async def register_interface(self, interface: str) -> str:
         """Register the interface, and return its object path."""
-        return await _answered(self.ask(str, "RegisterInterface", "s", [interface]))
+        return await self.ask(str, "RegisterInterface", "s", [interface])
 
     async def add_network(self, request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
         """Configure the network of an attempt, disabled, and return its object path."""
         arguments = network_arguments(request, key_management, bssid)
-        return await _answered(self.ask(str, "AddNetwork", "staysssb", arguments))
+        return await self.ask(str, "AddNetwork", "staysssb", arguments)
 
     async def limit_networks(self, interface: str, bssid: str) -> None:
         """Have the interface's networks be joined at this access point alone."""
@@ -71,20 +70,6 @@ class HelperSupplicant(Helper):
     async def set_country(self, interface: str, country: str) -> None:
         """Set the regulatory domain."""
         await self.call("SetCountry", "ss", [interface, country])
-
-
-async def _answered(call: Coroutine[object, object, str]) -> str:
-    """Make a call; where this is cancelled, wait for its answer before that is raised.
-
-    For what the daemon takes away in wpa_supplicant itself: a helper that is just being started would make it
-    later than that.
-    """
-    task = asyncio.ensure_future(call)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.gather(task, return_exceptions=True)
-        raise
 
 
 def network_arguments(request: JoinRequest, key_management: KeyManagement, bssid: str) -> NetworkArguments:

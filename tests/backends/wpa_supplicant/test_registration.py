@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Sequence
@@ -35,6 +36,10 @@ class Host:
     """The name of the error with which CreateInterface is refused."""
     registers_late: bool = False
     """The interface is there by the time at which CreateInterface is refused."""
+    answer: asyncio.Event | None = None
+    """Where there is one, CreateInterface waits for it."""
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    """CreateInterface was called."""
     is_silent: bool = False
     """The answer to CreateInterface takes longer than anybody waits."""
     calls: list[str] = field(default_factory=list)
@@ -62,6 +67,9 @@ class Host:
         """As the helper does it."""
         assert name == "wlan0"
         self.calls.append("CreateInterface")
+        self.asked.set()
+        if self.answer:
+            await self.answer.wait()
         self.registered |= self.registers_late
         if self.is_silent:
             raise TimeoutError
@@ -193,6 +201,42 @@ async def test_one_that_is_registered_late_while_it_is_asked_for_again_is_own() 
     host.is_silent, host.registers_late, host.refusal = False, True, WPAS_INTERFACE_EXISTS
     assert await registrations.register(connection, OWNER, "wlan0", others) == PATH
     assert registrations.is_own("wlan0", OWNER)
+
+
+async def test_one_that_is_registered_after_its_attempt_was_cancelled_is_own_and_asked_for_once() -> None:
+    host, memory = Host(answer=asyncio.Event()), Memory()
+    assert host.answer
+    connection = cast("BusConnection", host)
+    others = OtherSupplicants(connection, lambda: None)
+    registrations = Registrations(memory, host.register)
+    attempt = asyncio.create_task(registrations.register(connection, OWNER, "wlan0", others))
+    await host.asked.wait()
+    attempt.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await attempt
+    await registrations.unregister(connection, OWNER, "wlan0")
+    next_attempt = asyncio.create_task(registrations.register(connection, OWNER, "wlan0", others))
+    host.answer.set()
+    assert await next_attempt == PATH
+    assert host.calls.count("CreateInterface") == 1
+    assert registrations.is_own("wlan0", OWNER)
+
+
+async def test_one_that_another_program_has_when_a_cancelled_attempt_is_answered_is_not_own() -> None:
+    host, memory = Host(answer=asyncio.Event(), refusal=WPAS_INTERFACE_EXISTS), Memory()
+    assert host.answer
+    connection = cast("BusConnection", host)
+    others = OtherSupplicants(connection, lambda: None)
+    registrations = Registrations(memory, host.register)
+    attempt = asyncio.create_task(registrations.register(connection, OWNER, "wlan0", others))
+    await host.asked.wait()
+    attempt.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await attempt
+    host.answer.set()
+    with pytest.raises(InterfaceTaken, match=OTHER_HAS_IT):
+        await registrations.register(connection, OWNER, "wlan0", others)
+    assert not memory
 
 
 async def test_one_that_went_with_its_adapter_is_not_own_any_more() -> None:
