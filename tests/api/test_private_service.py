@@ -34,8 +34,8 @@ async def test_no_call_of_a_daemon_overtakes_its_first(service: BusConnection, c
             )
         )
         admissions.append(asyncio.create_task(admit(await calls.get())))
-        await asyncio.sleep(0)  # it asks the bus who called
-        await service.round_trip()
+        await service.round_trip()  # meanwhile it asks the bus who called
+        await service.round_trip()  # and has its answer
     assert order == []
     is_prepared.set()
     await asyncio.gather(*requests, *admissions)

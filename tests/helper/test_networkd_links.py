@@ -94,10 +94,10 @@ async def test_a_link_that_is_given_back_while_the_helper_gets_to_know_networkd_
 ) -> None:
     await host.start_networkd()
     configuring = asyncio.create_task(links.configure(WLAN0))
-    await asyncio.sleep(0)
-    await links.release("wlan0")
+    releasing = asyncio.create_task(links.release("wlan0"))
     with pytest.raises(BackendUnavailable, match="wlan0 was given back meanwhile"):
         await configuring
+    await releasing
     assert not host.files
     await links.configure(WLAN0)
     assert list(host.files) == [FILE0]

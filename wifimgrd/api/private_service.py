@@ -61,17 +61,8 @@ class PrivateService:
         return None
 
     async def _require_daemon(self, call: MethodCall) -> None:
-        if call.sender == self.daemon:
-            await self._met.wait()
-            return
-        try:
-            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
-            uid: int | None = typed(int, reply[0])
-        except (BusError, BusClosed, TimeoutError):
-            uid = None
-        if uid != self._uid:
-            _log.warning("not_authorized", action=self._interface, member=call.member, uid=uid)
-            raise NotAuthorized("only wifimgrd may call this")
+        if call.sender != self.daemon:
+            await self._require_user(call)
         if call.sender == self.daemon:  # another call of this daemon has come first
             await self._met.wait()
             return
@@ -81,6 +72,16 @@ class PrivateService:
             await self._on_daemon()
         finally:
             self._met.set()
+
+    async def _require_user(self, call: MethodCall) -> None:
+        try:
+            reply = await self._connection.call_bus("GetConnectionUnixUser", "s", [call.sender])
+            uid: int | None = typed(int, reply[0])
+        except (BusError, BusClosed, TimeoutError):
+            uid = None
+        if uid != self._uid:
+            _log.warning("not_authorized", action=self._interface, member=call.member, uid=uid)
+            raise NotAuthorized("only wifimgrd may call this")
 
     def refuse(self, call: MethodCall, error: Exception) -> None:
         """Answer a call with the error that is being handled; a bug is logged, not sent to the caller."""

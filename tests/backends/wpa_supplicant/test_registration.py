@@ -99,9 +99,26 @@ class Memory(dict[str, str]):
 
 
 async def register(host: Host, memory: Memory, owner: str = OWNER) -> str:
+    return await register_by(Registrations(memory, host.register), host, owner)
+
+
+async def register_by(registrations: Registrations, host: Host, owner: str = OWNER) -> str:
     connection = cast("BusConnection", host)
     others = OtherSupplicants(connection, lambda: None)
-    return await Registrations(memory, host.register).register(connection, owner, "wlan0", others)
+    return await registrations.register(connection, owner, "wlan0", others)
+
+
+async def unregister_by(registrations: Registrations, host: Host) -> None:
+    await registrations.unregister(cast("BusConnection", host), OWNER, "wlan0")
+
+
+async def cancel_attempt(registrations: Registrations, host: Host) -> None:
+    """Begin to register it, and let nobody wait for the answer."""
+    attempt = asyncio.create_task(register_by(registrations, host))
+    await host.asked.wait()
+    attempt.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await attempt
 
 
 async def test_a_free_interface_is_registered_once_and_is_own_in_the_next_run_of_the_daemon() -> None:
@@ -179,43 +196,34 @@ async def test_another_refusal_is_passed_on_and_the_interface_does_not_become_ow
 @pytest.mark.parametrize("refusal", ["", names.NO_REPLY, NAME_OF[ErrorCode.BACKEND_UNAVAILABLE]])
 async def test_one_that_was_registered_after_nobody_waited_any_more_is_own(refusal: str) -> None:
     host, memory = Host(is_silent=not refusal, refusal=refusal), Memory()
-    connection = cast("BusConnection", host)
     registrations = Registrations(memory, host.register)
     with pytest.raises((TimeoutError, BusError)):
-        await registrations.register(connection, OWNER, "wlan0", OtherSupplicants(connection, lambda: None))
-    await registrations.unregister(connection, OWNER, "wlan0")
+        await register_by(registrations, host)
+    await unregister_by(registrations, host)
     host.registered = True  # now
     assert registrations.is_own("wlan0", OWNER)
-    await registrations.unregister(connection, OWNER, "wlan0")
+    await unregister_by(registrations, host)
     assert not host.registered
     assert not memory
 
 
 async def test_one_that_is_registered_late_while_it_is_asked_for_again_is_own() -> None:
     host, memory = Host(is_silent=True), Memory()
-    connection = cast("BusConnection", host)
-    others = OtherSupplicants(connection, lambda: None)
     registrations = Registrations(memory, host.register)
     with pytest.raises(TimeoutError):
-        await registrations.register(connection, OWNER, "wlan0", others)
+        await register_by(registrations, host)
     host.is_silent, host.registers_late, host.refusal = False, True, WPAS_INTERFACE_EXISTS
-    assert await registrations.register(connection, OWNER, "wlan0", others) == PATH
+    assert await register_by(registrations, host) == PATH
     assert registrations.is_own("wlan0", OWNER)
 
 
 async def test_one_that_is_registered_after_its_attempt_was_cancelled_is_own_and_asked_for_once() -> None:
     host, memory = Host(answer=asyncio.Event()), Memory()
     assert host.answer
-    connection = cast("BusConnection", host)
-    others = OtherSupplicants(connection, lambda: None)
     registrations = Registrations(memory, host.register)
-    attempt = asyncio.create_task(registrations.register(connection, OWNER, "wlan0", others))
-    await host.asked.wait()
-    attempt.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await attempt
-    await registrations.unregister(connection, OWNER, "wlan0")
-    next_attempt = asyncio.create_task(registrations.register(connection, OWNER, "wlan0", others))
+    await cancel_attempt(registrations, host)
+    await unregister_by(registrations, host)
+    next_attempt = asyncio.create_task(register_by(registrations, host))
     host.answer.set()
     assert await next_attempt == PATH
     assert host.calls.count("CreateInterface") == 1
@@ -225,24 +233,17 @@ async def test_one_that_is_registered_after_its_attempt_was_cancelled_is_own_and
 async def test_one_that_another_program_has_when_a_cancelled_attempt_is_answered_is_not_own() -> None:
     host, memory = Host(answer=asyncio.Event(), refusal=WPAS_INTERFACE_EXISTS), Memory()
     assert host.answer
-    connection = cast("BusConnection", host)
-    others = OtherSupplicants(connection, lambda: None)
     registrations = Registrations(memory, host.register)
-    attempt = asyncio.create_task(registrations.register(connection, OWNER, "wlan0", others))
-    await host.asked.wait()
-    attempt.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await attempt
+    await cancel_attempt(registrations, host)
     host.answer.set()
     with pytest.raises(InterfaceTaken, match=OTHER_HAS_IT):
-        await registrations.register(connection, OWNER, "wlan0", others)
+        await register_by(registrations, host)
     assert not memory
 
 
 async def test_one_that_went_with_its_adapter_is_not_own_any_more() -> None:
     host, memory = Host(), Memory()
-    connection = cast("BusConnection", host)
     registrations = Registrations(memory, host.register)
-    await registrations.register(connection, OWNER, "wlan0", OtherSupplicants(connection, lambda: None))
-    await registrations.unregister(connection, OWNER, "wlan0")
+    await register_by(registrations, host)
+    await unregister_by(registrations, host)
     assert not memory
