@@ -13,7 +13,7 @@ from .guest.deadline import async_poll_until, poll_until
 from .guest.namespace import CommandError, run
 from .guest.network_manager import DeviceState, NetworkManager
 from .guest.regulatory_flood import flood
-from .guest.services import slow_start
+from .guest.services import drop_in
 from .guest.traffic import Download, fetch, until_fetched
 from .guest.whole_hub import WholeHub, journal_of_daemon, whole_hub
 
@@ -94,7 +94,7 @@ async def test_a_supplicant_that_misses_the_end_of_a_link_is_notified_of_it(
 async def test_an_attempt_that_ends_while_the_helper_starts_costs_no_adapter(
     hub: WholeHub, cameras: Cameras
 ) -> None:
-    with slow_start("wifimgrd-net.service"):
+    with drop_in("wifimgrd-net.service", "ExecStartPre=/bin/sleep 3"):
         run("systemctl", "kill", "--signal=KILL", "wifimgrd-net.service")
         device = await hub.add(cameras("A"))
         await hub.received(device, "connecting")

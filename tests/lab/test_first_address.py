@@ -14,6 +14,7 @@ from .guest.adapters import Adapter
 from .guest.deadline import poll_until
 from .guest.namespace import run
 from .guest.network_manager import DeviceState, NetworkManager
+from .guest.services import drop_in
 from .guest.whole_hub import WholeHub, journal_of_daemon, whole_hub
 
 Cameras = Callable[..., Camera]
@@ -97,18 +98,12 @@ async def test_every_camera_answers_at_its_address_as_soon_as_it_is_connected(
 @contextmanager
 def broken_helper() -> Iterator[None]:
     """A helper that runs no longer, and ends at its start."""
-    file = Path("/run/systemd/system", f"{HELPER}.d", "broken.conf")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("[Service]\nExecStart=\nExecStart=/bin/false\n")
-    run("systemctl", "daemon-reload")
-    poll_until(lambda: helper_is("active"), "its start before", PATIENCE_S)
-    run("systemctl", "stop", HELPER)
     try:
-        yield
+        with drop_in(HELPER, "ExecStart=", "ExecStart=/bin/false"):
+            poll_until(lambda: helper_is("active"), "its start before", PATIENCE_S)
+            run("systemctl", "stop", HELPER)
+            yield
     finally:
-        file.unlink()
-        file.parent.rmdir()
-        run("systemctl", "daemon-reload")
         run("systemctl", "reset-failed", HELPER)
         # The message bus still waits for the last start, and calls would wait for it, too.
         run("systemctl", "start", HELPER)

@@ -17,6 +17,7 @@ from .guest.access_point import Camera
 from .guest.adapters import Adapter
 from .guest.deadline import poll_until
 from .guest.namespace import CommandError, run
+from .guest.services import drop_in
 from .guest.supplicant_network import joined
 from .guest.system_bus import SystemBus
 from .guest.traffic import fetch
@@ -27,8 +28,6 @@ Adapters = Callable[..., Adapter]
 NETWORKD = "systemd-networkd.service"
 NETWORKS = Path("/run/systemd/network")
 SETTINGS = Path("/run/systemd/networkd.conf.d")
-LASTING = Path("/run/systemd/system/wifimgrd-net.service.d/lasting.conf")
-"""Has the helper stay, without a daemon."""
 JOIN_S = 30.0
 
 
@@ -36,14 +35,9 @@ JOIN_S = 30.0
 def without_network_manager(no_radios: None) -> Iterator[None]:
     """Neither NetworkManager nor networkd runs, and the helper stays without a daemon."""
     run("systemctl", "stop", "NetworkManager.service")
-    LASTING.parent.mkdir(parents=True, exist_ok=True)
-    LASTING.write_text("[Service]\nExecStart=\nExecStart=wifimgrd-net --linger 3600\n")
-    run("systemctl", "daemon-reload")
-    yield
-    run("systemctl", "stop", "wifimgrd-net.service")
-    LASTING.unlink()
-    LASTING.parent.rmdir()
-    run("systemctl", "daemon-reload")
+    with drop_in("wifimgrd-net.service", "ExecStart=", "ExecStart=wifimgrd-net --linger 3600"):
+        yield
+        run("systemctl", "stop", "wifimgrd-net.service")
     run("wifimgrd-net", "--clear")
     left = [*NETWORKS.iterdir(), *SETTINGS.iterdir()]
     run("systemctl", "stop", "systemd-networkd.socket", NETWORKD)

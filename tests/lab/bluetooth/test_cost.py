@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from ..guest.adapters import Adapter
 from ..guest.deadline import poll_until
 from ..guest.namespace import run
 from ..guest.network_manager import DeviceState, NetworkManager
+from ..guest.services import drop_in
 from ..guest.traffic import Download
 from .world import BLUETOOTHD, PROCESS, Air, Daemon, measured
 
@@ -84,13 +84,8 @@ async def test_a_search_costs_a_download_next_to_nothing(
 @pytest.fixture
 def unwatched() -> Iterator[None]:
     """The process without its watchdog, whose wake-ups are none of its own."""
-    folder = Path("/run/systemd/system", f"{PROCESS}.d")
-    folder.mkdir(parents=True)
-    (folder / "unwatched.conf").write_text("[Service]\nWatchdogSec=0\n")
-    run("systemctl", "daemon-reload")
-    yield
-    shutil.rmtree(folder)
-    run("systemctl", "daemon-reload")
+    with drop_in(PROCESS, "WatchdogSec=0"):
+        yield
 
 
 async def test_without_an_operation_nothing_wakes_up_and_nobody_listens(

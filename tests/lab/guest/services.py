@@ -61,14 +61,14 @@ def files_for_networkd() -> list[Path]:
 
 
 @contextmanager
-def slow_start(unit: str) -> Iterator[None]:
-    """A unit takes three seconds longer to start."""
-    file = Path("/run/systemd/system", f"{unit}.d", "slow.conf")
-    file.parent.mkdir()
-    file.write_text("[Service]\nExecStartPre=/bin/sleep 3\n")
+def drop_in(unit: str, *settings: str) -> Iterator[None]:
+    """A unit's service has these settings, too, from its next start on."""
+    folder = Path("/run/systemd/system", f"{unit}.d")
+    folder.mkdir(parents=True)
+    (folder / "lab.conf").write_text("\n".join(("[Service]", *settings, "")))
     run("systemctl", "daemon-reload")
     try:
         yield
     finally:
-        shutil.rmtree(file.parent)
+        shutil.rmtree(folder)
         run("systemctl", "daemon-reload")
