@@ -150,3 +150,28 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_behind(
     with pytest.raises(InternalError, match="cannot be written: Is a directory"):
         files.write(BY_DHCP)
     assert list(folders[0].iterdir()) == [in_the_way]
+
+
+@pytest.mark.parametrize("configuration", [BY_DHCP, STATIC], ids=["dhcp", "static"])
+def test_a_link_can_be_without_an_address_for_a_while(
+    files: LinkFiles, configuration: LinkConfiguration
+) -> None:
+    files.write(configuration)
+    file = files.file("wlan0")
+    with files.without_address("wlan0"):
+        options = parsed(file.read_text())
+        assert options["Network"]["DHCP"] == "no"
+        assert set(options) == {"DEFAULT", "Match", "Link", "Network"}
+    assert file.read_text() == configuration.text
+
+
+def test_what_replaces_a_file_meanwhile_stays(files: LinkFiles) -> None:
+    files.write(BY_DHCP)
+    with files.without_address("wlan0"):
+        files.write(STATIC)
+    assert files.file("wlan0").read_text() == STATIC.text
+    with files.without_address("wlan0"):
+        files.remove("wlan0")
+    assert not files.has("wlan0")
+    with files.without_address("wlan0"):
+        assert not files.has("wlan0")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,7 @@ from wifimgrd.runtime.tasks import Tasks
 PATIENCE_S: Final = 10.0
 WLAN0 = LinkConfiguration("wlan0", 3, "")
 WLAN1 = LinkConfiguration("wlan1", 4, "")
+LEASE = IPv4Interface("192.168.42.36/24")
 FILE0, FILE1 = "05-wifimgrd-wlan0.network", "05-wifimgrd-wlan1.network"
 LINKS = {FILE0: WLAN0, FILE1: WLAN1}
 DENIED = BusError("org.freedesktop.DBus.Error.AccessDenied", "Interactive authentication required.")
@@ -70,8 +71,28 @@ def without_address() -> list[str]:
 
 
 @pytest.fixture
-def links(connection: BusConnection, files: LinkFiles, without_address: list[str]) -> NetworkdLinks:
-    return NetworkdLinks(connection, files, without_address.append)
+def touched() -> list[tuple[int, IPv4Interface]]:
+    """The addresses whose end the kernel was made to report."""
+    return []
+
+
+@pytest.fixture
+def links(
+    connection: BusConnection,
+    files: LinkFiles,
+    without_address: list[str],
+    touched: list[tuple[int, IPv4Interface]],
+) -> NetworkdLinks:
+    def touch(index: int, addresses: Iterable[IPv4Interface]) -> None:
+        touched.extend((index, one) for one in addresses)
+
+    return NetworkdLinks(connection, files, without_address.append, touch)
+
+
+def lease(state: str, source: str = "DHCPv4") -> dict[str, object]:
+    """Networkd's description of a link that has a lease."""
+    address = {"Family": 2, "Address": [*LEASE.ip.packed], "PrefixLength": LEASE.network.prefixlen}
+    return {"Addresses": [address | {"ConfigSource": source, "ConfigState": state}]}
 
 
 async def test_networkd_is_started_once_the_files_are_there(host: FakeHost, links: NetworkdLinks) -> None:
@@ -522,14 +543,69 @@ async def test_why_a_lease_cannot_be_requested_reaches_the_daemon(
     assert caught.value.name == "org.wifimgrd1.Error.BackendUnavailable"
 
 
+@pytest.mark.parametrize("state", ["requesting", "configuring", "configured", "configured,removing"])
 async def test_a_lease_that_has_arrived_is_not_requested_again(
-    host: FakeHost, helper: HelperLinks, addresses: dict[int, IPv4Address]
+    host: FakeHost, helper: HelperLinks, state: str
 ) -> None:
     """Networkd would drop its address; a daemon that had to wait for the processor has not noticed it yet."""
     await helper.configure_link("wlan0", "")
-    addresses[3] = IPv4Address("192.168.42.7")
+    host.describe(3, **lease(state))
     await helper.request_lease("wlan0")
     assert host.reconfigured == []
+
+
+async def test_an_address_of_another_program_is_no_lease(host: FakeHost, helper: HelperLinks) -> None:
+    await helper.configure_link("wlan0", "")
+    host.describe(3, **lease("configured", "foreign"))
+    await helper.request_lease("wlan0")
+    assert host.reconfigured == [3]
+
+
+async def test_an_address_that_networkd_has_withdrawn_is_forgotten_before_its_lease_is_requested(
+    host: FakeHost, helper: HelperLinks, touched: list[tuple[int, IPv4Interface]]
+) -> None:
+    await helper.configure_link("wlan0", "")
+    text = host.read[FILE0]
+    host.calls.clear()
+    host.describe(3, **lease("requesting,removing"))
+    host.answers.clear()
+    request = asyncio.create_task(helper.request_lease("wlan0"))
+    await asyncio.wait_for(host.reloading.wait(), PATIENCE_S)
+    assert "DHCP=no\n" in host.read[FILE0]
+    assert touched == []
+    host.describe(3, **lease("removing", "foreign"))
+    host.answers.set()
+    await request
+    assert touched == [(3, LEASE)]
+    assert host.read[FILE0] == text
+    assert host.calls == ["Reload", "Reload"]
+
+
+async def test_a_link_that_is_given_back_while_networkd_forgets_an_address_has_no_file_again(
+    host: FakeHost, helper: HelperLinks
+) -> None:
+    await helper.configure_link("wlan0", "")
+    host.describe(3, **lease("removing"))
+    host.answers.clear()
+    request = asyncio.create_task(helper.request_lease("wlan0"))
+    await asyncio.wait_for(host.reloading.wait(), PATIENCE_S)
+    releasing = asyncio.create_task(helper.release_link("wlan0"))
+    async with asyncio.timeout(PATIENCE_S):
+        while host.files:
+            await host.systemd.round_trip()
+    host.answers.set()
+    await asyncio.gather(request, releasing)
+    assert not host.files
+    assert not host.read
+
+
+async def test_an_address_that_was_withdrawn_on_the_link_before_is_forgotten(
+    host: FakeHost, links: NetworkdLinks, touched: list[tuple[int, IPv4Interface]]
+) -> None:
+    await links.configure(WLAN0)
+    host.describe(3, **lease("removing"), NetworkFile=str(host.networks / FILE0))
+    await links.configure(WLAN0)
+    assert touched == [(3, LEASE)]
 
 
 async def test_an_address_of_the_link_before_that_networkd_has_left_is_deleted(

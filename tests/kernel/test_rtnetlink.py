@@ -141,6 +141,15 @@ def test_addresses_are_those_that_were_added_and_are_deleted(wired: Host) -> Non
         assert list_addresses() == []
 
 
+def test_an_address_can_be_without_a_route_to_its_network(wired: Host) -> None:
+    with wired.inside():
+        carry_out(
+            [Change(Action.ADD, Address(index_of("eth7"), IPv4Address("192.168.7.10"), 24, is_routed=False))]
+        )
+    assert "noprefixroute" in wired("ip", "address")
+    assert wired("ip", "route") == ""
+
+
 def test_without_the_capability_nothing_is_changed(wired: Host) -> None:
     program = """
 from wifimgrd.kernel.links import Link

@@ -9,6 +9,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
+from socket import AF_INET
 from typing import Any
 
 import pytest
@@ -107,6 +108,12 @@ def setup_state(interface: str) -> str:
     return run("networkctl", "--no-legend", "--no-pager", "list", interface).split()[-1]
 
 
+def described_states(interface: str) -> list[str]:
+    """The states of an interface's IPv4 addresses in networkd."""
+    described = json.loads(run("networkctl", "--json=short", "status", interface))
+    return [one["ConfigState"] for one in described.get("Addresses", []) if one["Family"] == AF_INET]
+
+
 def until_configured(interface: str) -> None:
     poll_until(
         lambda: addresses(interface) and setup_state(interface) == "configured",
@@ -169,6 +176,31 @@ async def test_a_link_has_its_lease_and_the_host_notices_nothing(
         assert host_state(interface) == before
         assert files() == []
     await helper("ReleaseLink", "wlan77")  # it is not there any more: no failure
+
+
+async def test_a_lease_that_networkd_had_withdrawn_before_its_address_was_set_is_taken(
+    bus: SystemBus, cameras: Cameras, adapters: Adapters
+) -> None:
+    """systemd 252 never sets that address again by itself: it waits for the kernel to report its end. Its
+    check for another host with the address takes seconds, in which the lease is there and the address is not.
+    """
+    camera, interface = cameras("A"), adapters().interface
+    await helper("ConfigureLink", interface, "")
+    checked = NETWORKS / f"05-wifimgrd-{interface}.network.d/check.conf"
+    checked.parent.mkdir()
+    checked.write_text("[DHCPv4]\nSendDecline=yes\n")
+    try:
+        run("networkctl", "reload")
+        async with joined(bus, interface, camera):
+            poll_until(lambda: described_states(interface) == ["requesting"], "there is a lease", JOIN_S)
+            checked.unlink()
+            run("networkctl", "reload")
+            await helper("RequestLease", interface)
+            until_configured(interface)
+            expect_a_link(interface, camera)
+    finally:
+        checked.unlink(missing_ok=True)
+        checked.parent.rmdir()
 
 
 async def test_static_addresses_that_are_equal_and_asked_for_at_once(

@@ -7,7 +7,8 @@ exception below. A file in /run is gone after a reboot, as the link is.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Interface
 from pathlib import Path
@@ -57,6 +58,8 @@ ConfigureWithoutCarrier=no
 IgnoreCarrierLoss=no
 KeepConfiguration={keep}
 """
+_DHCP_KEY: Final = "DHCP="
+_NO_DHCP: Final = f"{_DHCP_KEY}no\n"
 _DHCP: Final = """\
 DHCP=ipv4
 
@@ -140,17 +143,32 @@ class LinkFiles:
     def write_settings(self, run: str) -> bool:
         """Write the settings that keep networkd away from what other programs have in the kernel, where they
         are not there yet; `run` is the run of networkd, which reads them at its start alone, or empty."""
-        if self._read_settings().startswith(SETTINGS_TEXT):
+        if _read(self._settings).startswith(SETTINGS_TEXT):
             return False
         return _write(self._settings, f"{SETTINGS_TEXT}{_UNREAD_BY}{run}\n" if run else SETTINGS_TEXT)
 
     def has_read_settings(self, run: str) -> bool:
         """Whether that run of networkd was started after they were written."""
-        return not self._read_settings().endswith(f"{_UNREAD_BY}{run}\n")
+        return not _read(self._settings).endswith(f"{_UNREAD_BY}{run}\n")
 
     def has(self, interface: str) -> bool:
         """Whether the link has a file."""
         return self.file(interface).exists()
+
+    @contextmanager
+    def without_address(self, interface: str) -> Iterator[None]:
+        """A link that has a file is configured, but is to take no address; then as before, unless the file
+        was replaced or removed meanwhile."""
+        file = self.file(interface)
+        text = _read(file)
+        shortened = text.partition(_DHCP_KEY)[0] + _NO_DHCP
+        if text:
+            _write(file, shortened)
+        try:
+            yield
+        finally:
+            if _read(file) == shortened:
+                _write(file, text)
 
     def remove(self, interface: str) -> bool:
         """Remove the file of a link."""
@@ -171,16 +189,17 @@ class LinkFiles:
         removed = [_remove(file) for file in files if not file.is_dir()]  # one is of another's drop-ins
         return any(removed)
 
-    def _read_settings(self) -> str:
-        try:
-            return self._settings.read_text(errors="replace")
-        except OSError:
-            return ""
-
     def file(self, interface: str) -> Path:
         """The file of a link; raises InvalidRequest."""
         require_name(interface)
         return own_file(interface, self._networks)
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def _write(file: Path, text: str) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from ipaddress import IPv4Interface
 from typing import Final
 
 import structlog
@@ -13,9 +14,10 @@ import structlog
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
 from wifimgrd.helper._link_files import LinkConfiguration, LinkFiles
-from wifimgrd.helper._wireless import delete_addresses
+from wifimgrd.helper._wireless import delete_addresses, touch_addresses
 from wifimgrd.kernel.addresses import first_address
-from wifimgrd.proxies.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK
+from wifimgrd.proxies.networkd.addresses import AddressState, addresses_in
+from wifimgrd.proxies.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK, LinkDescription
 from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkd.manager import Networkd
 from wifimgrd.proxies.networkd.units import ListedUnit, ServiceManager
@@ -32,6 +34,8 @@ START_S: Final = 10.0
 """How long networkd may take from its start to its bus name, and from there to a link."""
 RELOADED_S: Final = 2.0
 """How long after the reply to a reload networkd may still apply another file to a link."""
+_READS, _PAUSE_S = 20, 0.02
+"""How often, and after which pauses, networkd's description is read again after a reload."""
 
 
 class NetworkdLinks:
@@ -43,8 +47,10 @@ class NetworkdLinks:
         connection: BusConnection,
         files: LinkFiles,
         delete_addresses: Callable[[str], None] = delete_addresses,
+        touch_addresses: Callable[[int, Iterable[IPv4Interface]], None] = touch_addresses,
     ) -> None:
         self._delete_addresses = delete_addresses
+        self._touch_addresses = touch_addresses
         self._connection = connection
         self._networkd = Networkd(connection)
         self._systemd = ServiceManager(connection)
@@ -88,32 +94,36 @@ class NetworkdLinks:
                 await self._restart()
             elif self._is_outdated:
                 await self._reload()
-        await self._require_own_file(configuration, turn)
+        description = await self._require_own_file(configuration, turn)
+        self._touch_stranded(configuration.index, addresses_in(description))
         if _is_addressed(configuration.index):
             # Mostly the address of the link before is just being deleted. But where networkd could not set
             # all of a lease, such as one that no host can have, it leaves what it has set, and does nothing
             # more for the interface.
             await self._reconfigure(configuration.index)
 
-    async def _require_own_file(self, configuration: LinkConfiguration, turn: object) -> None:
-        """Return once networkd applies the helper's file alone; otherwise remove that, unless it is a later
-        call's, and raise."""
+    async def _require_own_file(self, configuration: LinkConfiguration, turn: object) -> LinkDescription:
+        """Networkd's description of the link, once it applies the helper's file alone; otherwise remove that,
+        unless it is a later call's, and raise."""
+        interface = configuration.interface
         changed = asyncio.Event()
         self._waiting.add(changed)
         begin = asyncio.get_running_loop().time()
         try:
-            while (other := await self._other_configuration(configuration)) != "":
+            while True:
+                description = await self._describe(configuration.index)
+                other = other_configuration(interface, description, self._files.file(interface))
+                if other == "":
+                    return description
                 async with asyncio.timeout_at(begin + (START_S if other is None else RELOADED_S)):
                     await changed.wait()
                 changed.clear()
         except TimeoutError:
-            if self._turns.get(configuration.interface) is turn:
-                await self._remove(configuration.interface)  # the next call has networkd read all files again
+            if self._turns.get(interface) is turn:
+                await self._remove(interface)  # the next call has networkd read all files again
             if other is None:
-                raise BackendUnavailable(
-                    f"systemd-networkd does not configure {configuration.interface}"
-                ) from None
-            _log.warning("link_file_not_applied", interface=configuration.interface, reason=other)
+                raise BackendUnavailable(f"systemd-networkd does not configure {interface}") from None
+            _log.warning("link_file_not_applied", interface=interface, reason=other)
             raise AddressFailed(other) from None
         finally:
             self._waiting.discard(changed)
@@ -122,18 +132,14 @@ class NetworkdLinks:
         for changed in self._waiting:
             changed.set()
 
-    async def _other_configuration(self, configuration: LinkConfiguration) -> str | None:
-        """As `other_configuration`."""
+    async def _describe(self, index: int) -> LinkDescription:
+        """Empty where networkd does not have the link. Raises BackendUnavailable."""
         try:
-            description = await self._networkd.describe(configuration.index)
-        except BusError as error:
-            if error.name == NO_SUCH_LINK:
-                return None
+            return await self._networkd.describe(index)
+        except (BusError, BusClosed, TimeoutError) as error:
+            if isinstance(error, BusError) and error.name == NO_SUCH_LINK:
+                return {}
             raise BackendUnavailable(f"systemd-networkd does not describe a link: {_reason(error)}") from None
-        except (BusClosed, TimeoutError) as error:
-            raise BackendUnavailable(f"systemd-networkd does not describe a link: {_reason(error)}") from None
-        interface = configuration.interface
-        return other_configuration(interface, description, self._files.file(interface))
 
     @property
     def _has_settings(self) -> bool:
@@ -166,8 +172,8 @@ class NetworkdLinks:
         """Have networkd request the lease of an interface that is configured from the beginning; start it if
         it does not run. Raises as `configure`.
 
-        It does not begin again once the interface has an address, which networkd would drop: on a busy host
-        the daemon may not have noticed it yet.
+        It does not begin again once it has a lease, which it would drop: on a busy host the daemon may not
+        have noticed it yet.
         """
         if not self._files.has(interface):
             return
@@ -178,8 +184,36 @@ class NetworkdLinks:
                 return
             if self._is_outdated:
                 await self._reload()
-        if not _is_addressed(index):
+        addresses = addresses_in(await self._describe(index))
+        if any(one.is_withdrawn for one in addresses):
+            await self._begin_again(interface, index)
+        elif not any(one.is_own for one in addresses):
             await self._reconfigure(index)
+
+    async def _begin_again(self, interface: str, index: int) -> None:
+        """Have networkd forget an address that it has withdrawn, and request the lease. Until then it
+        requests none: a lease that came meanwhile would be confused with the one before."""
+        async with self._lock:
+            try:
+                with self._files.without_address(interface):
+                    await self._reload()
+                    await self._end_stranded(index)
+            finally:
+                await self._reload()
+
+    async def _end_stranded(self, index: int) -> None:
+        for _ in range(_READS):  # networkd signals no change to this state
+            if self._touch_stranded(index, addresses_in(await self._describe(index))):
+                return
+            await asyncio.sleep(_PAUSE_S)
+
+    def _touch_stranded(self, index: int, addresses: list[AddressState]) -> bool:
+        """Have the kernel report the end of the addresses for which networkd waits; whether there are any."""
+        stranded = [one.lease for one in addresses if one.is_stranded]
+        if stranded:
+            _log.warning("addresses_stranded", index=index, addresses=[str(one) for one in stranded])
+            self._touch_addresses(index, stranded)
+        return bool(stranded)
 
     async def _reconfigure(self, index: int) -> None:
         """Have networkd begin with an interface anew: it deletes what it has set there."""

@@ -1,14 +1,16 @@
-"""Wireless interfaces: a link down and up, addresses deleted, power save off."""
+"""Wireless interfaces: a link down and up, addresses deleted and reported, power save off."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterable
+from ipaddress import IPv4Interface
 
 import structlog
 
 from wifimgrd.helper._interfaces import require_wireless
 from wifimgrd.kernel import nl80211
-from wifimgrd.kernel.addresses import list_addresses
+from wifimgrd.kernel.addresses import Address, list_addresses
 from wifimgrd.kernel.links import Link, index_of
 from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
 
@@ -45,3 +47,13 @@ def delete_addresses(interface: str) -> None:
         carry_out(Change(Action.DELETE, one) for one in list_addresses() if one.index == index)
     except KernelError as error:
         _log.debug("addresses_not_deleted", interface=interface, reason=str(error))
+
+
+def touch_addresses(index: int, addresses: Iterable[IPv4Interface]) -> None:
+    """Set addresses of an interface, as networkd's files have them, and delete them again, so that the kernel
+    reports their end. Where that fails, the interface is mostly gone."""
+    touched = [Address(index, one.ip, one.network.prefixlen, is_routed=False) for one in addresses]
+    try:
+        carry_out(Change(action, one) for one in touched for action in (Action.REPLACE, Action.DELETE))
+    except KernelError as error:
+        _log.debug("addresses_not_touched", index=index, reason=str(error))

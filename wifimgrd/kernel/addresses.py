@@ -15,8 +15,10 @@ from wifimgrd.kernel.rtnetlink import Action, listed
 NEW_ADDRESS, DELETE_ADDRESS, _GET_ADDRESS = 20, 21, 22
 _HEADER: Final = struct.Struct("=BBBBI")
 """struct ifaddrmsg: family, prefix length, flags, scope, interface index."""
-_PEER, _OWN, _BROADCAST = 1, 2, 4
-"""IFA_ADDRESS, which is the own one where there is no peer; IFA_LOCAL; IFA_BROADCAST."""
+_PEER, _OWN, _BROADCAST, _FLAGS = 1, 2, 4, 8
+"""IFA_ADDRESS, which is the own one where there is no peer; IFA_LOCAL; IFA_BROADCAST; IFA_FLAGS."""
+_NO_ROUTE: Final = 0x200
+"""IFA_F_NOPREFIXROUTE."""
 _IPV4_OCTETS: Final = 4
 _ANYWHERE: Final = 0
 """The scope of an address that is valid everywhere."""
@@ -32,6 +34,8 @@ class Address:
     peer: IPv4Address | None = None
     """The other end's, whose network the prefix is of."""
     broadcast: IPv4Address | None = None
+    is_routed: bool = True
+    """Whether the kernel is to add a route to its network; not read from the kernel."""
 
     @property
     def network(self) -> IPv4Network:
@@ -47,6 +51,8 @@ class Address:
         body += attribute(_OWN, self.address.packed) + attribute(_PEER, (self.peer or self.address).packed)
         if self.broadcast is not None:
             body += attribute(_BROADCAST, self.broadcast.packed)
+        if not self.is_routed:
+            body += attribute(_FLAGS, _NO_ROUTE)
         return DELETE_ADDRESS if action is Action.DELETE else NEW_ADDRESS, body
 
 

@@ -16,7 +16,7 @@ from wifimgrd.backends.wpa_supplicant import _attempt as module
 from wifimgrd.backends.wpa_supplicant._attempt import AddressChanged, Attempt, LeaseDue
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
-from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress
+from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, Withdrawn
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.ports import JoinRequest
@@ -31,7 +31,7 @@ COMPLETED = SupplicantChange({"State": SupplicantState.COMPLETED.value})
 class Join:
     """An attempt that waits for its address; what networkd answers, and what was requested of it."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: LinkAddress | None) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: LinkAddress | Withdrawn | None) -> None:
         self.answers = list(answers)
         self.meanwhile: list[object] = []
         """Events that arrive while networkd is asked."""
@@ -77,7 +77,7 @@ class Join:
         await self._attempt._reading(supplicant, ADDRESS, module.AddedNetwork("", [], self.monitor))
         return asked
 
-    async def _read_address(self, *_: object) -> LinkAddress | None:
+    async def _read_address(self, *_: object) -> LinkAddress | Withdrawn | None:
         while self.meanwhile:
             self.monitor.post(self.meanwhile.pop())
         self.reads += 1
@@ -142,6 +142,18 @@ async def test_an_address_that_the_kernel_has_is_read_until_networkd_describes_i
     join.has_kernel_address, join.brings_address = True, False
     assert await join.address(COMPLETED, AddressChanged()) == ADDRESS
     assert join.reads == 3
+
+
+@pytest.mark.parametrize("seen", [None, Withdrawn()])
+async def test_an_address_that_does_not_come_by_itself_is_requested_anew(
+    monkeypatch: pytest.MonkeyPatch, seen: Withdrawn | None
+) -> None:
+    """The kernel has one that networkd does not know, or networkd does not set that of its lease."""
+    monkeypatch.setattr(LeaseRequest, "start", lambda _: None)
+    join = Join(monkeypatch, *[seen] * 4, ADDRESS)
+    join.has_kernel_address = seen is None
+    assert await join.address(COMPLETED, AddressChanged()) == ADDRESS
+    assert (join.reads, join.requested) == (5, ["wlan0"])
 
 
 async def test_an_association_that_is_lost_ends_its_request(monkeypatch: pytest.MonkeyPatch) -> None:

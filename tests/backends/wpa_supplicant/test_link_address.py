@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.wpa_supplicant._link_address import LinkReading, address_in
+from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, Withdrawn, address_in
 from wifimgrd.domain.device import Sighting
 from wifimgrd.proxies.networkd.definitions import LinkDescription
 from wifimgrd.proxies.networkd.manager import description_in
@@ -43,13 +43,13 @@ def described(*addresses: dict[str, Any]) -> LinkDescription:
 
 def test_a_lease_names_its_server() -> None:
     address = address_in(described(SIXTH, LEASED))
-    assert address is not None
+    assert isinstance(address, LinkAddress)
     assert (str(address.lease), address.server) == ("192.168.42.36/24", "192.168.42.1")
 
 
 def test_a_static_address_has_no_server() -> None:
     address = address_in(described(STATIC))
-    assert address is not None
+    assert isinstance(address, LinkAddress)
     assert (str(address.lease), address.server) == ("192.168.54.2/24", "")
     assert not LinkReading.of(address, None, 0).is_leased
 
@@ -69,6 +69,13 @@ def test_a_link_without_an_address_of_ours_has_none(description: LinkDescription
     assert address_in(description) is None
 
 
+@pytest.mark.parametrize("change", [{}, {"ConfigSource": "foreign"}, {"ConfigState": "requesting,removing"}])
+def test_an_address_that_is_deleted_before_it_was_set_is_withdrawn(change: dict[str, Any]) -> None:
+    """The kernel reports no end of it; networkd gives it up when it reads another file."""
+    withdrawn = LEASED | {"ConfigState": "removing"} | change
+    assert isinstance(address_in(described(SIXTH, withdrawn)), Withdrawn)
+
+
 @given(st.one_of(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)))
 def test_what_is_no_description_has_none(text: str) -> None:
     assert address_in(description_in(text)) is None
@@ -81,7 +88,7 @@ def test_a_description_that_is_not_valid_has_none(change: dict[str, Any]) -> Non
 
 def test_the_camera_is_the_server_of_the_lease() -> None:
     address = address_in(described(LEASED))
-    assert address is not None
+    assert isinstance(address, LinkAddress)
     reading = LinkReading.of(address, Sighting("02:ca:00:00:00:01", 2412), 88)
     assert (reading.link.local_address, reading.link.camera_address) == ("192.168.42.36", "192.168.42.1")
     assert reading.seen(Sighting("02:ca:00:00:00:02", 2437), 70).link.signal_percent == 70

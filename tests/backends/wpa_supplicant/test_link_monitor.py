@@ -13,7 +13,8 @@ import pytest
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.backends.supplicant import link_monitor as shared
 from wifimgrd.backends.wpa_supplicant import _link_monitor as module
-from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading
+from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
+from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, Withdrawn
 from wifimgrd.backends.wpa_supplicant._link_monitor import LinkMonitor
 from wifimgrd.bus.connection import Signal
 from wifimgrd.domain import device as domain
@@ -32,7 +33,7 @@ class Link:
     """A link that is up; what networkd was told, and the address that it has."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, address: LinkAddress) -> None:
-        self.address: LinkAddress | None = address
+        self.address: LinkAddress | Withdrawn | None = address
         self.calls: asyncio.Queue[str] = asyncio.Queue()
         self.refusal: BackendUnavailable | None = None
         self.read = asyncio.Event()
@@ -68,14 +69,14 @@ class Link:
     def state(self, state: SupplicantState) -> None:
         self.monitor._changed(Signal("", "", "", "", ["", {"State": state.value}, []]))
 
-    def addressed(self, address: LinkAddress | None) -> None:
+    def addressed(self, address: LinkAddress | Withdrawn | None) -> None:
         self.address = address
         self.monitor._read_soon()
 
     async def call(self) -> str:
         return await asyncio.wait_for(self.calls.get(), 5)
 
-    async def _read_address(self, *_: object) -> LinkAddress | None:
+    async def _read_address(self, *_: object) -> LinkAddress | Withdrawn | None:
         self.read.set()
         return self.address
 
@@ -119,6 +120,21 @@ async def test_an_address_that_networkd_describes_without_a_signal_is_found(
     link.read.clear()
     link.addressed(None)
     await asyncio.wait_for(link.read.wait(), 5)
+    link.address = LEASE
+    await asyncio.wait_for(link.restored.wait(), 5)
+    link.monitor.close()
+    await link.tasks.stop()
+
+
+async def test_the_lease_of_an_address_that_networkd_has_withdrawn_is_requested_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LeaseRequest, "start", lambda _: None)
+    link = Link(monkeypatch, LEASE)
+    link.state(SupplicantState.DISCONNECTED)
+    link.state(SupplicantState.COMPLETED)
+    link.addressed(Withdrawn())
+    assert await link.call() == "wlan0"
     link.address = LEASE
     await asyncio.wait_for(link.restored.wait(), 5)
     link.monitor.close()

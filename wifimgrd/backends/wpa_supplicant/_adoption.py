@@ -10,7 +10,7 @@ import structlog
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant._attempt import Joined
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
-from wifimgrd.backends.wpa_supplicant._link_address import LinkReading, NotOurs, read_address
+from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, NotOurs, read_address
 from wifimgrd.backends.wpa_supplicant._link_monitor import LinkMonitor
 from wifimgrd.backends.wpa_supplicant._services import Services
 from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
@@ -37,7 +37,7 @@ async def adopt(
             address = await read_address(services.connection, interface)
         except NotOurs as error:
             address, not_ours = None, error.message
-        if device_id is None or state != SupplicantState.COMPLETED or address is None:
+        if device_id is None or state != SupplicantState.COMPLETED or not isinstance(address, LinkAddress):
             await services.disconnect(supplicant)
             if not_ours:
                 _log.warning("address_refused", interface=interface.name, reason=not_ours)

@@ -152,7 +152,7 @@ class Attempt(SupplicantAttempt[Joined]):
         interface.on_address.append(changed.set)
         try:
             async with asyncio.timeout(_OLD_ADDRESS_S):
-                while await read_address(self._services.connection, interface) is not None:
+                while isinstance(await read_address(self._services.connection, interface), LinkAddress):
                     await changed.wait()
                     changed.clear()
         except TimeoutError:
@@ -165,7 +165,7 @@ class Attempt(SupplicantAttempt[Joined]):
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
         is_due = False  # whether the address may have changed since it was read
-        self._next_read = next_read = NextRead(interface, self._address_changed)
+        self._next_read = next_read = NextRead(interface, self._address_changed, self._lease_due)
         while True:
             event = await monitor.next_event()
             await monitor.process(event)
@@ -178,8 +178,8 @@ class Attempt(SupplicantAttempt[Joined]):
                 continue
             address = await read_address(self._services.connection, interface)
             is_due = monitor.has_events
-            if address is None:
-                next_read.start()
+            if not isinstance(address, LinkAddress):
+                next_read.start(address)
             elif monitor.diagnosis.completed and not is_due:
                 return address
 

@@ -50,11 +50,11 @@ class WifiInterface:
 
     @property
     def has_address(self) -> bool:
-        """Whether it has an IPv4 address, according to the kernel."""
+        """Whether it has an IPv4 address, according to the kernel; True where it does not say."""
         try:
             return first_address(self.index) is not None
         except OSError:
-            return False
+            return True
 
     def _read(self, attribute: str) -> int | None:
         try:

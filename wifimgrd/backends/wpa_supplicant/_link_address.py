@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Interface
 from typing import Final
 
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
@@ -13,18 +13,15 @@ from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import Link, Sighting
 from wifimgrd.domain.errors import AddressFailed
 from wifimgrd.domain.leases import camera_address
-from wifimgrd.proxies.networkd.definitions import NO_SUCH_LINK, DescribedAddress, LinkDescription
+from wifimgrd.proxies.networkd.addresses import addresses_in
+from wifimgrd.proxies.networkd.definitions import NO_SUCH_LINK, LinkDescription
 from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkd.manager import Networkd
 
-_IPV4: Final = 2
-_SOURCES: Final = ("DHCPv4", "static")
-_SET: Final = frozenset({"configuring", "configured"})
-_REMOVING: Final = "removing"
-"""networkd describes a static address from its file on, as `requesting` while the link has no carrier, and
-each address until the kernel has confirmed its end."""
 _FIRST_PAUSE_S: Final = 0.05
 _LAST_PAUSE_S: Final = 1.0
+_READS_IN_VAIN: Final = 3
+"""After so many, the address will not come by itself any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,39 +68,25 @@ class LinkReading:
         return replace(self, link=link)
 
 
-def address_in(description: LinkDescription) -> LinkAddress | None:
-    """The IPv4 address in networkd's description of a link; None where it has none.
-
-    The description's `ConfigProvider` is the DHCP server:
-    https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.network1.html
-    """
-    try:
-        found = [one for one in description.get("Addresses", ()) if _is_taken(one)]
-        return _address(found[0]) if found else None
-    except (ValueError, KeyError):
-        return None
+class Withdrawn:
+    """There is none: networkd had a lease, and does not set its address any more."""
 
 
-def _is_taken(described: DescribedAddress) -> bool:
-    """Whether networkd has set an IPv4 address, and is not about to delete it."""
-    if described["Family"] != _IPV4 or described["ConfigSource"] not in _SOURCES:
-        return False
-    states = described["ConfigState"].split(",")
-    return not _SET.isdisjoint(states) and _REMOVING not in states
-
-
-def _address(described: DescribedAddress) -> LinkAddress:
-    lease = IPv4Interface((bytes(described["Address"]), described["PrefixLength"]))
-    provider = described.get("ConfigProvider")
-    return LinkAddress(lease, str(IPv4Address(bytes(provider))) if provider else "")
+def address_in(description: LinkDescription) -> LinkAddress | Withdrawn | None:
+    """The IPv4 address in networkd's description of a link, or why there is none; None where one may come."""
+    addresses = addresses_in(description)
+    for one in addresses:
+        if one.is_set:
+            return LinkAddress(one.lease, one.server)
+    return Withdrawn() if any(one.is_withdrawn for one in addresses) else None
 
 
 class NotOurs(AddressFailed):
     """networkd configures the link by a file of the host's."""
 
 
-async def read_address(connection: BusConnection, interface: WifiInterface) -> LinkAddress | None:
-    """The address of a link; None where it has none, or networkd does not have the link.
+async def read_address(connection: BusConnection, interface: WifiInterface) -> LinkAddress | Withdrawn | None:
+    """The address of a link, as `address_in`; None also where networkd does not have the link.
 
     Raises NotOurs, BusError, BusClosed, TimeoutError.
     """
@@ -119,29 +102,40 @@ async def read_address(connection: BusConnection, interface: WifiInterface) -> L
 
 
 class NextRead:
-    """When to read an address again that the kernel has, while networkd does not describe it.
+    """When to read an address again that is not there, although the kernel has one, or networkd had a lease.
 
     networkd describes a new address some milliseconds after the kernel has it, and signals no change that was
-    undone by then, such as that of a lease that is requested anew just when it has come.
+    undone by then, such as that of a lease that is requested anew just when it has come. Where the address
+    does not come by itself, networkd is to request it anew.
     """
 
-    def __init__(self, interface: WifiInterface, due: Callable[[], None]) -> None:
+    def __init__(
+        self, interface: WifiInterface, due: Callable[[], None], lease_due: Callable[[], None]
+    ) -> None:
         self._interface = interface
         self._due = due
-        self._pause_s = _FIRST_PAUSE_S
+        self._lease_due = lease_due
+        self._reads = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def start(self) -> None:
-        """Networkd has described none: call `due` after a pause, each longer than the one before."""
+    def start(self, seen: Withdrawn | None) -> None:
+        """Nothing else was read: call `due` after a pause, each longer than the one before."""
         if self._timer is not None:
             self._timer.cancel()
-        if self._interface.has_address:
-            self._timer = asyncio.get_running_loop().call_later(self._pause_s, self._due)
-            self._pause_s = min(2 * self._pause_s, _LAST_PAUSE_S)
+        if seen or self._interface.has_address:
+            self._timer = asyncio.get_running_loop().call_later(
+                min(_FIRST_PAUSE_S * 2**self._reads, _LAST_PAUSE_S), self._read_again
+            )
 
     def stop(self) -> None:
         """The address is known, or nobody waits for it."""
-        self._pause_s = _FIRST_PAUSE_S
+        self._reads = 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _read_again(self) -> None:
+        self._reads += 1
+        if self._reads == _READS_IN_VAIN:
+            self._lease_due()
+        self._due()

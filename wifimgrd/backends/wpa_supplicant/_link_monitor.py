@@ -11,6 +11,7 @@ from wifimgrd.backends.supplicant.link_monitor import SupplicantLinkMonitor
 from wifimgrd.backends.wpa_supplicant._attempt import Joined
 from wifimgrd.backends.wpa_supplicant._lease_request import LeaseRequest
 from wifimgrd.backends.wpa_supplicant._link_address import (
+    LinkAddress,
     LinkReading,
     NextRead,
     NotOurs,
@@ -46,7 +47,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._notice: asyncio.TimerHandle | None = None
         self._reader: asyncio.Task[None] | None = None
         self._read_due = False
-        self._next_read = NextRead(self.interface, self._read_soon)
+        self._next_read = NextRead(self.interface, self._read_soon, self._lease_due)
         self._lease: LeaseRequest | None = None
         """Of the next association; None while the link is up."""
         self.interface.on_gone.append(self._gone)
@@ -115,8 +116,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
                 return
             if self._read_due:
                 continue
-            if address is None:
-                self._next_read.start()
+            if not isinstance(address, LinkAddress):
+                self._next_read.start(address)
                 self._without_address()
                 continue
             self._next_read.stop()
