@@ -155,6 +155,13 @@ class Air:
         self.supplicant = cast("SupplicantInterface", supplicant or SupplicantOfSome())
         self.in_use: dict[str, DeviceId] = {}
         self.running: list[AttemptOnAir] = []
+        self.searches = 0
+        self.missed_by: int | None = None
+        """The one search that finds nothing."""
+
+    async def search(self) -> list[Bss]:
+        self.searches += 1
+        return [] if self.searches == self.missed_by else self.points
 
     def used(self, but: DeviceId) -> dict[str, DeviceId]:
         running = {one.bssid: one.device_id for one in self.running if one.bssid and one.device_id != but}
@@ -190,7 +197,8 @@ class AttemptOnAir(Attempt):
         air.running.append(self)
 
     async def _join(self) -> Joined[LinkReading]:
-        limit, management = await self._choose(self.air.supplicant, self.air.points)
+        points = await self._found(self.air.search())
+        limit, management = await self._choose(self.air.supplicant, points)
         self.management.append(management)
         self.tried.append(limit.bssid)
         await asyncio.sleep(0)  # the others begin meanwhile
@@ -219,6 +227,25 @@ async def test_where_all_refuse_the_password_it_is_wrong_and_each_is_named() -> 
     assert error.message == (
         f"wrong; access points with this name: {A} refused the password, {B} refused the password"
     )
+
+
+@pytest.mark.parametrize("first", [WRONG, HandshakeLost("lost")])
+async def test_one_that_the_next_search_misses_is_tried_all_the_same(first: Exception) -> None:
+    air = Air({A: first, B: JOINED})
+    air.missed_by = 2
+    attempt = AttemptOnAir(air)
+    if isinstance(first, HandshakeLost):
+        assert (await failure_of(attempt)).message == "lost"
+        assert attempt.tried == [A, A]
+    else:
+        assert await attempt.run() is JOINED
+        assert attempt.tried == [A, B]
+
+
+async def test_what_the_first_search_does_not_find_is_not_reachable() -> None:
+    air = Air({A: JOINED})
+    air.missed_by = 1
+    assert isinstance(await failure_of(AttemptOnAir(air)), DeviceNotReachable)
 
 
 @pytest.mark.parametrize("answers", [{A: WRONG, B: FULL}, {A: FULL, B: WRONG}])

@@ -175,9 +175,13 @@ class SupplicantAttempt(ABC, Generic[J]):
         return error
 
     async def _found(self, locating: Awaitable[list[Bss]]) -> list[Bss]:
-        """The network's access points; raises DeviceNotReachable where there is none."""
+        """The network's access points; raises DeviceNotReachable where there is none.
+
+        A single scan can miss one, as just after an association has ended. So what an earlier search of this
+        attempt has found counts: whoever joins it scans again.
+        """
         try:
-            points = await locating
+            points = await locating or [*self._points]
         except ScanRefused:
             raise BackendUnavailable(f"wpa_supplicant does not scan on {self._request.interface}") from None
         if not points:
