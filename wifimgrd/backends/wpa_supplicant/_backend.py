@@ -102,9 +102,8 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         self._listener = None
         with_links = set(self._link_monitors)
         await self._end_work()
-        for interface in self._inventory.interfaces.values():
-            if interface.name not in with_links:
-                await self._give_back(interface.name)
+        idle = {interface.name for interface in self._inventory.interfaces.values()} - with_links
+        await asyncio.gather(*map(self._give_back, idle))
         self._inventory.stop()
         await self._close()
 
