@@ -89,7 +89,7 @@ def links(
     return NetworkdLinks(connection, files, without_address.append, touch)
 
 
-def lease(state: str, source: str = "DHCPv4") -> dict[str, object]:
+def lease(state: str, source: str = "DHCPv4") -> dict[str, list[dict[str, object]]]:
     """Networkd's description of a link that has a lease."""
     address = {"Family": 2, "Address": [*LEASE.ip.packed], "PrefixLength": LEASE.network.prefixlen}
     return {"Addresses": [address | {"ConfigSource": source, "ConfigState": state}]}
@@ -568,17 +568,39 @@ async def test_an_address_that_networkd_has_withdrawn_is_forgotten_before_its_le
     text = host.read[FILE0]
     host.calls.clear()
     host.describe(3, **lease("requesting,removing"))
-    host.answers.clear()
     request = asyncio.create_task(helper.request_lease("wlan0"))
     await asyncio.wait_for(host.reloading.wait(), PATIENCE_S)
     assert "DHCP=no\n" in host.read[FILE0]
-    assert touched == []
+    host.describes.clear()
+    await asyncio.wait_for(host.describes.wait(), PATIENCE_S)
+    assert touched == []  # systemd 252 would set the address again and again
     host.describe(3, **lease("removing", "foreign"))
-    host.answers.set()
     await request
     assert touched == [(3, LEASE)]
     assert host.read[FILE0] == text
     assert host.calls == ["Reload", "Reload"]
+
+
+async def test_an_address_that_networkd_does_not_forget_does_not_keep_others_waiting(
+    host: FakeHost, helper: HelperLinks, touched: list[tuple[int, IPv4Interface]]
+) -> None:
+    await helper.configure_link("wlan0", "")
+    text = host.read[FILE0]
+    host.describe(3, **lease("requesting,removing"))
+    await asyncio.wait_for(helper.request_lease("wlan0"), PATIENCE_S)
+    assert touched == []
+    assert host.read[FILE0] == text
+
+
+async def test_a_lease_is_kept_beside_an_address_that_was_withdrawn(
+    host: FakeHost, helper: HelperLinks
+) -> None:
+    await helper.configure_link("wlan0", "")
+    host.calls.clear()
+    withdrawn, kept = (lease(state)["Addresses"] for state in ("removing", "configured"))
+    host.describe(3, Addresses=[*withdrawn, *kept])
+    await helper.request_lease("wlan0")
+    assert host.calls == []
 
 
 async def test_a_link_that_is_given_back_while_networkd_forgets_an_address_has_no_file_again(

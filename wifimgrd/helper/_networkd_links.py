@@ -169,8 +169,8 @@ class NetworkdLinks:
             await self._reread()
 
     async def request_lease(self, interface: str, index: int) -> None:
-        """Have networkd request the lease of an interface that is configured from the beginning; start it if
-        it does not run. Raises as `configure`.
+        """Have networkd request the lease of an interface that is configured from the beginning, and forget
+        an address that it would never set again; start it if it does not run. Raises as `configure`.
 
         It does not begin again once it has a lease, which it would drop: on a busy host the daemon may not
         have noticed it yet.
@@ -184,36 +184,41 @@ class NetworkdLinks:
                 return
             if self._is_outdated:
                 await self._reload()
-        addresses = addresses_in(await self._describe(index))
-        if any(one.is_withdrawn for one in addresses):
-            await self._begin_again(interface, index)
-        elif not any(one.is_own for one in addresses):
-            await self._reconfigure(index)
+            addresses = addresses_in(await self._describe(index))
+            if any(one.is_own and not one.is_withdrawn for one in addresses):
+                return
+            if any(one.is_withdrawn for one in addresses):
+                await self._begin_again(interface, index)
+            else:
+                await self._reconfigure(index)
 
     async def _begin_again(self, interface: str, index: int) -> None:
         """Have networkd forget an address that it has withdrawn, and request the lease. Until then it
         requests none: a lease that came meanwhile would be confused with the one before."""
-        async with self._lock:
-            try:
-                with self._files.without_address(interface):
-                    await self._reload()
-                    await self._end_stranded(index)
-            finally:
+        try:
+            with self._files.without_address(interface):
                 await self._reload()
+                await self._end_withdrawn(index)
+        finally:
+            await self._reload()
 
-    async def _end_stranded(self, index: int) -> None:
+    async def _end_withdrawn(self, index: int) -> None:
+        """Have networkd forget what it has withdrawn; the kernel must not report it before networkd has
+        forgotten its lease."""
         for _ in range(_READS):  # networkd signals no change to this state
-            if self._touch_stranded(index, addresses_in(await self._describe(index))):
-                return
             await asyncio.sleep(_PAUSE_S)
+            withdrawn = [one for one in addresses_in(await self._describe(index)) if one.is_withdrawn]
+            if all(one.is_stranded for one in withdrawn):
+                self._touch_stranded(index, withdrawn)
+                return
+        _log.warning("addresses_not_forgotten", index=index)
 
-    def _touch_stranded(self, index: int, addresses: list[AddressState]) -> bool:
-        """Have the kernel report the end of the addresses for which networkd waits; whether there are any."""
+    def _touch_stranded(self, index: int, addresses: list[AddressState]) -> None:
+        """Have the kernel report the end of the addresses for which networkd waits."""
         stranded = [one.lease for one in addresses if one.is_stranded]
         if stranded:
             _log.warning("addresses_stranded", index=index, addresses=[str(one) for one in stranded])
             self._touch_addresses(index, stranded)
-        return bool(stranded)
 
     async def _reconfigure(self, index: int) -> None:
         """Have networkd begin with an interface anew: it deletes what it has set there."""

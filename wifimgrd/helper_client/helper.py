@@ -158,8 +158,8 @@ class HelperLinks(Helper):
         await self.call("ConfigureLink", "ss", [interface, local_address])
 
     async def request_lease(self, interface: str) -> None:
-        """Have the interface, which is associated, request its address by DHCP from the beginning, unless it
-        has one."""
+        """Have the interface, which is associated, request its address by DHCP from the beginning, unless
+        networkd has a lease."""
         await self.call("RequestLease", "s", [interface])
 
     async def release_link(self, interface: str) -> None:

@@ -156,12 +156,12 @@ class Air:
         self.in_use: dict[str, DeviceId] = {}
         self.running: list[AttemptOnAir] = []
         self.searches = 0
-        self.missed_by: int | None = None
-        """The one search that finds nothing."""
+        self.missed: Mapping[int, Sequence[str]] = {}
+        """Who is missed, by the number of the search."""
 
     async def search(self) -> list[Bss]:
         self.searches += 1
-        return [] if self.searches == self.missed_by else self.points
+        return [point for point in self.points if point.bssid not in self.missed.get(self.searches, ())]
 
     def used(self, but: DeviceId) -> dict[str, DeviceId]:
         running = {one.bssid: one.device_id for one in self.running if one.bssid and one.device_id != but}
@@ -229,10 +229,13 @@ async def test_where_all_refuse_the_password_it_is_wrong_and_each_is_named() -> 
     )
 
 
+@pytest.mark.parametrize("missed", [[A, B], [B]])
 @pytest.mark.parametrize("first", [WRONG, HandshakeLost("lost")])
-async def test_one_that_the_next_search_misses_is_tried_all_the_same(first: Exception) -> None:
+async def test_one_that_the_next_search_misses_is_tried_all_the_same(
+    first: Exception, missed: Sequence[str]
+) -> None:
     air = Air({A: first, B: JOINED})
-    air.missed_by = 2
+    air.missed = {2: missed}
     attempt = AttemptOnAir(air)
     if isinstance(first, HandshakeLost):
         assert (await failure_of(attempt)).message == "lost"
@@ -244,7 +247,7 @@ async def test_one_that_the_next_search_misses_is_tried_all_the_same(first: Exce
 
 async def test_what_the_first_search_does_not_find_is_not_reachable() -> None:
     air = Air({A: JOINED})
-    air.missed_by = 1
+    air.missed = {1: [A]}
     assert isinstance(await failure_of(AttemptOnAir(air)), DeviceNotReachable)
 
 

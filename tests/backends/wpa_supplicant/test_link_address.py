@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, Withdrawn, address_in
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
+from wifimgrd.backends.wpa_supplicant._link_address import (
+    LinkAddress,
+    LinkReading,
+    NextRead,
+    Withdrawn,
+    address_in,
+)
 from wifimgrd.domain.device import Sighting
 from wifimgrd.proxies.networkd.definitions import LinkDescription
 from wifimgrd.proxies.networkd.manager import description_in
@@ -74,6 +83,28 @@ def test_an_address_that_is_deleted_before_it_was_set_is_withdrawn(change: dict[
     """The kernel reports no end of it; networkd gives it up when it reads another file."""
     withdrawn = LEASED | {"ConfigState": "removing"} | change
     assert isinstance(address_in(described(SIXTH, withdrawn)), Withdrawn)
+
+
+def test_an_address_that_does_not_come_is_requested_more_and_more_rarely() -> None:
+    requested: list[float] = []
+
+    async def test() -> None:
+        loop = asyncio.get_running_loop()
+        next_read = NextRead(
+            WifiInterface(1 << 20, "wlan0"),
+            lambda: next_read.start(Withdrawn()),
+            lambda: requested.append(round(loop.time(), 2)),
+        )
+        next_read.start(Withdrawn())
+        await asyncio.sleep(60)
+        next_read.stop()
+        next_read.start(Withdrawn())  # of the next association
+        await asyncio.sleep(1)
+        next_read.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+    assert requested == [0.35, 2.55, 8.55, 60.35]
 
 
 @given(st.one_of(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)))

@@ -53,6 +53,7 @@ class Link:
         services: Any = SimpleNamespace(
             connection=None,
             request_lease=self._request,
+            networkd_settles_s=lambda: 0.0,
         )
         listener: Any = SimpleNamespace(
             link_interrupted=nothing,

@@ -73,7 +73,7 @@ class SupplicantAttempt(ABC, Generic[J]):
         self._limit: BssidLimit | None = None
         """The access point that is joined; None while none is chosen."""
         self._points: Sequence[Bss] = ()
-        """The network's access points that the last search has found."""
+        """The network's access points that the searches of this attempt have found."""
         self._failures: dict[str, WifimgrdError] = {}
         """Why access points were not joined, by their BSSIDs, in this order."""
         self._ssid = request.ssid
@@ -177,16 +177,17 @@ class SupplicantAttempt(ABC, Generic[J]):
     async def _found(self, locating: Awaitable[list[Bss]]) -> list[Bss]:
         """The network's access points; raises DeviceNotReachable where there is none.
 
-        A single scan can miss one, as just after an association has ended. So what an earlier search of this
-        attempt has found counts: whoever joins it scans again.
+        A single scan can miss one, as just after an association has ended. So those count, too, that an
+        earlier search of this attempt has found: whoever joins one scans again.
         """
         try:
-            points = await locating or [*self._points]
+            points = await locating
         except ScanRefused:
             raise BackendUnavailable(f"wpa_supplicant does not scan on {self._request.interface}") from None
-        if not points:
+        found = {point.bssid: point for point in (*self._points, *points)}
+        if not found:
             raise diagnosis.not_seen(self._ssid)
-        return points
+        return [*found.values()]
 
     def _choice(self) -> BssChoice:
         """What is known of the network's access points now."""

@@ -170,6 +170,8 @@ class Attempt(SupplicantAttempt[Joined]):
             event = await monitor.next_event()
             await monitor.process(event)
             self._follow_association(monitor)
+            if not monitor.is_associated:
+                next_read.stop()
             if isinstance(event, LeaseDue):
                 await self._request_lease(interface.name)
             is_due |= isinstance(event, AddressChanged)

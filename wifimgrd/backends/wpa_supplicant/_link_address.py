@@ -20,8 +20,8 @@ from wifimgrd.proxies.networkd.manager import Networkd
 
 _FIRST_PAUSE_S: Final = 0.05
 _LAST_PAUSE_S: Final = 1.0
-_READS_IN_VAIN: Final = 3
-"""After so many, the address will not come by itself any more."""
+_READS_IN_VAIN: Final = (3, 6, 12)
+"""After so many, the address will not come by itself any more: after 0.35, 2.5 and 8.5 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LinkReading:
 
 
 class Withdrawn:
-    """There is none: networkd had a lease, and does not set its address any more."""
+    """There is no address: networkd had a lease, and does not set its address any more."""
 
 
 def address_in(description: LinkDescription) -> LinkAddress | Withdrawn | None:
@@ -119,7 +119,7 @@ class NextRead:
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, seen: Withdrawn | None) -> None:
-        """Nothing else was read: call `due` after a pause, each longer than the one before."""
+        """No address was read, but `seen`: call `due` after a pause, each longer than the one before."""
         if self._timer is not None:
             self._timer.cancel()
         if seen or self._interface.has_address:
@@ -128,7 +128,7 @@ class NextRead:
             )
 
     def stop(self) -> None:
-        """The address is known, or nobody waits for it."""
+        """The address is known, or there is no association, or nobody waits."""
         self._reads = 0
         if self._timer is not None:
             self._timer.cancel()
@@ -136,6 +136,6 @@ class NextRead:
 
     def _read_again(self) -> None:
         self._reads += 1
-        if self._reads == _READS_IN_VAIN:
+        if self._reads in _READS_IN_VAIN:
             self._lease_due()
         self._due()

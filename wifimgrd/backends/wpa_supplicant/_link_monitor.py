@@ -47,7 +47,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._notice: asyncio.TimerHandle | None = None
         self._reader: asyncio.Task[None] | None = None
         self._read_due = False
-        self._next_read = NextRead(self.interface, self._read_soon, self._lease_due)
+        self._next_read = NextRead(self.interface, self._read_soon, self._address_withheld)
         self._lease: LeaseRequest | None = None
         """Of the next association; None while the link is up."""
         self.interface.on_gone.append(self._gone)
@@ -87,6 +87,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         """The next association needs a lease of its own. networkd begins with a request for the last address,
         to which a camera that was off does not reply."""
         self._end_lease_request()
+        self._next_read.stop()
         if self._reading.is_leased:
             self._lease = LeaseRequest(self.interface, self._lease_due)
 
@@ -117,7 +118,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
             if self._read_due:
                 continue
             if not isinstance(address, LinkAddress):
-                self._next_read.start(address)
+                if self._state == SupplicantState.COMPLETED:
+                    self._next_read.start(address)
                 self._without_address()
                 continue
             self._next_read.stop()
@@ -139,6 +141,11 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
 
     def _lease_due(self) -> None:
         self._start_task(self._request_lease)
+
+    def _address_withheld(self) -> None:
+        """The address does not come by itself; a networkd that was restarted gives it back."""
+        if self._services.networkd_settles_s() <= 0:
+            self._lease_due()
 
     async def _request_lease(self) -> None:
         try:

@@ -43,7 +43,7 @@ class AddressState:
 
     @property
     def is_stranded(self) -> bool:
-        """It was withdrawn, and networkd waits for the kernel to report its end, which never had it.
+        """It was withdrawn, and networkd waits for its end, which a kernel that never had it does not report.
 
         Until then networkd does not set this address, whatever lease it gets. systemd 252 is left so by a
         configuration anew, or the loss of the carrier, between a lease and its address:
