@@ -322,8 +322,9 @@ async def test_a_socket_comes_with_a_call_to_who_serves_such_calls(passing_pair:
         assert not call.passed
 
     server.serve(answer, sockets=True)
-    answers = await asyncio.gather(*(give(client, server, str(number).encode()) for number in range(100)))
-    assert answers == [[str(number).encode()] for number in range(100)]
+    at_once = 60  # no more than 64 sockets wait on a busy machine
+    answers = await asyncio.gather(*(give(client, server, str(number).encode()) for number in range(at_once)))
+    assert answers == [[str(number).encode()] for number in range(at_once)]
     assert open_descriptors() == before
 
 
