@@ -56,7 +56,5 @@ async def test_one_that_refuses_the_password_is_followed_by_the_next(hub: WholeH
     device = await hub.add(pair[1])
     await hub.until(device, "connected")
     assert page_of(hub, device) == pair[1].name
-    await hub.dbus.search_networks()  # NetworkManager's own scan may have found one of them alone
-    message = await hub.failed(await hub.add(pair[0], password="not-the-password"), "authentication-failed")
-    assert f"{pair[0].bssid} refused the password" in message
-    assert f"{pair[1].bssid} is in use by device {device}" in message
+    await hub.failed(await hub.add(pair[0], password="not-the-password"), "authentication-failed")
+    assert page_of(hub, device) == pair[1].name
