@@ -1,11 +1,13 @@
 """Cameras fresh from their boxes: one network name for all, and mostly one password."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 
 from .backends import on_both
 from .guest.access_point import Camera
 from .guest.adapters import Adapter
+from .guest.deadline import async_poll_until
 from .guest.namespace import run
 from .guest.traffic import fetch
 from .guest.whole_hub import WholeHub, whole_hub
@@ -56,5 +58,24 @@ async def test_one_that_refuses_the_password_is_followed_by_the_next(hub: WholeH
     device = await hub.add(pair[1])
     await hub.until(device, "connected")
     assert page_of(hub, device) == pair[1].name
-    await hub.failed(await hub.add(pair[0], password="not-the-password"), "authentication-failed")
+    idle = {"wlan0": "wlan1", "wlan1": "wlan0"}[hub.dbus.devices[device].interface or ""]
+    await async_poll_until(lambda: hears_both(hub, idle, pair), f"{idle} hears both cameras")
+    message = await hub.failed(await hub.add(pair[0], password="not-the-password"), "authentication-failed")
+    assert f"{pair[0].bssid} refused the password" in message
+    assert f"{pair[1].bssid} is in use by device {device}" in message
     assert page_of(hub, device) == pair[1].name
+
+
+async def hears_both(hub: WholeHub, interface: str, pair: list[Camera]) -> bool:
+    """Whether a scan has just heard both cameras: one is joined without another scan, and no message can name
+    a camera that was not heard."""
+    await hub.dbus.search_networks(interface)
+    ages_ms = {
+        bssid: int(age)
+        for bssid, age in re.findall(
+            r"^BSS ([0-9a-f:]{17}).*?last seen: (\d+) ms ago",
+            run("iw", "dev", interface, "scan", "dump"),
+            re.MULTILINE | re.DOTALL,
+        )
+    }
+    return all(ages_ms.get(camera.bssid, 10_000) < 1_000 for camera in pair)

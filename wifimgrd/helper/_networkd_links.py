@@ -17,7 +17,7 @@ from wifimgrd.helper._link_files import LinkConfiguration, LinkFiles
 from wifimgrd.helper._wireless import delete_addresses, touch_addresses
 from wifimgrd.kernel.addresses import first_address
 from wifimgrd.proxies.networkd.addresses import AddressState, addresses_in
-from wifimgrd.proxies.networkd.definitions import NETWORK1, NETWORKD_UNIT, NO_SUCH_LINK, LinkDescription
+from wifimgrd.proxies.networkd.definitions import NETWORK1, NETWORKD_UNIT, LinkDescription
 from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkd.manager import Networkd
 from wifimgrd.proxies.networkd.units import ListedUnit, ServiceManager
@@ -103,8 +103,8 @@ class NetworkdLinks:
             await self._reconfigure(configuration.index)
 
     async def _require_own_file(self, configuration: LinkConfiguration, turn: object) -> LinkDescription:
-        """Networkd's description of the link, once it applies the helper's file alone; otherwise remove that,
-        unless it is a later call's, and raise."""
+        """Return networkd's description of the link once it applies the helper's file alone; otherwise remove
+        that, unless it is a later call's, and raise."""
         interface = configuration.interface
         changed = asyncio.Event()
         self._waiting.add(changed)
@@ -133,12 +133,10 @@ class NetworkdLinks:
             changed.set()
 
     async def _describe(self, index: int) -> LinkDescription:
-        """Empty where networkd does not have the link. Raises BackendUnavailable."""
+        """As `Networkd.describe`; raises BackendUnavailable."""
         try:
             return await self._networkd.describe(index)
         except (BusError, BusClosed, TimeoutError) as error:
-            if isinstance(error, BusError) and error.name == NO_SUCH_LINK:
-                return {}
             raise BackendUnavailable(f"systemd-networkd does not describe a link: {_reason(error)}") from None
 
     @property

@@ -9,12 +9,12 @@ from ipaddress import IPv4Interface
 from typing import Final
 
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
-from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.bus.connection import BusConnection
 from wifimgrd.domain.device import Link, Sighting
 from wifimgrd.domain.errors import AddressFailed
 from wifimgrd.domain.leases import camera_address
 from wifimgrd.proxies.networkd.addresses import addresses_in
-from wifimgrd.proxies.networkd.definitions import NO_SUCH_LINK, LinkDescription
+from wifimgrd.proxies.networkd.definitions import LinkDescription
 from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkd.manager import Networkd
 
@@ -90,12 +90,7 @@ async def read_address(connection: BusConnection, interface: WifiInterface) -> L
 
     Raises NotOurs, BusError, BusClosed, TimeoutError.
     """
-    try:
-        description = await Networkd(connection).describe(interface.index)
-    except BusError as error:
-        if error.name == NO_SUCH_LINK:
-            return None
-        raise
+    description = await Networkd(connection).describe(interface.index)
     if other := other_configuration(interface.name, description):
         raise NotOurs(other)
     return address_in(description)

@@ -38,7 +38,7 @@ class AddressState:
 
     @property
     def is_withdrawn(self) -> bool:
-        """Networkd deletes it, and had not set it yet."""
+        """It is deleted before the kernel has confirmed that it was set."""
         return _REMOVING in self.states and _CONFIGURED not in self.states
 
     @property

@@ -59,8 +59,13 @@ class Networkd(Proxy):
         await self.call("ReconfigureLink", "i", [index])
 
     async def describe(self, index: int) -> LinkDescription:
-        """A link's state and addresses."""
-        return description_in(await self.ask(str, "DescribeLink", "i", [index]))
+        """A link's state and addresses; empty where networkd does not have the link."""
+        try:
+            return description_in(await self.ask(str, "DescribeLink", "i", [index]))
+        except BusError as error:
+            if error.name == definitions.NO_SUCH_LINK:
+                return {}
+            raise
 
     async def watch_links(self, handler: Callable[[int], None]) -> Watch:
         """Subscribe to changes of the links' properties; the handler gets the kernel's index of the link."""
