@@ -67,8 +67,7 @@ async def test_one_that_refuses_the_password_is_followed_by_the_next(hub: WholeH
 
 
 async def hears_both(hub: WholeHub, interface: str, pair: list[Camera]) -> bool:
-    """Whether a scan has just heard both cameras: one is joined without another scan, and no message can name
-    a camera that was not heard."""
+    """Whether a scan has just heard both cameras: no message can name one that was not heard."""
     await hub.dbus.search_networks(interface)
     ages_ms = {
         bssid: int(age)

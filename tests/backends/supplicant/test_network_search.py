@@ -109,7 +109,7 @@ def test_no_channel_is_asked_for_twice_or_in_a_band_that_is_not_there(
 class ScansOfTheNetwork:
     """What a scan of each of these channels finds; () are all."""
 
-    def __init__(self, **found: str) -> None:
+    def __init__(self, **found: Sequence[str]) -> None:
         self.found = found
         self.searched: list[tuple[int, ...]] = []
 
@@ -162,6 +162,18 @@ async def test_a_fresh_scan_result_is_not_enough_where_it_is_another_devices_cam
     monkeypatch.setattr(supplicant, "subscribe", lambda: asyncio.sleep(0))
     await locate(supplicant, OURS, lambda: BssChoice(in_use=in_use), frozenset())
     assert scans.searched == searched
+
+
+async def test_a_scan_result_is_not_enough_beside_an_older_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [Bss("/new", b"CAM", OWN, 2412, age_s=2), Bss("/old", b"CAM", FREE, 2437, age_s=3)]
+    scans = ScansOfTheNetwork(known=[OWN, FREE])
+    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
+    monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
+    monkeypatch.setattr(supplicant, "subscribe", lambda: asyncio.sleep(0))
+    monkeypatch.setattr(supplicant, "networks", lambda _: asyncio.sleep(0, listed))
+    points = await locate(supplicant, OURS, BssChoice, frozenset())
+    assert scans.searched == [(2412, 2437)]
+    assert [point.bssid for point in points] == [OWN, FREE]
 
 
 async def test_a_camera_that_another_device_joins_during_the_scan_is_not_enough(

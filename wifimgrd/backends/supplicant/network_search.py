@@ -50,9 +50,9 @@ async def locate(
         raise subscribed
     if isinstance(listed, BaseException):
         raise listed
-    fresh = [point for point in listed if point.age_s < _FRESH_S]
-    if choice().is_settled(fresh):
-        return fresh
+    # One that was received earlier may still be there, and be the camera that is wanted.
+    if all(point.age_s < _FRESH_S for point in listed) and choice().is_settled(listed):
+        return listed
     return await scan_for(supplicant, ssid, choice, frequencies_to_try(choice().sightings, listed, bands))
 
 
