@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
@@ -17,12 +18,13 @@ class FakeSupplicant:
         self.connection = connection
         self.given: list[tuple[str, Any]] = []
         self.refusal = ""
+        self.refused_times = math.inf
         self.hangs = False
         connection.serve(self._called)
 
     def _called(self, call: MethodCall) -> None:
         self.given.append((call.member, call.body))
-        if self.refusal:
+        if self.refusal and len(self.given) <= self.refused_times:
             self.connection.reply_error(call, self.refusal, "it is refused")
         elif not self.hangs:
             self._reply(call)

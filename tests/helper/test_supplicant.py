@@ -12,7 +12,7 @@ from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
 from wifimgrd.helper._call_arguments import bssid_of, country_of, network_of
 from wifimgrd.helper._supplicant import _Object, add_network, limit_networks, register_interface, set_country
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
-from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS, WPAS_UNKNOWN_ERROR
 
 BSSID = "02:ca:00:00:00:01"
 KEY = "0123456789abcdef" * 4
@@ -45,6 +45,25 @@ async def test_a_refusal_is_passed_on_by_its_name(helper: BusConnection, supplic
     with pytest.raises(BusError) as refused:
         await register_interface(helper, "wlan0")
     assert refused.value.name == WPAS_INTERFACE_EXISTS
+
+
+@pytest.mark.parametrize(("failures", "calls"), [(1, 2), (2, 3)])
+async def test_a_registration_that_fails_is_repeated(
+    helper: BusConnection, supplicant: FakeSupplicant, failures: int, calls: int
+) -> None:
+    supplicant.refusal, supplicant.refused_times = WPAS_UNKNOWN_ERROR, failures
+    assert await register_interface(helper, "wlan0") == PATH
+    assert len(supplicant.given) == calls
+
+
+async def test_an_interface_that_wpa_supplicant_cannot_use_is_refused(
+    helper: BusConnection, supplicant: FakeSupplicant
+) -> None:
+    supplicant.refusal = WPAS_UNKNOWN_ERROR
+    with pytest.raises(BusError) as refused:
+        await register_interface(helper, "wlan0")
+    assert refused.value.name == WPAS_UNKNOWN_ERROR
+    assert len(supplicant.given) == 3
 
 
 async def test_a_wpa_supplicant_that_does_not_answer_is_unavailable(

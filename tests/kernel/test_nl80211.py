@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.domain.adapter import Band
+from wifimgrd.kernel import nl80211
 from wifimgrd.kernel._messages import attribute, attributes
 from wifimgrd.kernel.nl80211 import (
     Association,
@@ -19,7 +21,7 @@ from wifimgrd.kernel.nl80211 import (
 )
 
 BSSID = bytes.fromhex("025c30a7eb0d")
-MAC, STATION_INFO, FREQUENCY = 6, 21, 38
+MAC, STATION_INFO, WIPHY_BANDS, FREQUENCY = 6, 21, 22, 38
 FRAME, ACKNOWLEDGED = 51, 92
 SIGNAL, TX_RATE, RX_RATE = 7, 8, 14
 
@@ -67,6 +69,15 @@ def test_a_rate_that_no_radio_has_is_not_known() -> None:
 def test_an_interface_that_is_gone_has_no_association() -> None:
     assert association_of("none0") is None
     assert watch_handshake("none0", lambda _: None) is None
+
+
+def test_no_band_is_missed_where_another_radio_is_removed_while_they_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = [attributes(attribute(WIPHY_BANDS, attribute(band, b""))) for band in (0, 1)]
+    read = iter([both[:1], both])
+    monkeypatch.setattr(nl80211, "_query", lambda *_: next(read))
+    assert nl80211.bands_of(3) == {Band.GHZ_2_4, Band.GHZ_5}
 
 
 def key_frame(information: int, counter: int = 7, data: bytes = b"\x30\x14" + bytes(20)) -> bytes:

@@ -30,6 +30,8 @@ NETWORKD = "systemd-networkd.service"
 NETWORKS = Path("/run/systemd/network")
 SETTINGS = Path("/run/systemd/networkd.conf.d")
 JOIN_S = 30.0
+FIRST_WITHOUT_REQUESTED = 255
+"""From this version of systemd on, networkd describes no address that is still to be set."""
 
 
 @pytest.fixture(autouse=True)
@@ -184,6 +186,8 @@ async def test_a_lease_that_networkd_had_withdrawn_before_its_address_was_set_is
     """systemd 252 never sets that address again by itself: it waits for the kernel to report its end. Its
     check for another host with the address takes seconds, in which the lease is there and the address is not.
     """
+    if int(run("networkctl", "--version").split()[1]) >= FIRST_WITHOUT_REQUESTED:
+        pytest.skip("this version of systemd keeps no address that is not set")
     camera, interface = cameras("A"), adapters().interface
     await helper("ConfigureLink", interface, "")
     checked = NETWORKS / f"05-wifimgrd-{interface}.network.d/check.conf"
@@ -195,6 +199,7 @@ async def test_a_lease_that_networkd_had_withdrawn_before_its_address_was_set_is
             poll_until(lambda: described_states(interface) == ["requesting"], "there is a lease", JOIN_S)
             checked.unlink()
             run("networkctl", "reload")
+            poll_until(lambda: "removing" in " ".join(described_states(interface)), "it is withdrawn")
             await helper("RequestLease", interface)
             until_configured(interface)
             expect_a_link(interface, camera)

@@ -6,11 +6,14 @@ https://w1.fi/wpa_supplicant/devel/dbus.html, https://w1.fi/cgit/hostap/plain/wp
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Final
 
+import structlog
+
 from wifimgrd.api.errors import in_time
-from wifimgrd.bus.connection import BusConnection, Variant
+from wifimgrd.bus.connection import BusConnection, BusError, Variant
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.helper._interfaces import require_wireless
@@ -21,8 +24,13 @@ from wifimgrd.proxies.wpa_supplicant.definitions import (
     WPAS_INTERFACE,
     WPAS_NETWORK,
     WPAS_PATH,
+    WPAS_UNKNOWN_ERROR,
 )
 
+_log = structlog.get_logger()
+
+_REGISTRATION_PAUSES_S: Final = (0.1, 0.4)
+"""Before each repetition of a registration that failed."""
 _ANSWER_S: Final = 5.0
 """How long wpa_supplicant may take to reply."""
 _NO_ANSWER: Final = "wpa_supplicant does not answer"
@@ -114,11 +122,24 @@ async def register_interface(connection: BusConnection, interface: str) -> str:
 
     Raises InvalidRequest for any other interface, BackendUnavailable, BusClosed, and BusError:
     `WPAS_INTERFACE_EXISTS` where it is registered already.
+
+    The kernel describes a radio in several messages, and ends early where another radio is removed between
+    them (https://github.com/torvalds/linux/blob/v6.1/net/wireless/nl80211.c, nl80211_dump_wiphy). Then
+    wpa_supplicant takes the driver for one that it cannot use. So a registration that fails is repeated.
     """
     require_wireless(interface)
     arguments = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
+    root = _Root(connection, WPAS_PATH)
     with in_time(_NO_ANSWER):
-        return await _Root(connection, WPAS_PATH).ask(str, "CreateInterface", "a{sv}", [arguments])
+        for pause_s in _REGISTRATION_PAUSES_S:
+            try:
+                return await root.ask(str, "CreateInterface", "a{sv}", [arguments])
+            except BusError as error:
+                if error.name != WPAS_UNKNOWN_ERROR:
+                    raise
+                _log.info("registration_repeated", interface=interface, reason=error.message)
+            await asyncio.sleep(pause_s)
+        return await root.ask(str, "CreateInterface", "a{sv}", [arguments])
 
 
 async def add_network(connection: BusConnection, interface: str, network: Network) -> str:

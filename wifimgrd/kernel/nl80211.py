@@ -141,9 +141,10 @@ def bands_of(index: int) -> frozenset[Band]:
     """The bands of the adapter with this interface index; empty where they are not known."""
     wanted = _interface(index) + attribute(_ATTR_SPLIT_WIPHY_DUMP, b"")
     found = set()
-    with suppress(OSError, struct.error):
-        for answer in _query(_GET_WIPHY, DUMP, wanted):
-            found |= _BANDS.keys() & attributes(answer.get(_ATTR_WIPHY_BANDS, b"")).keys()
+    for _ in range(2):  # the description is cut short where another radio is removed during it
+        with suppress(OSError, struct.error):
+            for answer in _query(_GET_WIPHY, DUMP, wanted):
+                found |= _BANDS.keys() & attributes(answer.get(_ATTR_WIPHY_BANDS, b"")).keys()
     return frozenset(_BANDS[number] for number in found)
 
 

@@ -24,6 +24,7 @@ from wifimgrd.domain.errors import (
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import Bss, KeyManagement
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 
 JOINED = cast("Joined[LinkReading]", object())
 REFUSED = WifimgrdError("it is refused")
@@ -158,9 +159,13 @@ class Air:
         self.searches = 0
         self.missed: Mapping[int, Sequence[str]] = {}
         """Who is missed, by the number of the search."""
+        self.refused_search = 0
+        """The number of the search that is refused."""
 
     async def search(self) -> list[Bss]:
         self.searches += 1
+        if self.searches == self.refused_search:
+            raise ScanRefused("each request was refused")
         return [point for point in self.points if point.bssid not in self.missed.get(self.searches, ())]
 
     def used(self, but: DeviceId) -> dict[str, DeviceId]:
@@ -238,6 +243,18 @@ async def test_one_that_the_search_after_a_refusal_misses_is_tried_all_the_same(
     attempt = AttemptOnAir(air)
     assert await attempt.run() is JOINED
     assert attempt.tried == [A, B]
+
+
+async def test_the_next_is_tried_also_where_the_search_after_a_refusal_is_refused() -> None:
+    air = Air({A: WRONG, B: JOINED})
+    air.refused_search = 2
+    assert await AttemptOnAir(air).run() is JOINED
+
+
+async def test_where_the_first_search_is_refused_the_backend_is_not_available() -> None:
+    air = Air({A: JOINED})
+    air.refused_search = 1
+    assert isinstance(await failure_of(AttemptOnAir(air)), BackendUnavailable)
 
 
 @pytest.mark.parametrize("missed", [[A, B], [B]])

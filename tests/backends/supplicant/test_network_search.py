@@ -27,6 +27,7 @@ from wifimgrd.domain.device import DeviceId, Sighting, Ssid
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
 from wifimgrd.proxies.wpa_supplicant.definitions import SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 
 OURS = Ssid(b"CAM")
 OWN, ANOTHERS, FREE = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
@@ -164,16 +165,31 @@ async def test_a_fresh_scan_result_is_not_enough_where_it_is_another_devices_cam
     assert scans.searched == searched
 
 
-async def test_a_scan_result_is_not_enough_beside_an_older_one(monkeypatch: pytest.MonkeyPatch) -> None:
+class Refused(ScansOfTheNetwork):
+    async def find_bss(self, ssid: Ssid, channels: tuple[int, ...]) -> list[Bss]:
+        await super().find_bss(ssid, channels)
+        raise ScanRefused("each request was refused")
+
+
+@pytest.mark.parametrize(
+    ("scans", "found"),
+    [
+        (ScansOfTheNetwork(known=[OWN, FREE]), [OWN, FREE]),
+        pytest.param(ScansOfTheNetwork(known=[FREE]), [OWN, FREE], id="the newer one is missed"),
+        pytest.param(Refused(known=[], all=[]), [OWN], id="the scan is refused"),
+    ],
+)
+async def test_a_fresh_scan_result_does_not_decide_beside_an_older_one_and_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, scans: ScansOfTheNetwork, found: list[str]
+) -> None:
     listed = [Bss("/new", b"CAM", OWN, 2412, age_s=2), Bss("/old", b"CAM", FREE, 2437, age_s=3)]
-    scans = ScansOfTheNetwork(known=[OWN, FREE])
     supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
     monkeypatch.setattr(supplicant, "find_bss", scans.find_bss)
     monkeypatch.setattr(supplicant, "subscribe", lambda: asyncio.sleep(0))
     monkeypatch.setattr(supplicant, "networks", lambda _: asyncio.sleep(0, listed))
     points = await locate(supplicant, OURS, BssChoice, frozenset())
-    assert scans.searched == [(2412, 2437)]
-    assert [point.bssid for point in points] == [OWN, FREE]
+    assert scans.searched[0] == (2412, 2437)
+    assert [point.bssid for point in points] == found
 
 
 async def test_a_camera_that_another_device_joins_during_the_scan_is_not_enough(

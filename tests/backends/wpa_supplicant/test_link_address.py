@@ -107,6 +107,24 @@ def test_an_address_that_does_not_come_is_requested_more_and_more_rarely() -> No
     assert requested == [0.35, 2.55, 8.55, 60.35]
 
 
+def test_an_address_that_is_there_at_last_is_not_requested() -> None:
+    requested: list[None] = []
+    read = iter([Withdrawn(), Withdrawn(), None])
+
+    async def test() -> None:
+        next_read = NextRead(
+            WifiInterface(1 << 20, "wlan0"),
+            lambda: next_read.start(seen) if (seen := next(read)) else next_read.stop(),
+            lambda: requested.append(None),
+        )
+        next_read.start(Withdrawn())
+        await asyncio.sleep(60)
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+    assert not requested
+
+
 @given(st.one_of(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps)))
 def test_what_is_no_description_has_none(text: str) -> None:
     assert address_in(description_in(text)) is None

@@ -183,7 +183,11 @@ class SupplicantAttempt(ABC, Generic[J]):
         try:
             points = await locating
         except ScanRefused:
-            raise BackendUnavailable(f"wpa_supplicant does not scan on {self._request.interface}") from None
+            if not self._points:
+                raise BackendUnavailable(
+                    f"wpa_supplicant does not scan on {self._request.interface}"
+                ) from None
+            points = []
         found = {point.bssid: point for point in (*self._points, *points)}
         if not found:
             raise diagnosis.not_seen(self._ssid)

@@ -40,9 +40,10 @@ _GRACE_S: Final = 2.0
 async def locate(
     supplicant: SupplicantInterface, ssid: Ssid, choice: Callable[[], BssChoice], bands: frozenset[Band]
 ) -> list[Bss]:
-    """Find a network to join: in the list, then on the channels of earlier sightings, then on all; also
-    subscribes. `choice` is what is known then: another device may have chosen an access point meanwhile.
-    Raises ScanRefused, BusError, and TimeoutError where no scan ever ends."""
+    """Find a network to join: in the list, where all of it is fresh; then on the channels of earlier
+    sightings and of the list, then on all; also subscribes. `choice` is what is known then: another device
+    may have chosen an access point meanwhile. Raises ScanRefused, BusError, and TimeoutError where no scan
+    ever ends."""
     subscribed, listed = await asyncio.gather(
         supplicant.subscribe(), supplicant.networks(ssid), return_exceptions=True
     )
@@ -50,10 +51,19 @@ async def locate(
         raise subscribed
     if isinstance(listed, BaseException):
         raise listed
+    fresh = [point for point in listed if point.age_s < _FRESH_S]
+    settled = fresh if choice().is_settled(fresh) else []
+    if settled and len(fresh) == len(listed):
+        return fresh
     # One that was received earlier may still be there, and be the camera that is wanted.
-    if all(point.age_s < _FRESH_S for point in listed) and choice().is_settled(listed):
-        return listed
-    return await scan_for(supplicant, ssid, choice, frequencies_to_try(choice().sightings, listed, bands))
+    frequencies = frequencies_to_try(choice().sightings, listed, bands)
+    try:
+        found = await scan_for(supplicant, ssid, choice, frequencies)
+    except ScanRefused:
+        if not settled:
+            raise
+        found = []
+    return list({point.bssid: point for point in (*settled, *found)}.values())
 
 
 async def scan_for(

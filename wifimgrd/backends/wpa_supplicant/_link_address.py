@@ -111,6 +111,8 @@ class NextRead:
         self._due = due
         self._lease_due = lease_due
         self._reads = 0
+        self._is_lease_due = False
+        """The lease is to be requested where the read that comes is in vain, too."""
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, seen: Withdrawn | None) -> None:
@@ -118,19 +120,21 @@ class NextRead:
         if self._timer is not None:
             self._timer.cancel()
         if seen or self._interface.has_address:
+            if self._is_lease_due:
+                self._is_lease_due = False
+                self._lease_due()
             self._timer = asyncio.get_running_loop().call_later(
                 min(_FIRST_PAUSE_S * 2**self._reads, _LAST_PAUSE_S), self._read_again
             )
 
     def stop(self) -> None:
         """The address is known, or there is no association, or nobody waits."""
-        self._reads = 0
+        self._reads, self._is_lease_due = 0, False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _read_again(self) -> None:
         self._reads += 1
-        if self._reads in _READS_IN_VAIN:
-            self._lease_due()
+        self._is_lease_due = self._reads in _READS_IN_VAIN
         self._due()
