@@ -57,13 +57,7 @@ async def locate(
         return fresh
     # One that was received earlier may still be there, and be the camera that is wanted.
     frequencies = frequencies_to_try(choice().sightings, listed, bands)
-    try:
-        found = await scan_for(supplicant, ssid, choice, frequencies)
-    except ScanRefused:
-        if not settled:
-            raise
-        found = []
-    return list({point.bssid: point for point in (*settled, *found)}.values())
+    return await scan_for(supplicant, ssid, choice, frequencies, heard=settled)
 
 
 async def scan_for(
@@ -73,13 +67,14 @@ async def scan_for(
     frequencies: Sequence[int],
     *,
     all_channels: bool = True,
+    heard: Iterable[Bss] = (),
 ) -> list[Bss]:
     """Scan the given frequencies; then all, if that is wanted, unless one of the access points is nobody
-    else's by then.
+    else's by then. Those that were `heard` just before count as found.
 
     Raises ScanRefused if the last scan is refused and nothing was found, else as `find_bss` does.
     """
-    found: dict[str, Bss] = {}
+    found = {point.bssid: point for point in heard}
     steps = dict.fromkeys((tuple(frequencies), ()))
     for channels in steps if all_channels else filter(None, steps):
         try:
