@@ -54,6 +54,7 @@ def test_the_codes_are_those_of_the_contract() -> None:
         "camera-busy",
         "camera-refused",
         "not-connected",
+        "unconfirmed",
         "internal",
     }
 

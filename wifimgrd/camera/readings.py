@@ -74,6 +74,7 @@ _FIELDS: Final[Mapping[str, _Field]] = MappingProxyType(
         "battery_state": _word(BatteryState),
         "recording": _word(RecordingState),
         "recording_since_us": _TIME,
+        "recorded_s": _number("x", 0, _LONGEST_RECORDING_S),
         "stop_reason": _word(StopReason),
         "storage_state": _word(StorageState),
         "storage_free": _number("x", 0, _LARGEST_CARD),

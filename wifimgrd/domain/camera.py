@@ -124,6 +124,8 @@ class Problem(StrEnum):
     """It should record, and has not for 10 s."""
     STILL_RECORDING = "still-recording"
     """It should not record, and has for 10 s."""
+    RECORDING_UNCONFIRMED = "recording-unconfirmed"
+    """It was told to start or to stop, may have done it, and was not read since."""
     TOO_HOT = "too-hot"
     TOO_COLD = "too-cold"
     BATTERY_LOW = "battery-low"
@@ -147,6 +149,9 @@ class CameraReading:
     recording: RecordingState | None = None
     recording_since_us: int | None = None
     """Since when it records, microseconds since the epoch."""
+    recorded_s: int | None = None
+    """The camera's own count of the recording's seconds: slower than the clock in a time lapse, still in a
+    pause. It goes back only with another recording."""
     stop_reason: StopReason | None = None
     """Why the last recording ended, as far as the camera has said; None while it records."""
     storage_state: StorageState | None = None
@@ -181,6 +186,7 @@ class CameraReading:
             self,
             recording=None,
             recording_since_us=None,
+            recorded_s=None,
             stop_reason=None,
             time_left_s=None,
             temperature=None,
@@ -246,6 +252,7 @@ def _without_numbers(reading: CameraReading) -> CameraReading:
         reading,
         read_us=0,
         battery_level=None,
+        recorded_s=None,
         storage_free=None,
         time_left_s=None,
         clock_offset_us=None,

@@ -6,7 +6,7 @@ The page has the same rules in `frontend/src/camera_state.ts`, since it gets the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -40,6 +40,9 @@ class CameraState(StrEnum):
     WAITING = "waiting"
     SEARCHING = "searching"
     NOT_ANSWERING = "not answering"
+    NOT_RECORDING = "not recording"
+    STILL_RECORDING = "still recording"
+    RECORDING_UNCONFIRMED = "recording unconfirmed"
     FAILED = "failed"
     NO_ADAPTER = "no adapter"
     ASLEEP = "asleep"
@@ -51,6 +54,16 @@ class CameraState(StrEnum):
         return self.value.capitalize()
 
 
+_AS_STATES: Final[Mapping[str, CameraState]] = MappingProxyType(
+    {
+        Problem.NOT_RECORDING: CameraState.NOT_RECORDING,
+        Problem.STILL_RECORDING: CameraState.STILL_RECORDING,
+        Problem.RECORDING_UNCONFIRMED: CameraState.RECORDING_UNCONFIRMED,
+    }
+)
+"""The problems that stand as the state."""
+
+
 def camera_state(
     state: str,
     *,
@@ -60,8 +73,13 @@ def camera_state(
     error_code: str | None,
     phase: str | None = None,
     power_state: str | None = None,
+    problems: Container[str] = (),
 ) -> CameraState:
-    """The state for people of a device whose connection is in `state`; times matter only by being there."""
+    """The state for people of a device whose connection is in `state`; times matter only by being there. One
+    that does not record as it was told is not called connected."""
+    for problem, as_state in _AS_STATES.items():
+        if problem in problems:
+            return as_state
     if phase == ConnectionPhase.WAKING and state in (DeviceState.CONNECTING, DeviceState.DISCONNECTED):
         return CameraState.WAKING
     match state:
@@ -93,6 +111,7 @@ def camera_state_of(device: DeviceRecord) -> CameraState:
         error_code=device.connection_error_code,
         phase=device.connection_phase,
         power_state=device.power_state,
+        problems=() if device.camera is None else device.camera.problems,
     )
 
 
@@ -101,6 +120,7 @@ PROBLEM_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         Problem.NOT_RECORDING: "not recording",
         Problem.STILL_RECORDING: "still recording",
+        Problem.RECORDING_UNCONFIRMED: "recording unconfirmed",
         Problem.TOO_HOT: "too hot",
         Problem.TOO_COLD: "too cold",
         Problem.BATTERY_LOW: "battery low",

@@ -137,6 +137,14 @@ class Device:
     """Whether it may be woken without a command."""
     recording_requested: bool = False
     """Whether the last command to it was to record."""
+    recording_began_us: int = 0
+    """When the recording began that was seen last and has not been seen to end, microseconds since the epoch;
+    0 = there is none."""
+    recorded_s: int = 0
+    """Seconds that the camera has counted of it, at least."""
+    expected: bool = False
+    """Whether it is one of the rig: the last of its creation, Connect, Disconnect and Sleep, of a client or
+    within a group, asked for a connection."""
     bluetooth_address: str = ""
     """The address of the camera that is paired for it, upper case with colons; empty if none is."""
     address: str = ""

@@ -42,6 +42,7 @@ class ErrorCode(StrEnum):
     CAMERA_BUSY = "camera-busy"
     CAMERA_REFUSED = "camera-refused"
     NOT_CONNECTED = "not-connected"
+    UNCONFIRMED = "unconfirmed"
     INTERNAL = "internal"
 
 
@@ -292,6 +293,15 @@ class NotConnected(WifimgrdError):
     code = ErrorCode.NOT_CONNECTED
     status = 409
     title = "The camera is not connected"
+
+
+class Unconfirmed(WifimgrdError):
+    """The camera may have done what it was told: its answer was lost, and its state could not be read in
+    time."""
+
+    code = ErrorCode.UNCONFIRMED
+    status = 504
+    title = "It is not known whether the camera has done it"
 
 
 class InternalError(WifimgrdError):

@@ -141,6 +141,14 @@ class DeviceRecord(Record):
     interface: Annotated[
         str | None, Field(Kind.INTERFACE, "The interface that it is assigned.", in_status=True)
     ] = None
+    expected: Annotated[
+        bool,
+        Field(
+            Kind.FLAG,
+            "Whether it is one of the rig, which commands to all cameras are for: the last of its creation, a"
+            " connect, a disconnect and a sleep asked for a connection, whatever became of that.",
+        ),
+    ] = False
     local_address: Annotated[str | None, Field(Kind.TEXT, "This host's IPv4 address on the link.")] = None
     camera_address: Annotated[
         str | None,
@@ -619,6 +627,7 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         codename=device.codename,
         state=status.state.value,
         ssid=device.ssid.octets,
+        expected=device.expected,
         interface=status.interface,
         local_address=link.local_address if link else None,
         camera_address=link.camera_address if link else None,

@@ -37,6 +37,9 @@ _COLUMNS: Final = (
     "auto_wake",
     "bluetooth_address",
     "recording_requested",
+    "expected",
+    "recording_began_us",
+    "recorded_s",
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
@@ -73,6 +76,9 @@ def row_of(device: Device) -> Row:
         int(device.auto_wake),
         text_of(device.bluetooth_address),
         int(device.recording_requested),
+        int(device.expected),
+        device.recording_began_us,
+        device.recorded_s,
     )
 
 
@@ -80,7 +86,8 @@ def device_of(row: Row) -> Device:
     """The device in a row of `SELECT_DEVICES`; raises StoreDamaged if the row is invalid."""
     ident, name, codename, ssid, attempt, success, code, message, failed_us, mac, port, serial, *more = row
     sightings, wanted, auto_reconnect, priority, address, last_disconnection_us, *later = more
-    waiting_since_us, pin_mac, pin_usb_port, auto_wake, bluetooth_address, requested = later
+    waiting_since_us, pin_mac, pin_usb_port, auto_wake, bluetooth_address, requested, *latest = later
+    expected, recording_began_us, recorded_s = latest
     try:
         return Device(
             id=DeviceId(ident),
@@ -102,6 +109,9 @@ def device_of(row: Row) -> Device:
             auto_wake=bool(auto_wake),
             bluetooth_address=bluetooth_address,
             recording_requested=bool(requested),
+            expected=bool(expected),
+            recording_began_us=recording_began_us,
+            recorded_s=recorded_s,
         )
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"the state of device {ident} is inconsistent") from error
