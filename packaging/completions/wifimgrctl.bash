@@ -55,7 +55,7 @@ _wifimgrctl() {
             remove) words+=(--history --yes) ;;
             connect) words+=(--all --group --partial --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
-            record | stop) words+=(--all) ;;
+            record | stop) words+=(--all --connected) ;;
             wake | sleep) words+=(--no-wait --timeout) ;;
             pair) words+=(--address --no-wait --timeout) ;;
             bluetooth) [[ -z $action ]] || words+=(--seconds) ;;

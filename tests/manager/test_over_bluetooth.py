@@ -33,9 +33,11 @@ from wifimgrd.domain.errors import (
     Cancelled,
     DeviceNotReachable,
     NotConnected,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.manager.settings import HubSettings
 
 SSID = GOPRO["ssid"]
@@ -244,8 +246,8 @@ def test_several_over_bluetooth_and_wifi_have_a_result_each(on_bench: RunOnBench
         assert list(results) == [other, device, DeviceId(99)]
         assert [one.error is None for one in results.values()] == [False, True, False]
         assert emulated(bench).is_recording
-        everyone = await bench.hub.cameras.record([], on=False, everyone=True)
-        assert everyone == {}  # those that are connected
+        everyone = await bench.hub.cameras.record([], on=False, everyone=Everyone.RIG)
+        assert [type(one.error) for one in everyone.values()] == [NotConnected]  # nobody is searched for
         assert emulated(bench).is_recording
 
     on_bench(test)
@@ -298,7 +300,8 @@ def test_a_camera_that_hangs_ends_the_command_in_time(on_bench: RunOnBench) -> N
 
         bench.world.bluetooth.command = command  # type: ignore[method-assign, assignment]
         began_s = asyncio.get_running_loop().time()
-        await refused(bench.hub.cameras.stop_recording(device), DeviceNotReachable, "in time")
+        await refused(bench.hub.cameras.stop_recording(device), Unconfirmed, "in time")
+        assert Problem.RECORDING_UNCONFIRMED in camera(bench, device).problems
         assert asyncio.get_running_loop().time() - began_s <= COMMAND_S
 
     on_bench(test)

@@ -27,6 +27,7 @@ from wifimgrd.domain.errors import (
     InvalidRequest,
     NotConnected,
     ServiceRefused,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
@@ -232,10 +233,12 @@ class ProcessControl:
                     tuple[list[Result]], await self._command(asked, "Record", "atb", body, limit_s)
                 )
                 found = _results(rows)
+            except _NotSent as unsent:
+                found = {one: CommandResult(error=BackendUnavailable(unsent.message)) for one in asked}
             except (WifimgrdError, BusError) as error:
                 failed = error.message if isinstance(error, BackendUnavailable) else NO_ANSWER
-                found = {one: CommandResult(error=BackendUnavailable(failed)) for one in asked}
-        no_answer = CommandResult(error=BackendUnavailable(NO_ANSWER))
+                found = {one: CommandResult(error=Unconfirmed(failed)) for one in asked}
+        no_answer = CommandResult(error=Unconfirmed(NO_ANSWER))
         not_connected = CommandResult(error=NotConnected(_NOT_CONNECTED))
         return {one: found.get(one, no_answer) if one in asked else not_connected for one in device_ids}
 
@@ -261,11 +264,15 @@ class ProcessControl:
                 async with asyncio.timeout(_START_S):
                     await self._is_tried.wait()
             if not self._are_attached(device_ids):
-                raise BackendUnavailable(self._failure.message if self._failure is not None else NO_ANSWER)
+                raise _NotSent(self._failure.message if self._failure is not None else NO_ANSWER)
         return await self._call(member, signature, body, end_s - loop.time())
 
     def _are_attached(self, device_ids: Collection[DeviceId]) -> bool:
         return all(self._in_process.get(one) is self._wanted.get(one) for one in device_ids)
+
+
+class _NotSent(BackendUnavailable):
+    """The process has not been called."""
 
 
 def _results(rows: Sequence[Result]) -> dict[DeviceId, CommandResult]:

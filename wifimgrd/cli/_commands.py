@@ -229,7 +229,9 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
         return late if _is_late(outcome, arguments) else None
 
     wanted = [device for device in hub.devices.values() if device.state != "connected"]
+    left_out = [safe(device.name) for device in hub.devices.values() if device.is_connected]
     if not arguments.all:
+        left_out = []
         wanted = [hub.devices[one] for one in named(hub.devices, arguments.devices)]
     wanted.sort(key=lambda device: (-device.priority, device.id))
     ends = await asyncio.gather(*map(one, wanted))
@@ -243,6 +245,8 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
     screen.show([device_json(device) for device in now], map(safe, lines))
     if not wanted:
         screen.hint("Every device is connected." if hub.devices else "No device is registered.")
+    elif left_out:
+        screen.hint(f"Connected before: {', '.join(left_out)}.")
     return not any(ends)
 
 

@@ -96,7 +96,10 @@ class Groups:
             except WifimgrdError as refusal:
                 _log.warning("group_refused", group=name, code=refusal.code, reason=refusal.message)
                 raise
-            begun = await self._begin(name, entries, plan, {**unable, **plan.refusals})
+            refused = {**unable, **plan.refusals}
+            for device_id in refused:
+                self._state.expect(self._state.entries[device_id], connected=True)
+            begun = await self._begin(name, entries, plan, refused)
         ends: dict[DeviceId, WifimgrdError | None] = {}
         for device_id, end in begun.items():
             ends[device_id] = await _end(end) if isinstance(end, asyncio.Future) else end

@@ -18,6 +18,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     NotConnected,
     NotPaired,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.domain.power import BluetoothState
@@ -73,15 +74,17 @@ class OverBluetooth:
 
     async def carry_out(self, entry: DeviceEntry, command: CameraCommand, until_s: float) -> CameraAnswer:
         """Have a camera that was found carry out a command, until a time of the loop's clock; raises
-        NotConnected, DeviceNotReachable, Busy."""
+        NotConnected, DeviceNotReachable, Busy, Unconfirmed."""
         bluetooth = self._state.model(entry.device).bluetooth
         service = "" if bluetooth is None else bluetooth.service
         try:
             async with asyncio.timeout_at(until_s):
                 return await self._bluetooth.command(entry.device.bluetooth_address, service, command)
         except TimeoutError:
-            raise DeviceNotReachable("the camera did not answer over Bluetooth in time") from None
-        except (DeviceNotReachable, Busy):
+            if command is CameraCommand.SET_CLOCK:
+                raise DeviceNotReachable("the camera did not answer over Bluetooth in time") from None
+            raise Unconfirmed("the camera did not answer over Bluetooth in time") from None
+        except (DeviceNotReachable, Busy, Unconfirmed):
             raise
         except WifimgrdError as error:
             if isinstance(error, NotPaired):

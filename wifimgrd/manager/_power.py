@@ -126,6 +126,7 @@ class Power:
         if entry.camera.reading.is_recording:
             raise CameraBusy("the camera records: stop that first")
         if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
+            self._state.expect(entry, connected=False)
             return
         self._waking.require_bluetooth()
         await self._run(entry, SLEEP.name, partial(self._sleep, entry, request), wait=wait)

@@ -176,6 +176,7 @@ class Registering:
                 auto_wake=request.auto_wake,
                 bluetooth_address=bluetooth_address,
                 pin=request.beginning.pin,
+                expected=self._connects_first(request.beginning),
             )
             device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
             entry = DeviceEntry(device)
@@ -192,10 +193,15 @@ class Registering:
 
     async def _connect_first(self, device_id: DeviceId, beginning: Beginning) -> None:
         """Start the first attempt of a registered device, if that is wanted; a refusal is published."""
-        wanted = beginning.connect
-        if self._state.settings.connect_on_create if wanted is None else wanted:
+        if self._connects_first(beginning):
             with suppress(WifimgrdError):
-                await self._connections.connect(device_id, wait=False, when_free=beginning.when_free)
+                await self._connections.connect(
+                    device_id, wait=False, when_free=beginning.when_free, is_first=True
+                )
+
+    def _connects_first(self, beginning: Beginning) -> bool:
+        """Whether a device is connected when it is registered."""
+        return self._state.settings.connect_on_create if beginning.connect is None else beginning.connect
 
     def _require_free(self, name: str, device_id: DeviceId | None = None) -> None:
         """Raises InvalidRequest if another device has a name."""

@@ -238,6 +238,14 @@ class HubState:
             if not entry.removing:
                 self.store.record(device, at_once=at_once)
 
+    def expect(self, entry: DeviceEntry, *, connected: bool, state_follows: bool = False) -> None:
+        """A command has asked for a connection of a device, or for none, whatever becomes of it. It is
+        published, unless the next event of the device's state follows at once."""
+        if entry.device.expected is not connected:
+            self.record(entry, replace(entry.device, expected=connected), at_once=True)
+            if not state_follows:
+                self.publish(DeviceUpdated(self.status(entry)))
+
     def address_devices(self) -> list[DeviceEntry]:
         """Assign an address to each device that should have one and has none of the present network;
         returns the changed devices."""
