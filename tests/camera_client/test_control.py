@@ -30,6 +30,7 @@ from wifimgrd.domain.errors import (
     InternalError,
     NotConnected,
     ServiceRefused,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.runtime.tasks import Backoff, Tasks
@@ -39,7 +40,7 @@ __all__ = ["bus", "control", "host", "limits", "service"]
 SOON = Backoff(first_s=0.05, last_s=0.2)
 ONE, TWO = DeviceId(1), DeviceId(2)
 GOPRO = CameraDriver.GOPRO
-NO_ANSWER = (BackendUnavailable, "wifimgrd-camera does not answer")
+NO_ANSWER = (Unconfirmed, "wifimgrd-camera does not answer")
 
 
 def said(result: CommandResult) -> tuple[type[WifimgrdError], str]:
@@ -353,7 +354,7 @@ async def test_bad_values_of_a_process_are_left_out(
     for number in (2, 3, 4):
         daemon.attach(DeviceId(number), GOPRO)
     found = await daemon.record([DeviceId(number) for number in (1, 2, 3, 4)], on=True)
-    assert [type(one.error) for one in found.values()][:3] == [InternalError, BackendUnavailable, type(None)]
+    assert [type(one.error) for one in found.values()][:3] == [InternalError, Unconfirmed, type(None)]
     assert found[DeviceId(3)].after_us == 60_000_000
     assert said(found[DeviceId(4)]) == (CameraBusy, "x" * 300)
     connection = impostor.connection
@@ -409,7 +410,7 @@ async def test_a_process_that_refuses_is_asked_again_with_a_back_off(
     loop = asyncio.get_running_loop()
     began_s = loop.time()
     found = await daemon.record([ONE], on=True)
-    assert said(found[ONE]) == NO_ANSWER
+    assert said(found[ONE]) == (BackendUnavailable, NO_ANSWER[1])
     await until(lambda: impostor.count("Attach") == 4)
     assert loop.time() - began_s >= SOON.pause_s(1) + SOON.pause_s(2) + SOON.pause_s(3) - 0.05
     impostor.refuses_attach = ""
@@ -538,4 +539,4 @@ async def test_a_bus_that_is_gone_ends_commands_with_a_sentence(
     daemon.attach(ONE, GOPRO)
     await until(lambda: control.attached)
     await daemon._connection.close()
-    assert isinstance((await daemon.record([ONE], on=True))[ONE].error, BackendUnavailable)
+    assert isinstance((await daemon.record([ONE], on=True))[ONE].error, Unconfirmed)

@@ -9,7 +9,6 @@ from typing import Final
 from wifimgrd.cli._arguments import RECORD
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._outcome import title
-from wifimgrd.cli._password import UsageError
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import Style, safe
 from wifimgrd.client.hub import HubClient
@@ -25,10 +24,8 @@ _NONE_TO_STOP: Final = "There is no camera to command."
 
 async def record(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Start or stop recording; False unless every camera does what was wanted. Raises DeviceNotFound and
-    InvalidRequest for an argument that names no device, before any camera is commanded, and UsageError."""
+    InvalidRequest for an argument that names no device, before any camera is commanded."""
     on = arguments.command == RECORD
-    if arguments.connected and not arguments.all:
-        raise UsageError("--connected goes with --all")
     device_ids = named(hub.devices, arguments.devices)
     screen.progress("Waiting for the cameras ...")
     try:

@@ -148,7 +148,7 @@ class Groups:
             for one in state.allocator.assignments
             if one not in staying and (entry := state.entries.get(one)) is not None
         ]
-        members = [Member(self._connections.claim(one), one.device.priority) for one in seeking]
+        members = [Member(self._connections.claim(one.device), one.device.priority) for one in seeking]
         return plan_group(state.allocator, members, holders, state.device_name, partial=partial)
 
     async def _begin(

@@ -241,7 +241,7 @@ class Power:
         """Whether the network of a device is on the air: by a scan of all channels on the adapter that it
         would get, which gives way to an attempt, or because another adapter has received it since then. None
         if it is not known: no adapter is free."""
-        interface = self._state.allocator.would_get(self._connections.claim(entry))
+        interface = self._state.allocator.would_get(self._connections.claim(entry.device))
         try:
             scanned = [] if interface is None else (await self._scans.scan(interface)).scanned
             networks = await self._scans.networks()

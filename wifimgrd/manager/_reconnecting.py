@@ -208,7 +208,7 @@ class Reconnecting:
 
     def _idle_interface(self, entry: DeviceEntry) -> str | None:
         """An interface that the device would be assigned, and on which no search runs."""
-        return self._state.allocator.would_get(self._connections.claim(entry), but=self._searches)
+        return self._state.allocator.would_get(self._connections.claim(entry.device), but=self._searches)
 
     def _has_idle_interface(self) -> bool:
         """Whether any interface is available: if not, the due devices need not be checked."""

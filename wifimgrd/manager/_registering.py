@@ -176,8 +176,8 @@ class Registering:
                 auto_wake=request.auto_wake,
                 bluetooth_address=bluetooth_address,
                 pin=request.beginning.pin,
-                expected=self._connects_first(request.beginning),
             )
+            draft = replace(draft, expected=self._is_expected(draft, request.beginning))
             device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
             entry = DeviceEntry(device)
             if bluetooth_address:
@@ -198,6 +198,11 @@ class Registering:
                 await self._connections.connect(
                     device_id, wait=False, when_free=beginning.when_free, is_first=True
                 )
+
+    def _is_expected(self, device: Device, beginning: Beginning) -> bool:
+        """Whether a new device is one of the rig: its first attempt begins, or it waits for an adapter."""
+        begins = beginning.when_free or self._connections.may_begin(device)
+        return self._connects_first(beginning) and begins
 
     def _connects_first(self, beginning: Beginning) -> bool:
         """Whether a device is connected when it is registered."""
