@@ -2,7 +2,8 @@
 
 import type { Device, Interface } from "./types";
 
-export type CameraState =
+/** How a camera's connection is. */
+export type LinkState =
   | "connected"
   | "connecting"
   | "waking"
@@ -14,9 +15,20 @@ export type CameraState =
   | "asleep"
   | "off";
 
+/** The problems of a camera that stand as its state: it does not record as it was told, or that is not known. */
+export const RECORDING_TROUBLES = ["not-recording", "still-recording", "recording-unconfirmed"] as const;
+export type RecordingTrouble = (typeof RECORDING_TROUBLES)[number];
+
+export const isRecordingTrouble = (code: string): code is RecordingTrouble => RECORDING_TROUBLES.some((one) => one === code);
+
+export type CameraState = LinkState | RecordingTrouble;
+
 /** The order in which a list sorted by state has them: what needs a person comes first. */
 export const STATES: readonly CameraState[] = [
+  "not-recording",
+  "still-recording",
   "failed",
+  "recording-unconfirmed",
   "not-answering",
   "searching",
   "waiting",
@@ -28,15 +40,22 @@ export const STATES: readonly CameraState[] = [
   "off",
 ];
 
-/** What a camera's state follows from. */
-export type StateFields = Pick<
+/** What the state of its connection follows from. */
+export type LinkFields = Pick<
   Device,
   "connected" | "connection_status" | "connection_phase" | "power_state" | "reachable" | "waiting_since" | "lost_at"
 > & {
   connection_error_code: string | null;
 };
 
-export function stateOf(device: StateFields): CameraState {
+/** What a camera's state follows from. */
+export type StateFields = LinkFields & { camera: { problems: readonly string[] } | null };
+
+/** What a person is told of a camera in one word: that it records as it was told comes before how it is connected. */
+export const stateOf = (device: StateFields): CameraState =>
+  RECORDING_TROUBLES.find((one) => device.camera?.problems.includes(one)) ?? linkOf(device);
+
+export function linkOf(device: LinkFields): LinkState {
   if (device.connected) return device.reachable === false ? "not-answering" : "connected";
   if (device.connection_status === "disconnecting") return "off";
   if (device.connection_phase === "waking") return "waking";
@@ -54,6 +73,9 @@ export const NEEDS = ["attention", "connected", "other"] as const;
 export type Need = (typeof NEEDS)[number];
 
 const NEED_OF: Record<CameraState, Need> = {
+  "not-recording": "attention",
+  "still-recording": "attention",
+  "recording-unconfirmed": "attention",
   failed: "attention",
   "not-answering": "attention",
   searching: "attention",
@@ -67,7 +89,7 @@ const NEED_OF: Record<CameraState, Need> = {
 };
 
 /** Problems of a camera that itself answers count as long as it is connected. */
-export function needOf(device: StateFields & { camera: { problems: readonly string[] } | null }): Need {
+export function needOf(device: StateFields): Need {
   const need = NEED_OF[stateOf(device)];
   return need === "connected" && device.camera && device.camera.problems.length > 0 ? "attention" : need;
 }

@@ -89,6 +89,9 @@ const en = {
     waiting: "Waiting",
     searching: "Searching",
     "not-answering": "Not answering",
+    "not-recording": "Not recording",
+    "still-recording": "Still recording",
+    "recording-unconfirmed": "Recording unconfirmed",
     failed: "Failed",
     "no-adapter": "No adapter",
     asleep: "Asleep",
@@ -266,6 +269,7 @@ const en = {
   problems: {
     "not-recording": { what: "Not recording.", advice: "It was told to record. Record again, or stop it." },
     "still-recording": { what: "Still recording.", advice: "It was told to stop. Stop it again, or at the camera." },
+    "recording-unconfirmed": { what: "Recording unconfirmed.", advice: "Its answer was lost: look at it, or tell it again." },
     "too-hot": { what: "Too hot.", advice: "Let it cool down in the shade." },
     "too-cold": { what: "Too cold.", advice: "Warm it up." },
     "battery-low": { what: "Battery low.", advice: "Charge it, or change it." },
@@ -644,6 +648,7 @@ const en = {
     ofHub: (connected: number, total: number, failed: number) =>
       total === 0 ? "No camera" : `${connected} of ${plural(total, "camera", "cameras")} connected${failed ? `, ${failed} failed` : ""}`,
     recording: (count: number) => `${count} recording`,
+    inState: (count: number, state: string) => `${count} ${state.toLowerCase()}`,
     ofOfflineHub: (total: number) => plural(total, "camera", "cameras"),
     adapters: (free: number, total: number) => (total === 0 ? "no adapter" : `${free} of ${plural(total, "adapter", "adapters")} free`),
     reserved: (adapter: string, camera: string) => `${adapter} reserved for ${camera}`,

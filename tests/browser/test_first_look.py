@@ -237,8 +237,8 @@ async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
 async def test_every_part_in_every_state_is_on_one_page(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
         await page.goto(hub.url + "style")
-        await expect(page.locator(".card")).to_have_count(12)
-        await expect(page.locator("tbody tr")).to_have_count(12)
+        await expect(page.locator(".card")).to_have_count(15)
+        await expect(page.locator("tbody tr")).to_have_count(15)
         heights = await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)")
         assert len(set(heights)) == 1, "cards of one height"
         heights = await page.locator("tbody tr").evaluate_all("rows => rows.map(one => one.offsetHeight)")

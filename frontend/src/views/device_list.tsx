@@ -3,10 +3,10 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useRef } from "preact/hooks";
-import { type CameraState, STATES, stateOf } from "../camera_state";
+import { type LinkState, linkOf, STATES, stateOf } from "../camera_state";
 import { commandMany, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
-import { modelName } from "../models";
+import { aboutWords } from "./where";
 import { batteryWords, cardWords, takesCommands } from "../reading";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
@@ -55,8 +55,8 @@ const ORDERS: Record<Sort, (direction: 1 | -1) => Compare> = {
   address: by(addressOf, byText),
 };
 
-/** The states of cameras that a command is for. */
-const COMMANDED: Record<Verb, ReadonlySet<CameraState>> = {
+/** The connections that a command changes. */
+const COMMANDED: Record<Verb, ReadonlySet<LinkState>> = {
   connect: new Set(["off", "failed", "no-adapter", "asleep", "searching", "waiting"]),
   disconnect: new Set(["connected", "not-answering", "connecting", "waking", "searching", "waiting"]),
 };
@@ -103,7 +103,7 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   );
   // What a command changes nothing of is not told it, and not counted.
   const run = (words: string, verb: Verb, whenFree = false) => {
-    const told = picked.filter((one) => COMMANDED[verb].has(stateOf(one)));
+    const told = picked.filter((one) => COMMANDED[verb].has(linkOf(one)));
     return many(words, told.length, () => void commandMany(told, verb, { whenFree }));
   };
   const record = (words: string, isOn: boolean) => many(words, able.length, () => void recordOnMany(isOn, able));
@@ -201,7 +201,7 @@ function Row({ device, isPicked, onPick }: RowProps) {
         <a id={title} class="whole" href={`#camera/${device.id}`} title={printable(device.name)}>
           <Name text={device.name} />
         </a>{" "}
-        <span class="model">{modelName(device.codename)}</span>
+        <span class="model">{aboutWords(device)}</span>
         {trouble && <small class={`in-short ${trouble.tone}`}>{trouble.text}</small>}
       </th>
       <td class="in-state">
