@@ -8,8 +8,6 @@ const numeral = (count: number) => NUMBERS[count] ?? String(count);
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 const duration = (seconds: number) =>
   seconds < 1 ? "less than 1 s" : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
-/** How many failures of several a message names. */
-const LISTED_FAILURES = 3;
 /** The same for what may be days. */
 const longDuration = (seconds: number) =>
   seconds < 7_200 ? duration(seconds) : seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
@@ -124,7 +122,9 @@ const en = {
     recordOnAll: "Record on all",
     stopAll: "Stop all",
     stopAllTitle: "Stop all recordings?",
-    recordNow: (count: number) => `${plural(count, "camera records", "cameras record")} now.`,
+    recordNow: (count: number, unknown: readonly string[]) =>
+      `${plural(count, "camera records", "cameras record")} now.${unknown.length ? ` Not known: ${unknown.join(", ")}.` : ""}`,
+    forRig: (count: number) => (count === 1 ? "For the camera that was asked to connect" : `For the ${count} cameras that were asked to connect, whether they are connected or not`),
     keepRecording: "Keep recording",
   },
 
@@ -342,6 +342,7 @@ const en = {
     "camera-busy": "The camera is busy with something else.",
     "camera-refused": "The camera refused.",
     "not-connected": "The camera is not connected.",
+    unconfirmed: "It is not known whether the camera has done it.",
     internal: "Internal error in the hub.",
   } as Record<string, string>,
   /** What a person can do about it. */
@@ -366,6 +367,7 @@ const en = {
     "camera-busy": "Stop what the camera does, such as a recording, and try again.",
     "camera-refused": "Look at the camera: its screen says what it needs.",
     "not-connected": "Connect the camera first.",
+    unconfirmed: "Look at the camera, or send the command again.",
     internal: "The hub's log has the details: journalctl -u wifimgrd.",
   } as Record<string, string>,
 
@@ -387,15 +389,18 @@ const en = {
     toldToStop: (name: string) => `${name} accepted, and does not say whether it has stopped.`,
     recordingStopped: (name: string) => `${name} stopped recording.`,
     clockSet: (name: string) => `Set the clock of ${name}.`,
-    noneToRecord: "No camera is connected that the hub can start or stop.",
-    ofCamera: (name: string, why: string) => `${name}: ${why}`,
-    recordedOnMany: (isOn: boolean, done: number, failures: readonly string[]) => {
-      const total = done + failures.length;
-      const verb = isOn ? (done === 1 ? "records" : "record") : "stopped";
-      const first = failures.length ? `${done} of ${plural(total, "camera", "cameras")} ${verb}` : `${plural(done, "camera", "cameras")} ${verb}`;
-      const more = failures.length > LISTED_FAILURES ? [`${failures.length - LISTED_FAILURES} more failed`] : [];
-      return `${[first, ...failures.slice(0, LISTED_FAILURES), ...more].join("; ")}.`;
+    notKnown: (name: string) => `It is not known whether ${name} has done it.`,
+    notKnownToRecord: (name: string) => `It is not known whether ${name} records.`,
+    notKnownOfMany: "It is not known which cameras record.",
+    noneToRecord: "No camera that the hub can start or stop was asked to connect.",
+    recordedOnMany: (isOn: boolean, done: number, total: number) => {
+      const verb = isOn ? (total === 1 ? "records" : "record") : total === 1 ? "has stopped" : "have stopped";
+      return `${done} of ${plural(total, "camera", "cameras")} ${verb}.`;
     },
+    /** Those of several that did not, with the reason that they share. */
+    notConnected: (names: readonly string[]) => `Not connected: ${names.join(", ")}.`,
+    unknown: (names: readonly string[]) => `Not known: ${names.join(", ")}.`,
+    because: (names: readonly string[], why: string) => `${names.join(", ")}: ${why.replace(/\.$/, "")}.`,
     awake: (name: string) => `${name} is awake.`,
     asleep: (name: string) => `${name} is asleep.`,
     paired: (name: string) => `Paired ${name}.`,
@@ -412,10 +417,16 @@ const en = {
       `${name}: ${total === 0 ? "No adapter is plugged in." : "No adapter is free."}`,
     many: (verb: "connect" | "disconnect", count: number) =>
       `${verb === "connect" ? "Connecting" : "Disconnecting"} ${plural(count, "camera", "cameras")} …`,
-    manyDone: (verb: "connect" | "disconnect", done: number, failures: readonly string[]) => {
-      const first = done ? `${plural(done, "camera", "cameras")} ${verb === "connect" ? "connecting" : "disconnecting"}. ` : "";
-      return first + (failures.length ? `${plural(failures.length, "camera", "cameras")} refused: ${failures[0]}` : "");
+    /** How many of several are now in which way, in this order. */
+    ofMany: {
+      connected: (count: number) => `${plural(count, "camera", "cameras")} connected.`,
+      connecting: (count: number) => `${plural(count, "camera", "cameras")} connecting.`,
+      waiting: (count: number) => `${plural(count, "camera waits", "cameras wait")} for an adapter.`,
+      disconnected: (count: number) => `${plural(count, "camera", "cameras")} disconnected.`,
+      disconnecting: (count: number) => `${plural(count, "camera", "cameras")} disconnecting.`,
     },
+    alreadyConnected: (names: readonly string[]) => `Already connected: ${names.join(", ")}.`,
+    alreadyConnecting: (names: readonly string[]) => `Already connecting: ${names.join(", ")}.`,
   },
 
   groups: {
@@ -423,11 +434,7 @@ const en = {
     connect: (name: string, count: number) => `Connect ${name} (${count})`,
     partial: (name: string) => `Connect as many of ${name} as possible`,
     connecting: (name: string, count: number) => `Connecting the ${plural(count, "camera", "cameras")} of ${name} …`,
-    connected: (name: string, done: number, failures: readonly string[]) => {
-      const more = failures.length > LISTED_FAILURES ? [`${failures.length - LISTED_FAILURES} more failed`] : [];
-      const first = `${name}: ${done} of ${plural(done + failures.length, "camera", "cameras")} connected`;
-      return `${[first, ...failures.slice(0, LISTED_FAILURES), ...more].join("; ")}.`;
-    },
+    connected: (name: string, done: number, total: number) => `${name}: ${done} of ${plural(total, "camera", "cameras")} connected.`,
   },
 
   events: {

@@ -11,6 +11,13 @@ const GB = 1e9;
 /** Whether the hub can have it start and stop recording. */
 export const takesCommands = (device: Device): boolean => device.connected && device.camera !== null;
 
+/** Whether commands to all cameras are for it, connected or not. */
+export const isOfRig = ({ camera, expected }: Device): boolean => camera !== null && expected;
+
+/** Whether it was told to record, and was not seen to end since: nobody knows what it does. */
+export const mayRecord = ({ camera }: Device): boolean =>
+  camera !== null && camera.recording === null && (camera.recording_requested || camera.problems.includes("recording-unconfirmed"));
+
 /** Whether it was read just now, by the hub's clock. */
 export const isFresh = ({ read_at }: Camera, now: number): boolean =>
   read_at !== null && now - Date.parse(read_at) < FRESH_MS;

@@ -32,6 +32,7 @@ class Told:
     def __init__(self) -> None:
         self._cameras: dict[str, Mapping[str, Any] | None] = {}
         self._ids: dict[str, int] = {}
+        self._expected: dict[str, bool] = {}
         self._page: WebSocketRoute | None = None
 
     async def to(self, page: Page) -> None:
@@ -42,6 +43,10 @@ class Told:
         """A camera says something from now on; None: the hub has no driver for it."""
         self._cameras[name] = camera
         self._send("device.camera.update", {"id": self._ids.get(name), "camera": camera})
+
+    def expect(self, *names: str, expected: bool = True) -> None:
+        """These cameras are of the rig, or are not, in the records from the next one on."""
+        self._expected |= dict.fromkeys(names, expected)
 
     def stopped(self, name: str, reason: str) -> None:
         """A recording has ended."""
@@ -69,4 +74,5 @@ class Told:
         for record in records:
             self._ids[record["name"]] = record["id"]
             record["camera"] = self._cameras.get(record["name"])
+            record["expected"] = self._expected.get(record["name"], record["expected"])
         page.send(json.dumps(message))
