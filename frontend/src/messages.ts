@@ -289,6 +289,8 @@ const en = {
     "slow-card": "its card is too slow",
     unknown: "it does not say why",
   } satisfies Record<RecordingStopped["reason"], string>,
+  /** The same where its link was lost meanwhile. */
+  losses: { off: "it was switched off", link: "its link was lost" },
 
   trouble: {
     notAnswering: "The camera does not answer.",

@@ -1,6 +1,7 @@
 // What a camera has said of itself, as words for people. What is not known is null, and never 0.
 
 import { type StateFields, stateOf } from "./camera_state";
+import type { Loss } from "./losses";
 import { t, textOf } from "./messages";
 import type { Camera, Device } from "./types";
 
@@ -89,5 +90,8 @@ export function clockWords({ clock_offset_ms: offset }: Camera): string | null {
   return seconds === 0 ? t.reading.clockRight : t.reading.clockWrong(seconds, offset > 0);
 }
 
-/** Why a recording ended that nobody has stopped at this hub. */
-export const endWords = (reason: string): string => textOf(t.ends, reason) ?? t.ends.unknown;
+/** Why a recording ended that nobody has stopped at this hub; where the camera does not say it, by how its link was lost. */
+export const endWords = (reason: string, lossOf: () => Loss | null): string => {
+  const loss = reason === "unknown" ? lossOf() : null;
+  return loss ? t.losses[loss] : (textOf(t.ends, reason) ?? t.ends.unknown);
+};

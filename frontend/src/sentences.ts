@@ -1,5 +1,6 @@
 // What happened, as lines of the log; the words are in the catalog.
 
+import { takeLoss } from "./losses";
 import { t, textOf } from "./messages";
 import { endWords, problemsOf } from "./reading";
 import type { Tone } from "./toasts";
@@ -167,7 +168,7 @@ function cameraSentence(now: Camera | null, before: Device | undefined): Sentenc
 function endSentence({ id, reason }: RecordingStopped, device: Device | undefined): Sentence {
   const name = printable(device?.name ?? t.events.camera(id));
   if (reason === "stopped" && !device?.camera?.recording_requested) return plain(t.events.recordingStopped(name));
-  return bad(t.events.recordingEnded(name, endWords(reason)));
+  return bad(t.events.recordingEnded(name, endWords(reason, () => takeLoss(id))));
 }
 
 export function serviceSentence(now: Service, before: Service | null): Sentence | null {
