@@ -39,6 +39,10 @@ interface Options {
   timeoutMs?: number;
 }
 
+/** Whether what was asked for may have been done: the answer was lost on its way, or the hub itself does not know. */
+export const isUnconfirmed = ({ code, status }: Problem): boolean =>
+  code === "unconfirmed" || (code === "" && (status === 0 || status >= 500));
+
 /** Make a request; throws Problem, also where it cannot be reached (status 0). */
 export async function request<Answer>(path: string, { method = "GET", body, timeoutMs = 40_000 }: Options = {}): Promise<Answer> {
   const patience = new AbortController();

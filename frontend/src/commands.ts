@@ -1,15 +1,25 @@
 // What a person asks for with one click: shown at once, then what came of it, also where nothing changes.
 
 import { signal } from "@preact/signals";
-import { deviceAddress, Problem, request } from "./api";
-import { t } from "./messages";
+import { deviceAddress, isUnconfirmed, Problem, request } from "./api";
+import { type LinkState, linkOf } from "./camera_state";
+import { t, textOf } from "./messages";
 import { takesCommands } from "./reading";
 import { failureSentences, failureText, headingFor, printable } from "./sentences";
 import { devices, interfaces, nameOf, toldTogether } from "./state";
-import { notify } from "./toasts";
+import { notify, type Tone } from "./toasts";
 import type { Camera, Device } from "./types";
 
 export type Verb = "connect" | "disconnect";
+
+/** The connections that a command changes. */
+const COMMANDED: Record<Verb, ReadonlySet<LinkState>> = {
+  connect: new Set(["off", "failed", "no-adapter", "asleep", "searching", "waiting"]),
+  disconnect: new Set(["connected", "not-answering", "connecting", "waking", "searching", "waiting"]),
+};
+
+/** Whether a command would change anything of it. */
+export const isFor = (verb: Verb, device: Device): boolean => COMMANDED[verb].has(linkOf(device));
 
 export interface ConnectOptions {
   /** If no adapter is free, the camera waits for one. */
@@ -63,9 +73,10 @@ function send(id: number, verb: Verb, { whenFree, wake }: ConnectOptions = {}): 
   return whileUnderWay([id], () => request<Answer>(deviceAddress(`wifi/${verb}?${query}`), { method: "POST" }));
 }
 
-/** A failed command as a sentence. */
-export function problemText(name: string, error: unknown): string {
+/** A failed command as a sentence; `notKnown` is what is said where it may have been done. */
+export function problemText(name: string, error: unknown, notKnown = t.answers.notKnown): string {
   if (!(error instanceof Problem)) throw error;
+  if (isUnconfirmed(error)) return error.code ? notKnown(name) : `${notKnown(name)} ${error.message}`;
   if (error.code === "no-interface-available") return t.answers.refused(name, interfaces.value.size);
   return failureText(name, error.code, error.message);
 }
@@ -74,7 +85,12 @@ export function problemText(name: string, error: unknown): string {
 type Outcome = [text: string, kind: "good" | "plain"] | null;
 
 /** Say what is asked of a camera, and what came of it. */
-async function ask(device: Device, asking: (name: string) => string, work: (name: string) => Promise<Outcome>): Promise<void> {
+async function ask(
+  device: Device,
+  asking: (name: string) => string,
+  work: (name: string) => Promise<Outcome>,
+  notKnown?: (name: string) => string,
+): Promise<void> {
   const name = printable(device.name);
   const about = aboutDevice(device.id);
   notify(about, asking(name), "plain");
@@ -82,7 +98,7 @@ async function ask(device: Device, asking: (name: string) => string, work: (name
     const outcome = await work(name);
     if (outcome) notify(about, ...outcome);
   } catch (error) {
-    notify(about, problemText(name, error), "bad");
+    notify(about, problemText(name, error, notKnown), error instanceof Problem && isUnconfirmed(error) ? "warn" : "bad");
   }
 }
 
@@ -119,7 +135,7 @@ export const record = (device: Device, isOn: boolean): Promise<void> =>
     const isKnown = now.recording !== null;
     if (isOn) return [t.answers[isKnown ? "recording" : "toldToRecord"](name), "good"];
     return [t.answers[isKnown ? "recordingStopped" : "toldToStop"](name), "good"];
-  });
+  }, t.answers.notKnownToRecord);
 
 /** Set a camera's clock to the hub's. */
 export const setClock = (device: Device): Promise<void> =>
@@ -132,7 +148,7 @@ export const setClock = (device: Device): Promise<void> =>
 /** Whether a command to record goes to several now. */
 export const isCommandingMany = signal(false);
 
-/** Start or stop recording on all of several at the same moment, or of everyone; with one message about all of them. */
+/** Start or stop recording on all of several at the same moment, or of the whole rig; with one message about all of them. */
 export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): Promise<void> {
   if (isCommandingMany.value) return;
   notify("many", isOn ? t.answers.asking.recordOnMany : t.answers.asking.stopMany, "plain");
@@ -142,34 +158,78 @@ export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): P
     const body = { recording: isOn, ...(chosen ? { device_ids: ids } : { all: true }) };
     const options = { method: "POST", body, timeoutMs: RECORDING_S * 1_000 };
     const { results } = await whileUnderWay(ids, () => request<{ results: Result[] }>(deviceAddress("recording"), options));
-    const failures = results.filter((one) => !one.done).map(refusalText);
-    const text = t.answers.recordedOnMany(isOn, results.length - failures.length, failures);
-    notify("many", results.length ? text : t.answers.noneToRecord, failures.length || !results.length ? "bad" : "good");
+    const done = results.filter((one) => one.done).length;
+    notifyMany("many", results.length ? t.answers.recordedOnMany(isOn, done, results.length) : t.answers.noneToRecord, results);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    notify("many", failureSentences(error.code, error.message), "bad");
+    if (isUnconfirmed(error)) notify("many", `${t.answers.notKnownOfMany} ${error.message}`, "warn", true);
+    else notify("many", failureSentences(error.code, error.message), "bad");
   } finally {
     isCommandingMany.value = false;
   }
 }
 
-/** Why one of several did not, without a full stop. */
-export function refusalText({ device_id: id, code, message }: Result): string {
-  return t.answers.ofCamera(nameOf(id), printable(message || headingFor(code)).replace(/\.$/, ""));
+/** What stands in place of a reason that needs no words of the hub's. */
+const SHARED: Record<string, (names: readonly string[]) => string> = {
+  "not-connected": t.answers.notConnected,
+  unconfirmed: t.answers.unknown,
+};
+
+const isShared = (code: string | null): code is string => textOf(SHARED, code) !== undefined;
+
+/** Those of several cameras that have not done it, by their names: not connected, not known, then each other reason. */
+function lackOf(results: readonly Result[]): string[] {
+  const names = new Map<string, string[]>(Object.keys(SHARED).map((code) => [code, []]));
+  for (const { done, device_id: id, code, message } of results) {
+    if (done) continue;
+    // Each adapter's own reason is on the camera's page.
+    const reason = isShared(code) ? code : printable((code !== "no-interface-available" && message) || headingFor(code));
+    names.set(reason, [...(names.get(reason) ?? []), nameOf(id)]);
+  }
+  const lacking = [...names].filter(([, those]) => those.length > 0);
+  return lacking.map(([reason, those]) => textOf(SHARED, reason)?.(those) ?? t.answers.because(those, reason));
 }
 
-/** Connect or disconnect several, one after the other, with one message about all of them. */
+/** Say what came of a command to several: how many have done it, and by their names who has not; good only where all have. */
+export function notifyMany(about: string, first: string, results: readonly Result[]): void {
+  const lacking = results.filter((one) => !one.done);
+  const isGood = results.length > 0 && lacking.length === 0;
+  const tone: Tone = isGood ? "good" : results.length > 0 && lacking.every(({ code }) => isShared(code)) ? "warn" : "bad";
+  notify(about, [first, ...lackOf(results)].join(" "), tone, !isGood);
+}
+
+const namesOf = (those: readonly Device[]): string[] => those.map((one) => printable(one.name));
+
+/** Connect or disconnect several, one after the other, with one message about all of them and about whom it leaves out. */
 export async function commandMany(chosen: readonly Device[], verb: Verb, options: ConnectOptions = {}): Promise<void> {
-  notify("many", t.answers.many(verb, chosen.length), "plain");
-  const failures: string[] = [];
-  for (const device of chosen) {
-    if (verb === "connect") toldTogether.add(device.id);
+  const told = chosen.filter((one) => isFor(verb, one));
+  const others = chosen.filter((one) => !isFor(verb, one));
+  const [up, notUp] = [others.filter((one) => one.connected), others.filter((one) => !one.connected)];
+  const leftOut = [
+    up.length > 0 && t.answers.alreadyConnected(namesOf(up)),
+    notUp.length > 0 && t.answers[verb === "connect" ? "alreadyConnecting" : "notConnected"](namesOf(notUp)),
+  ];
+  notify("many", t.answers.many(verb, told.length), "plain");
+  const statuses: Answer["status"][] = [];
+  const failures: Result[] = [];
+  for (const { id } of told) {
+    if (verb === "connect") toldTogether.add(id);
     try {
-      await send(device.id, verb, options);
+      const { status } = await send(id, verb, options);
+      statuses.push(status);
+      // What comes of a wait is told when it comes.
+      if (status === "waiting") toldTogether.delete(id);
     } catch (error) {
-      toldTogether.delete(device.id);
-      failures.push(problemText(printable(device.name), error));
+      if (!(error instanceof Problem)) throw error;
+      toldTogether.delete(id);
+      failures.push({ device_id: id, done: false, code: isUnconfirmed(error) ? "unconfirmed" : error.code, message: error.message });
     }
   }
-  notify("many", t.answers.manyDone(verb, chosen.length - failures.length, failures), failures.length ? "bad" : "good");
+  const ways = Object.keys(t.answers.ofMany) as Answer["status"][];
+  const counts = ways.map((way) => [way, statuses.filter((one) => one === way).length] as const);
+  const sentences = counts.filter(([, count]) => count > 0).map(([way, count]) => t.answers.ofMany[way](count));
+  const text = [...sentences, ...leftOut, ...lackOf(failures)].filter(Boolean).join(" ");
+  const isDone = statuses.every((one) => one === (verb === "connect" ? "connected" : "disconnected"));
+  const isRefused = failures.some(({ code }) => code !== "unconfirmed");
+  notify("many", text, isRefused ? "bad" : failures.length > 0 ? "warn" : isDone ? "good" : "plain");
 }

@@ -44,6 +44,7 @@ const DEVICE: Device = {
   connected: false,
   connection_settings: { ssid: "X4 34UQG5.OSC" },
   interface: null,
+  expected: true,
   local_address: null,
   camera_address: null,
   signal_strength: null,
@@ -110,6 +111,9 @@ function scene(): Promise<ImageBitmap> {
 
 /** A device in each state, called by it. */
 const SAMPLES: Record<CameraState, Partial<Device>> = {
+  "not-recording": { ...UP, camera: { ...CAMERA, recording_requested: true, problems: ["not-recording"] } },
+  "still-recording": { ...UP, camera: { ...CAMERA, recording: true, recording_since: now, problems: ["still-recording"] } },
+  "recording-unconfirmed": { ...UP, camera: { ...CAMERA, recording: null, problems: ["recording-unconfirmed"] } },
   failed: failed("authentication-failed"),
   "not-answering": { ...UP, reachable: false },
   searching: { ...failed("connection-lost"), lost_at: now },

@@ -1,8 +1,8 @@
 // The groups of cameras that one command connects, as the configuration names them.
 
 import { signal } from "@preact/signals";
-import { deviceAddress, Problem, request } from "./api";
-import { refusalText, type Result } from "./commands";
+import { deviceAddress, isUnconfirmed, Problem, request } from "./api";
+import { notifyMany, type Result } from "./commands";
 import { t } from "./messages";
 import { failureSentences, printable } from "./sentences";
 import { onForget } from "./state";
@@ -35,10 +35,10 @@ export async function connectGroup({ name, device_ids: ids }: Group, isPartial =
   try {
     const address = deviceAddress(`groups/${encodeURIComponent(name)}/connect${isPartial ? "?partial=1" : ""}`);
     const { results } = await request<{ results: Result[] }>(address, { method: "POST", timeoutMs: CONNECT_S * 1_000 });
-    const failures = results.filter((one) => !one.done).map(refusalText);
-    notify(about, t.groups.connected(printable(name), results.length - failures.length, failures), failures.length ? "bad" : "good");
+    notifyMany(about, t.groups.connected(printable(name), results.filter((one) => one.done).length, results.length), results);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    notify(about, `${printable(name)}: ${failureSentences(error.code, error.message)}`, "bad");
+    if (isUnconfirmed(error)) notify(about, `${t.answers.notKnown(printable(name))} ${error.message}`, "warn");
+    else notify(about, `${printable(name)}: ${failureSentences(error.code, error.message)}`, "bad");
   }
 }

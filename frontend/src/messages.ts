@@ -8,8 +8,6 @@ const numeral = (count: number) => NUMBERS[count] ?? String(count);
 const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
 const duration = (seconds: number) =>
   seconds < 1 ? "less than 1 s" : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
-/** How many failures of several a message names. */
-const LISTED_FAILURES = 3;
 /** The same for what may be days. */
 const longDuration = (seconds: number) =>
   seconds < 7_200 ? duration(seconds) : seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
@@ -89,6 +87,9 @@ const en = {
     waiting: "Waiting",
     searching: "Searching",
     "not-answering": "Not answering",
+    "not-recording": "Not recording",
+    "still-recording": "Still recording",
+    "recording-unconfirmed": "Recording unconfirmed",
     failed: "Failed",
     "no-adapter": "No adapter",
     asleep: "Asleep",
@@ -121,7 +122,9 @@ const en = {
     recordOnAll: "Record on all",
     stopAll: "Stop all",
     stopAllTitle: "Stop all recordings?",
-    recordNow: (count: number) => `${plural(count, "camera records", "cameras record")} now.`,
+    recordNow: (count: number, unknown: readonly string[]) =>
+      `${plural(count, "camera records", "cameras record")} now.${unknown.length ? ` Not known: ${unknown.join(", ")}.` : ""}`,
+    forRig: (count: number) => (count === 1 ? "For the camera that was asked to connect" : `For the ${count} cameras that were asked to connect, whether they are connected or not`),
     keepRecording: "Keep recording",
   },
 
@@ -266,6 +269,7 @@ const en = {
   problems: {
     "not-recording": { what: "Not recording.", advice: "It was told to record. Record again, or stop it." },
     "still-recording": { what: "Still recording.", advice: "It was told to stop. Stop it again, or at the camera." },
+    "recording-unconfirmed": { what: "Recording unconfirmed.", advice: "Its answer was lost: look at it, or tell it again." },
     "too-hot": { what: "Too hot.", advice: "Let it cool down in the shade." },
     "too-cold": { what: "Too cold.", advice: "Warm it up." },
     "battery-low": { what: "Battery low.", advice: "Charge it, or change it." },
@@ -285,6 +289,8 @@ const en = {
     "slow-card": "its card is too slow",
     unknown: "it does not say why",
   } satisfies Record<RecordingStopped["reason"], string>,
+  /** The same where its link was lost meanwhile. */
+  losses: { off: "it was switched off", link: "its link was lost" },
 
   trouble: {
     notAnswering: "The camera does not answer.",
@@ -338,6 +344,7 @@ const en = {
     "camera-busy": "The camera is busy with something else.",
     "camera-refused": "The camera refused.",
     "not-connected": "The camera is not connected.",
+    unconfirmed: "It is not known whether the camera has done it.",
     internal: "Internal error in the hub.",
   } as Record<string, string>,
   /** What a person can do about it. */
@@ -362,6 +369,7 @@ const en = {
     "camera-busy": "Stop what the camera does, such as a recording, and try again.",
     "camera-refused": "Look at the camera: its screen says what it needs.",
     "not-connected": "Connect the camera first.",
+    unconfirmed: "Look at the camera, or send the command again.",
     internal: "The hub's log has the details: journalctl -u wifimgrd.",
   } as Record<string, string>,
 
@@ -383,15 +391,18 @@ const en = {
     toldToStop: (name: string) => `${name} accepted, and does not say whether it has stopped.`,
     recordingStopped: (name: string) => `${name} stopped recording.`,
     clockSet: (name: string) => `Set the clock of ${name}.`,
-    noneToRecord: "No camera is connected that the hub can start or stop.",
-    ofCamera: (name: string, why: string) => `${name}: ${why}`,
-    recordedOnMany: (isOn: boolean, done: number, failures: readonly string[]) => {
-      const total = done + failures.length;
-      const verb = isOn ? (done === 1 ? "records" : "record") : "stopped";
-      const first = failures.length ? `${done} of ${plural(total, "camera", "cameras")} ${verb}` : `${plural(done, "camera", "cameras")} ${verb}`;
-      const more = failures.length > LISTED_FAILURES ? [`${failures.length - LISTED_FAILURES} more failed`] : [];
-      return `${[first, ...failures.slice(0, LISTED_FAILURES), ...more].join("; ")}.`;
+    notKnown: (name: string) => `It is not known whether ${name} has done it.`,
+    notKnownToRecord: (name: string) => `It is not known whether ${name} records.`,
+    notKnownOfMany: "It is not known which cameras record.",
+    noneToRecord: "No camera that the hub can start or stop was asked to connect.",
+    recordedOnMany: (isOn: boolean, done: number, total: number) => {
+      const verb = isOn ? (total === 1 ? "records" : "record") : total === 1 ? "has stopped" : "have stopped";
+      return `${done} of ${plural(total, "camera", "cameras")} ${verb}.`;
     },
+    /** Those of several that did not, with the reason that they share. */
+    notConnected: (names: readonly string[]) => `Not connected: ${names.join(", ")}.`,
+    unknown: (names: readonly string[]) => `Not known: ${names.join(", ")}.`,
+    because: (names: readonly string[], why: string) => `${names.join(", ")}: ${why.replace(/\.$/, "")}.`,
     awake: (name: string) => `${name} is awake.`,
     asleep: (name: string) => `${name} is asleep.`,
     paired: (name: string) => `Paired ${name}.`,
@@ -408,10 +419,16 @@ const en = {
       `${name}: ${total === 0 ? "No adapter is plugged in." : "No adapter is free."}`,
     many: (verb: "connect" | "disconnect", count: number) =>
       `${verb === "connect" ? "Connecting" : "Disconnecting"} ${plural(count, "camera", "cameras")} …`,
-    manyDone: (verb: "connect" | "disconnect", done: number, failures: readonly string[]) => {
-      const first = done ? `${plural(done, "camera", "cameras")} ${verb === "connect" ? "connecting" : "disconnecting"}. ` : "";
-      return first + (failures.length ? `${plural(failures.length, "camera", "cameras")} refused: ${failures[0]}` : "");
+    /** How many of several are now in which way, in this order. */
+    ofMany: {
+      connected: (count: number) => `${plural(count, "camera", "cameras")} connected.`,
+      connecting: (count: number) => `${plural(count, "camera", "cameras")} connecting.`,
+      waiting: (count: number) => `${plural(count, "camera waits", "cameras wait")} for an adapter.`,
+      disconnected: (count: number) => `${plural(count, "camera", "cameras")} disconnected.`,
+      disconnecting: (count: number) => `${plural(count, "camera", "cameras")} disconnecting.`,
     },
+    alreadyConnected: (names: readonly string[]) => `Already connected: ${names.join(", ")}.`,
+    alreadyConnecting: (names: readonly string[]) => `Already connecting: ${names.join(", ")}.`,
   },
 
   groups: {
@@ -419,11 +436,7 @@ const en = {
     connect: (name: string, count: number) => `Connect ${name} (${count})`,
     partial: (name: string) => `Connect as many of ${name} as possible`,
     connecting: (name: string, count: number) => `Connecting the ${plural(count, "camera", "cameras")} of ${name} …`,
-    connected: (name: string, done: number, failures: readonly string[]) => {
-      const more = failures.length > LISTED_FAILURES ? [`${failures.length - LISTED_FAILURES} more failed`] : [];
-      const first = `${name}: ${done} of ${plural(done + failures.length, "camera", "cameras")} connected`;
-      return `${[first, ...failures.slice(0, LISTED_FAILURES), ...more].join("; ")}.`;
-    },
+    connected: (name: string, done: number, total: number) => `${name}: ${done} of ${plural(total, "camera", "cameras")} connected.`,
   },
 
   events: {
@@ -445,6 +458,9 @@ const en = {
     renamed: (before: string, now: string) => `${before} was renamed to ${now}`,
     adapterIn: (name: string) => `Adapter ${name} was plugged in`,
     adapterOut: (name: string) => `Adapter ${name} was unplugged`,
+    adapterChecked: (name: string, why: string) => `Adapter ${name} is being checked${why ? `: ${why}` : ""}`,
+    adapterQuarantined: (name: string, why: string) => `Adapter ${name} is not used for now${why ? `: ${why}` : ""}`,
+    adapterWorks: (name: string) => `Adapter ${name} works again`,
     mapThere: (name: string) => `Map ${name} was updated`,
     mapGone: (name: string) => `Map ${name} is no longer available`,
     notBack: (name: string) => `${name} did not come back in time`,
@@ -469,7 +485,7 @@ const en = {
 
   adapters: {
     title: "Adapters",
-    count: (free: number, total: number) => `${free} of ${total} free`,
+    count: (free: number, total: number, checked: number) => `${free} of ${total} free${checked ? `, ${checked} being checked` : ""}`,
     countUnknown: (total: number) => `${plural(total, "adapter", "adapters")}, states unknown`,
     none: "No USB Wi-Fi adapter is plugged in. Each connected camera needs one.",
     available: "Free",
@@ -478,12 +494,14 @@ const en = {
     forWhom: " for ",
     reservedFor: "Reserved for ",
     unavailable: "Unavailable",
+    checked: "Being checked",
+    quarantined: "Quarantined",
     by: " by ",
     port: (port: string) => `USB port ${port}`,
     bus: (number: string) => `USB bus ${number}`,
     noBus: "Other adapters",
     absent: "Reserved, and not plugged in",
-    rests: { "in-use": "in use", free: "free", reserved: "reserved", unavailable: "unavailable", unknown: "unknown" },
+    rests: { "in-use": "in use", free: "free", reserved: "reserved", checked: "checked", unavailable: "unavailable", unknown: "unknown" },
     band: bandOf,
     channelNumber: (megahertz: number) => String(channelOf(megahertz)),
     onAir: (megahertz: number) => `channel ${channelOf(megahertz)}, ${bandOf(megahertz)}`,
@@ -644,9 +662,11 @@ const en = {
     ofHub: (connected: number, total: number, failed: number) =>
       total === 0 ? "No camera" : `${connected} of ${plural(total, "camera", "cameras")} connected${failed ? `, ${failed} failed` : ""}`,
     recording: (count: number) => `${count} recording`,
+    inState: (count: number, state: string) => `${count} ${state.toLowerCase()}`,
     ofOfflineHub: (total: number) => plural(total, "camera", "cameras"),
     adapters: (free: number, total: number) => (total === 0 ? "no adapter" : `${free} of ${plural(total, "adapter", "adapters")} free`),
     reserved: (adapter: string, camera: string) => `${adapter} reserved for ${camera}`,
+    doubted: (adapter: string, state: string) => `${adapter} ${state.toLowerCase()}`,
     lastMessage: (time: string) => `Last message ${time}`,
     noMessage: "No messages since you opened this page",
     unreadable: (count: number) => `${plural(count, "record", "records")} unreadable`,

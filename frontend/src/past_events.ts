@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
 import { atHub } from "./hub_clock";
+import { lossIn } from "./losses";
 import { t } from "./messages";
 import { endWords } from "./reading";
 import { failureText, failureTone, printable, type Sentence } from "./sentences";
@@ -28,7 +29,7 @@ export async function readPast(): Promise<void> {
   try {
     const { history } = await request<{ history: HistoryRow[] }>(deviceAddress(`history?limit=${ROWS}`));
     // A later answer has more.
-    if (asked === wanted) pastLines.value = history.flatMap(linesOf).filter(wasMissed).sort(byTime);
+    if (asked === wanted) pastLines.value = history.flatMap((row) => linesOf(row, history)).filter(wasMissed).sort(byTime);
   } catch (error) {
     if (asked === wanted) asked = null;
     throw error;
@@ -58,10 +59,10 @@ const byTime = (one: Line, other: Line): number => (one.time < other.time ? 1 : 
 
 type Part = [time: string, kind: EventKind, sentence: Sentence];
 
-function linesOf(row: HistoryRow): Line[] {
+function linesOf(row: HistoryRow, all: readonly HistoryRow[]): Line[] {
   const id = row.device_id;
   const name = printable((id !== null && devices.value.get(id)?.name) || row.device_name || "");
-  return partsOf(row, name).map(([time, kind, sentence], index) => ({
+  return partsOf(row, name, all).map(([time, kind, sentence], index) => ({
     ...sentence,
     kind,
     time,
@@ -70,7 +71,7 @@ function linesOf(row: HistoryRow): Line[] {
   }));
 }
 
-function partsOf(row: HistoryRow, name: string): Part[] {
+function partsOf(row: HistoryRow, name: string, all: readonly HistoryRow[]): Part[] {
   const { time, ended, code, message } = row;
   const isBad = Boolean(code) && code !== "cancelled";
   switch (row.kind) {
@@ -93,7 +94,7 @@ function partsOf(row: HistoryRow, name: string): Part[] {
       const isStopped = code === "stopped";
       const end: Sentence = isStopped
         ? { text: t.events.recordingStopped(name), tone: "plain" }
-        : { text: t.events.recordingEnded(name, endWords(code ?? "")), tone: "bad" };
+        : { text: t.events.recordingEnded(name, endWords(code ?? "", () => lossIn(all, row))), tone: "bad" };
       const begin: Sentence = { text: t.events.recording(name), tone: "plain" };
       return [[time, "recording", begin], ...(ended ? [[ended, "recording", end] as Part] : [])];
     }

@@ -1,6 +1,7 @@
 // What a camera has said of itself, as words for people. What is not known is null, and never 0.
 
 import { type StateFields, stateOf } from "./camera_state";
+import type { Loss } from "./losses";
 import { t, textOf } from "./messages";
 import type { Camera, Device } from "./types";
 
@@ -10,6 +11,13 @@ const GB = 1e9;
 
 /** Whether the hub can have it start and stop recording. */
 export const takesCommands = (device: Device): boolean => device.connected && device.camera !== null;
+
+/** Whether commands to all cameras are for it, connected or not. */
+export const isOfRig = ({ camera, expected }: Device): boolean => camera !== null && expected;
+
+/** Whether it was told to record, and was not seen to end since: nobody knows what it does. */
+export const mayRecord = ({ camera }: Device): boolean =>
+  camera !== null && camera.recording === null && (camera.recording_requested || camera.problems.includes("recording-unconfirmed"));
 
 /** Whether it was read just now, by the hub's clock. */
 export const isFresh = ({ read_at }: Camera, now: number): boolean =>
@@ -82,5 +90,8 @@ export function clockWords({ clock_offset_ms: offset }: Camera): string | null {
   return seconds === 0 ? t.reading.clockRight : t.reading.clockWrong(seconds, offset > 0);
 }
 
-/** Why a recording ended that nobody has stopped at this hub. */
-export const endWords = (reason: string): string => textOf(t.ends, reason) ?? t.ends.unknown;
+/** Why a recording ended that nobody has stopped at this hub; where the camera does not say it, by how its link was lost. */
+export const endWords = (reason: string, lossOf: () => Loss | null): string => {
+  const loss = reason === "unknown" ? lossOf() : null;
+  return loss ? t.losses[loss] : (textOf(t.ends, reason) ?? t.ends.unknown);
+};

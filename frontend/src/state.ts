@@ -2,6 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { atHub } from "./hub_clock";
+import { followLoss, forgetLosses } from "./losses";
 import { t } from "./messages";
 import { printable, type Sentence, sentenceOf, serviceSentence } from "./sentences";
 import { announce, notify, toasts } from "./toasts";
@@ -124,6 +125,7 @@ export function forget(): void {
   silences.value = untilNow();
   isLossTold = false;
   samples.value = new Map();
+  forgetLosses();
   toasts.value = [];
   toldTogether.clear();
 }
@@ -134,13 +136,16 @@ export function takeSnapshot(snapshot: Snapshot): void {
   if (sentence) write(sentence, now());
   service.value = snapshot.service;
   devices.value = new Map(snapshot.devices.map((one) => [one.id, one]));
-  for (const one of snapshot.devices) sample(one);
+  for (const one of snapshot.devices) {
+    sample(one);
+    followLoss(one);
+  }
   interfaces.value = new Map(snapshot.interfaces.map((one) => [one.name, one]));
 }
 
 export function takeEvent(event: Event): void {
   heardAt = Date.now();
-  const sentence = sentenceOf(event, devices.value, service.value);
+  const sentence = sentenceOf(event, devices.value, interfaces.value, service.value);
   if (sentence) write(sentence, event.time, aboutOf(event));
   switch (event.type) {
     case "device.created":
@@ -202,6 +207,7 @@ function sample({ id, signal_strength: percent }: Device): void {
 }
 
 function setDevice(device: Device): void {
+  followLoss(device);
   if (device.signal_strength !== devices.value.get(device.id)?.signal_strength) sample(device);
   devices.value = new Map(devices.value).set(device.id, device);
 }

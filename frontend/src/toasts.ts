@@ -2,19 +2,18 @@
 
 import { signal } from "@preact/signals";
 
-export type Tone = "good" | "bad" | "plain";
+/** `warn`: not known to be done, and not known to have failed. */
+export type Tone = "good" | "warn" | "bad" | "plain";
 
 export interface Toast {
   /** What it is about; a newer one about the same takes its place. */
   about: string;
   number: number;
-  /** Its place on the screen, counted from below, which it keeps: what is shown does not move. */
-  slot: number;
   text: string;
   tone: Tone;
 }
 
-const SLOTS = [0, 1, 2];
+const MOST = 3;
 const SHOWN_MS = 8_000;
 const TROUBLE_SHOWN_MS = 15_000;
 
@@ -29,15 +28,14 @@ export function announce(text: string): void {
   announced.value = { number: numbered, text };
 }
 
-export function notify(about: string, text: string, tone: Tone): void {
+/** Show a message; one that `stays` does so until it is dismissed, or another one takes its place. */
+export function notify(about: string, text: string, tone: Tone, stays = false): void {
   announce(text);
   const number = numbered;
-  const shown = toasts.value;
-  const same = shown.find((one) => one.about === about);
-  const free = SLOTS.find((slot) => shown.every((one) => one.slot !== slot));
-  const slot = same?.slot ?? free ?? shown[0]?.slot ?? 0;
-  toasts.value = [...shown.filter((one) => one.slot !== slot), { about, number, slot, text, tone }];
-  setTimeout(() => dismiss(number), tone === "bad" ? TROUBLE_SHOWN_MS : SHOWN_MS);
+  const others = toasts.value.filter((one) => one.about !== about);
+  toasts.value = [...others.slice(1 - MOST), { about, number, text, tone }];
+  const isTrouble = tone === "bad" || tone === "warn";
+  if (!stays) setTimeout(() => dismiss(number), isTrouble ? TROUBLE_SHOWN_MS : SHOWN_MS);
 }
 
 export function dismiss(number: number): void {

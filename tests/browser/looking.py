@@ -88,7 +88,7 @@ async def choose_network(page: Page, network: str) -> Locator:
     return dialog
 
 
-def toast(page: Page, text: str) -> Locator:
+def toast(page: Page, text: str | re.Pattern[str]) -> Locator:
     """A message over the page."""
     return page.locator(".toast").filter(has_text=text)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, Route, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.looking import SIZES, card, opened, opened_menu, shows, sized
-from tests.browser.running_hub import RunningHub
+from tests.browser.running_hub import RunningHub, running_hub
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -28,6 +29,32 @@ async def test_an_empty_hub_offers_the_cameras_in_range(page: Page, hub: Running
     await dialog.get_by_label("Password", exact=True).fill("insta-pass-7")
     await dialog.get_by_role("button", name="Add and connect").click()
     await shows(page, "X3 7QK2WD.OSC", "Connected")
+
+
+async def test_the_empty_page_of_the_default_world_calls_nothing_a_gopro_that_is_none(
+    page: Page, tmp_path: Path
+) -> None:
+    async with running_hub(tmp_path) as hub:
+        await opened(page, hub)
+        rows = page.get_by_role("list", name="Cameras in range").get_by_role("listitem")
+        words = {f"SIM-CAM-{number}": "" for number in range(1, 5)}
+        await expect(rows).to_have_count(len(words))
+        assert await told(rows) == words
+        await expect(page.get_by_role("button", name="Pair and add GoPro 0001")).to_be_visible()
+        shown = (await page.locator(".empty").inner_text()).splitlines()
+        assert {one for one in shown if "GoPro" in one} == {"GoPro 0001"}, "it is heard over Bluetooth"
+        await hub.add_camera(b"GP25149999", "gopro-pass-9")
+        await page.get_by_role("button", name="Search again").click()
+        await expect(rows).to_have_count(len(words) + 1)
+        assert await told(rows) == words | {"GP25149999": "GoPro, which?"}
+
+
+async def told(rows: Locator) -> dict[str, str]:
+    """What is said of each network in range."""
+    return {
+        (await one.locator("strong").inner_text()).strip(): await one.locator("small").inner_text()
+        for one in await rows.all()
+    }
 
 
 async def test_the_focus_stays_on_the_page_when_the_first_camera_is_added(
@@ -237,8 +264,8 @@ async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
 async def test_every_part_in_every_state_is_on_one_page(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
         await page.goto(hub.url + "style")
-        await expect(page.locator(".card")).to_have_count(12)
-        await expect(page.locator("tbody tr")).to_have_count(12)
+        await expect(page.locator(".card")).to_have_count(15)
+        await expect(page.locator("tbody tr")).to_have_count(15)
         heights = await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)")
         assert len(set(heights)) == 1, "cards of one height"
         heights = await page.locator("tbody tr").evaluate_all("rows => rows.map(one => one.offsetHeight)")

@@ -45,7 +45,8 @@ from tests.http.test_embedding import AROUND, NGINX, START_S
 from tests.mqtt.certificates import Authority
 from tests.mqtt.mosquitto import free_port
 from tests.mqtt.test_client_ids import client_ids, told
-from wifimgrd.domain.records import CameraRecord
+from wifimgrd.client.json_records import interface_json
+from wifimgrd.domain.records import CameraRecord, InterfaceRecord
 from wifimgrd.http.page.resource import content_security_policy
 from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Fleet, Settings
@@ -99,6 +100,19 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
 
 
+async def test_an_adapter_that_is_checked_or_in_quarantine_is_not_counted_as_free(
+    page: Page, fleet: FleetPage
+) -> None:
+    fleet.publish_hub("plane", device_record(1))
+    healths = {"wlan0": "good", "wlan1": "suspect", "wlan2": "quarantined", "wlan3": "of-a-later-version"}
+    for name, health in healths.items():
+        record = dict(interface_json(InterfaceRecord(name))) | {"health": health}
+        fleet.publish(f"plane/interfaces/{name}", record)
+    await signed_in(page, fleet.url)
+    words = "2 of 4 adapters free, wlan1 being checked, wlan2 quarantined"
+    await expect(hub_row(page, "plane")).to_contain_text(words)
+
+
 async def test_a_hub_has_a_link_to_its_own_page_if_it_says_where_that_is(
     page: Page, fleet: FleetPage
 ) -> None:
@@ -134,13 +148,15 @@ async def test_battery_recording_and_problems_are_shown(page: Page, fleet: Fleet
         device_record(1, camera=front, signal_strength=70),
         device_record(2, camera=tail),
         device_record(3, camera=front, state="disconnected"),
+        device_record(5, camera=CameraRecord(problems=("recording-unconfirmed",)), state="disconnected"),
         device_record(4) | {"camera": device_record(4, camera=front)["camera"] | {"battery_level": 101}},
     ]
     records[1]["camera"]["problems"].append("of-a-later-version")
     del records[0]["camera"]["model"]  # what the page does not use
     fleet.publish_hub("plane", *records)
     await signed_in(page, fleet.url)
-    await expect(hub_row(page, "plane")).to_contain_text("2 of 3 cameras connected, 1 recording, ")
+    counted = "2 of 4 cameras connected, 1 recording, 1 not recording, 1 recording unconfirmed, "
+    await expect(hub_row(page, "plane")).to_contain_text(counted)
     await expect(hub_row(page, "plane")).to_contain_text("1 record unreadable")
     await open_all(page)
     row = camera_row(page, "plane", 1)
@@ -148,6 +164,16 @@ async def test_battery_recording_and_problems_are_shown(page: Page, fleet: Fleet
     await expect(row.locator("[data-shape=recording]")).to_be_visible()
     await expect(row.locator(".battery")).to_have_text("78 %, charging")
     await expect(camera_row(page, "plane", 2).locator(".why")).to_have_text("Not recording.")
+    for number, state, word in (
+        (2, "not-recording", "Not recording"),
+        (5, "recording-unconfirmed", "Recording unconfirmed"),
+    ):
+        await expect(camera_row(page, "plane", number).locator(".badge")).to_have_text(word)
+        await expect(camera_row(page, "plane", number).locator(f"[data-shape={state}]")).to_be_visible()
+        await expect(count(page, state)).to_have_text(f"{word} (1)")
+    await expect(count(page, "connected")).to_have_text("Connected (1)")
+    await expect(camera_row(page, "plane", 2).get_by_role("button")).to_contain_text("Disconnect")
+    await expect(camera_row(page, "plane", 5).get_by_role("button")).to_contain_text("Connect")
     await expect(camera_row(page, "plane", 2).locator(".battery")).to_have_count(0)
     await expect(camera_row(page, "plane", 3).locator(".battery, .badge.recording")).to_have_count(0)
     assert await findings(page) == []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Final
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.looking import SIZES, opened, sized, toast
 from tests.browser.running_hub import RunningHub
+from tests.browser.told import Told, said
 from tests.commands import connect, disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -226,7 +228,8 @@ async def test_several_are_commanded_at_once(browser: Browser, hub: RunningHub, 
         for number in (1, 3):
             await expect(row(page, f"Camera {number}").locator(".badge")).to_have_text("Off")
         await expect(row(page, "Camera 2").locator(".badge")).to_have_text("Connected")
-        await expect(toast(page, "2 cameras disconnecting.")).to_be_visible()
+        told = toast(page, re.compile(r"^2 cameras disconnect(ing|ed)\. Not connected: Camera 4\.✕$"))
+        await expect(told).to_be_visible()
         await page.get_by_label("Find").fill("Camera 1")
         await page.get_by_role("checkbox", name="Select all").check()
         await bar.get_by_role("button", name="Connect", exact=True).click()
@@ -243,3 +246,83 @@ async def test_a_row_that_the_filter_hides_is_not_commanded(page: Page, hub: Run
     await expect(row(page, "Camera 2").locator(".badge")).to_have_text("Off")
     await hub.until(ids[1], "disconnected")
     assert [hub.client.devices[one].state for one in ids[:3]] == ["connected", "disconnected", "connected"]
+
+
+async def select(page: Page, *numbers: int) -> Locator:
+    """Select cameras; the commands to them."""
+    for number in numbers:
+        await page.get_by_role("checkbox", name=f"Select Camera {number}", exact=True).check()
+    return page.locator(".chosen")
+
+
+async def test_cameras_that_wait_are_not_said_to_connect(page: Page, hub: RunningHub) -> None:
+    ids = await fill(hub, 9)
+    await opened(page, hub)
+    commands = await select(page, *range(1, 10))
+    await commands.get_by_role("button", name="Connect when free").click()
+    told = toast(page, "6 cameras wait for an adapter. Already connected: Camera 1, Camera 2, Camera 3.")
+    await expect(told).to_have_class("toast plain")
+    await expect(page.locator(".badge.waiting")).to_have_count(6)
+    # What came of a wait is told.
+    await disconnect(hub.client, ids[0])
+    await expect(toast(page, re.compile(r"^Camera [4-9] is connected"))).to_be_visible()
+
+
+async def test_one_camera_that_waits_is_said_to_wait(page: Page, hub: RunningHub) -> None:
+    await fill(hub, 9)
+    await opened(page, hub)
+    await (await select(page, 4)).get_by_role("button", name="Connect when free").click()
+    await expect(toast(page, "1 camera waits for an adapter.")).to_have_class("toast plain")
+
+
+async def test_refusals_are_told_with_their_names_and_their_reason(page: Page, hub: RunningHub) -> None:
+    await fill(hub, 9)
+    await opened(page, hub)
+    commands = await select(page, 1, *range(4, 9))
+    await commands.get_by_role("button", name="Connect", exact=True).click()
+    refused = ", ".join(f"Camera {number}" for number in range(4, 9))
+    told = toast(page, f"Already connected: Camera 1. {refused}: No adapter is free.")
+    await expect(told).to_have_class("toast bad")
+
+
+async def test_an_answer_that_is_lost_leaves_a_camera_not_known(page: Page, hub: RunningHub) -> None:
+    await fill(hub, 9)
+    await opened(page, hub)
+    commands = await select(page, 1, 2)
+    await page.route("**/wifi/disconnect?*", lambda route: route.abort())
+    await commands.get_by_role("button", name="Disconnect", exact=True).click()
+    told = toast(page, "Not known: Camera 1, Camera 2.")
+    await expect(told).to_have_class("toast warn")
+
+
+async def test_a_recording_on_a_selection_leaves_nobody_out_without_a_word(
+    page: Page, hub: RunningHub
+) -> None:
+    channel = Told()
+    await channel.to(page)
+    for number in range(1, 10):
+        channel.say(f"Camera {number}", said(recording=False) if number != 2 else None)
+    ids = await fill(hub, 9)
+    await opened(page, hub)
+    asked: list[object] = []
+
+    async def answer(route: Route) -> None:
+        asked.append(route.request.post_data_json)
+        row = {"after_ms": None, "message": ""}
+        rows = [
+            row | {"device_id": ids[0], "done": True, "code": None},
+            row
+            | {"device_id": ids[1], "done": False, "code": "not-supported", "message": "it has no driver"},
+            row | {"device_id": ids[3], "done": False, "code": "not-connected"},
+        ]
+        await route.fulfill(json={"results": rows})
+
+    await page.route("**/devices/recording", answer)
+    commands = await select(page, 4)
+    record = commands.get_by_role("button", name="Record", exact=True)
+    await expect(record).to_be_disabled()
+    await select(page, 1, 2)
+    await record.click()
+    told = toast(page, "1 of 3 cameras record. Not connected: Camera 4. Camera 2: it has no driver.")
+    await expect(told).to_have_class("toast bad")
+    assert asked == [{"recording": True, "device_ids": [ids[0], ids[1], ids[3]]}]

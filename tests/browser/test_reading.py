@@ -257,10 +257,21 @@ async def test_the_page_of_a_camera_has_the_rest(page: Page, hub: RunningHub) ->
 
 async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None:
     channel = await told(page)
-    channel.say("Tail", said(**IDLE))
+    for name in ("Tail", "Left", "Nose"):
+        channel.say(name, said(**IDLE))
+        channel.expect(name)
     device = await hub.connected(1, "Tail")
+    left, nose = await hub.create(2, "Left"), await hub.create(3, "Nose")
     await opened(page, hub)
     done = {"device_id": 7, "done": True, "after_ms": 12, "code": None, "message": None}
+    away = {
+        "device_id": nose,
+        "done": False,
+        "after_ms": None,
+        "code": "not-connected",
+        "message": "it is off",
+    }
+    lost = {"device_id": left, "done": False, "after_ms": None, "code": "unconfirmed", "message": "no answer"}
     failed = {"device_id": device, "done": False, "after_ms": None, "code": "camera-refused"}
     full, silent = failed | {"message": "the card is full"}, failed | {"device_id": 9, "message": ""}
     asked: list[Any] = []
@@ -271,21 +282,34 @@ async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None
         await route.fulfill(json={"results": results})
 
     await page.route("**/devices/recording", answer)
-    for name, results, words in (  # noqa: B007, used by `answer`
-        ("Record on all", [done] * 3 + [full], "3 of 4 cameras record; Tail: the card is full."),
-        ("Record on all", [done] * 4, "4 cameras record."),
-        ("Record on all", [done], "1 camera records."),
-        ("Stop all", [done] * 2, "2 cameras stopped."),
-        ("Stop all", [silent], "0 of 1 camera stopped; Camera 9: The camera refused."),
+    for name, results, words, tone in (  # noqa: B007, used by `answer`
+        ("Record on all", [done] * 3 + [full], "3 of 4 cameras record. Tail: the card is full.", "bad"),
+        ("Record on all", [done] * 4, "4 of 4 cameras record.", "good"),
+        ("Record on all", [done], "1 of 1 camera records.", "good"),
+        ("Record on all", [done, away], "1 of 2 cameras record. Not connected: Nose.", "warn"),
+        ("Record on all", [away], "0 of 1 camera records. Not connected: Nose.", "warn"),
+        ("Record on all", [done, lost], "1 of 2 cameras record. Not known: Left.", "warn"),
         (
             "Record on all",
-            [full] * 5,
-            "0 of 5 cameras record; " + "Tail: the card is full; " * 3 + "2 more failed.",
+            [full, done, lost, away],
+            "1 of 4 cameras record. Not connected: Nose. Not known: Left. Tail: the card is full.",
+            "bad",
         ),
-        ("Record on all", [], "No camera is connected that the hub can start or stop."),
+        ("Stop all", [done] * 2, "2 of 2 cameras have stopped.", "good"),
+        ("Stop all", [done], "1 of 1 camera has stopped.", "good"),
+        ("Stop all", [done, lost], "1 of 2 cameras have stopped. Not known: Left.", "warn"),
+        ("Stop all", [silent], "0 of 1 camera has stopped. Camera 9: The camera refused.", "bad"),
+        (
+            "Record on all",
+            [full, full | {"device_id": nose}, full | {"device_id": left, "message": "it is too hot"}],
+            "0 of 3 cameras record. Tail, Nose: the card is full. Left: it is too hot.",
+            "bad",
+        ),
+        ("Record on all", [], "No camera that the hub can start or stop was asked to connect.", "bad"),
     ):
         await page.get_by_role("button", name=name).click()
         await expect(page.locator(".toast > span")).to_have_text([words])
+        await expect(page.locator(".toast")).to_have_class(f"toast {tone}")
         assert asked.pop() == ("POST", {"recording": name == "Record on all", "all": True})
     await page.unroute("**/devices/recording")
     body = {"code": "backend-unavailable", "detail": "wifimgrd-camera does not run"}

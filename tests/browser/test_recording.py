@@ -100,7 +100,7 @@ async def test_all_record_but_one_whose_card_is_full(page: Page, hub: RunningHub
     await hub.set_fault("card-full", ssid=CAMERAS["Tail"][1])
     await opened(page, hub)
     await page.get_by_role("button", name="Record on all").click()
-    await expect(toast(page, "3 of 4 cameras record; Tail: the card is full.")).to_be_visible()
+    await expect(toast(page, "3 of 4 cameras record. Tail: the card is full.")).to_be_visible()
     for name in ("Front", "Back", "Helmet"):
         await expect(card(page, name).locator(".badge")).to_contain_text("Recording 0:")
     await expect(card(page, "Tail").locator("[data-problem]")).to_be_visible()
@@ -114,7 +114,7 @@ async def test_all_record_but_one_whose_card_is_full(page: Page, hub: RunningHub
     await expect(page.locator(".badge.recording")).to_have_count(3)
     await stop_all.click()
     await question.get_by_role("button", name="Stop all").click()
-    await expect(toast(page, "4 cameras stopped.")).to_be_visible()
+    await expect(toast(page, "4 of 4 cameras have stopped.")).to_be_visible()
     await expect(page.locator(".badge.recording")).to_have_count(0)
 
 
@@ -188,7 +188,8 @@ async def test_several_of_many_are_recorded_on(page: Page, hub: RunningHub) -> N
     for name in ("Front", "Helmet"):
         await page.get_by_role("checkbox", name=f"Select {name}").check()
     await record.click()
-    await expect(toast(page, "2 cameras record.")).to_be_visible()
+    words = toast(page, "2 of 3 cameras record. ")  # none is left out without a word
+    await expect(words.and_(page.locator(".warn, .bad"))).to_contain_text("Absent 0")
     rows = page.locator("tbody tr")
     for name in ("Front", "Helmet"):
         row = rows.filter(has=page.get_by_role("link", name=name, exact=True))

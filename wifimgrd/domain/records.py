@@ -368,6 +368,15 @@ class InterfaceRecord(Record):
         tuple[str, ...],
         Field(Kind.TEXTS, "`2.4GHz`, `5GHz`, `6GHz`; empty if they are not known.", _one_of(Band)),
     ] = ()
+    health: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "`good`, `suspect`, `recovering` (a recovery step runs) or `quarantined`; unknown until it has"
+            " received anything.",
+        ),
+    ] = None
+    health_reason: Annotated[str | None, Field(Kind.TEXT, "Why its health is not good, as a sentence.")] = None
 
     @property
     def leads_radio(self) -> bool:

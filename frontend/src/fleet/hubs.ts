@@ -1,6 +1,6 @@
 // The hubs of a broker and what they publish, kept by its messages alone. No element is touched here.
 
-import { type CameraState, stateOf } from "../camera_state";
+import { type CameraState, type LinkState, linkOf, stateOf } from "../camera_state";
 import type { HubRecord } from "../records";
 import { type AdapterRecord, type CameraRecord, parseAdapter, parseAvailability, parseCamera, parseHub } from "./records";
 
@@ -13,6 +13,7 @@ const BELOW_PREFIX = /^([A-Za-z0-9_-]{1,64})\/(availability|hub|devices\/([1-9]\
 export interface Camera {
   record: CameraRecord;
   state: CameraState;
+  link: LinkState;
   /** What it is found by. */
   words: string;
 }
@@ -119,7 +120,7 @@ export class Hubs {
     }
     if (!known) this.cameras += 1;
     const words = [record.name, record.connection_settings.ssid, record.codename].join("\n").toLowerCase();
-    hub.cameras.set(id, { record, state: stateOf(record), words });
+    hub.cameras.set(id, { record, state: stateOf(record), link: linkOf(record), words });
     return true;
   }
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../messages";
-import { loadModels, modelName } from "../models";
+import { loadModels } from "../models";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
 import { moment } from "../times";
@@ -18,6 +18,7 @@ import { CameraProblems, Reading, ReadingTiles, WasRecording } from "./reading";
 import { StateBadge } from "./state_badge";
 import { Still } from "./still";
 import { Trouble } from "./trouble";
+import { aboutWords } from "./where";
 
 export function CameraPage({ id }: { id: number }) {
   const device = devices.value.get(id);
@@ -54,7 +55,7 @@ function Known({ device, title }: { device: Device; title: { current: HTMLHeadin
             <Name text={device.name} />
           </h2>
           <small>
-            {modelName(device.codename)} · <Name text={device.connection_settings.ssid} />
+            {aboutWords(device)} · <Name text={device.connection_settings.ssid} />
           </small>
         </div>
         <StateBadge device={device} />

@@ -1,7 +1,7 @@
 // What can be done with a camera in its state: the most likely as a button, all else in a menu.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isFreeFor, stateOf } from "../camera_state";
+import { isFreeFor, linkOf } from "../camera_state";
 import { command, record, sleep, underWay, wake } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
@@ -32,7 +32,7 @@ interface Action {
 
 /** What can be done, the most likely first. */
 function actionsOf(device: Device, open: (form: Form) => void): Action[] {
-  const state = stateOf(device);
+  const state = linkOf(device);
   const code = device.connection_error_code;
   const action = (words: string, act: () => void, isPrimary = false, isCommand = true, key = words): Action => ({
     key,

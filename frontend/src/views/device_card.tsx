@@ -2,7 +2,6 @@
 
 import { stateOf } from "../camera_state";
 import { t } from "../messages";
-import { modelName } from "../models";
 import { isCurrent } from "../state";
 import { moment } from "../times";
 import type { Device } from "../types";
@@ -15,7 +14,7 @@ import { Sparkline } from "./sparkline";
 import { StateBadge } from "./state_badge";
 import { Still } from "./still";
 import { TroubleLine, useTrouble } from "./trouble";
-import { Where } from "./where";
+import { aboutWords, Where } from "./where";
 
 export function DeviceCard({ device }: { device: Device }) {
   const current = isCurrent.value;
@@ -32,7 +31,7 @@ export function DeviceCard({ device }: { device: Device }) {
               <Name text={device.name} />
             </a>
           </h3>
-          <small>{modelName(device.codename)}</small>
+          <small>{aboutWords(device)}</small>
         </div>
         <StateBadge device={device} />
       </div>

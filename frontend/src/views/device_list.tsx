@@ -3,10 +3,10 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useRef } from "preact/hooks";
-import { type CameraState, STATES, stateOf } from "../camera_state";
-import { commandMany, recordOnMany, type Verb } from "../commands";
+import { STATES, stateOf } from "../camera_state";
+import { commandMany, isFor, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
-import { modelName } from "../models";
+import { aboutWords } from "./where";
 import { batteryWords, cardWords, takesCommands } from "../reading";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
@@ -55,12 +55,6 @@ const ORDERS: Record<Sort, (direction: 1 | -1) => Compare> = {
   address: by(addressOf, byText),
 };
 
-/** The states of cameras that a command is for. */
-const COMMANDED: Record<Verb, ReadonlySet<CameraState>> = {
-  connect: new Set(["off", "failed", "no-adapter", "asleep", "searching", "waiting"]),
-  disconnect: new Set(["connected", "not-answering", "connecting", "waking", "searching", "waiting"]),
-};
-
 interface Drawn {
   device: Device;
   isPicked: boolean;
@@ -75,7 +69,6 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   const { ordered: shown, place } = useOrder<HTMLTableSectionElement>(shownOf(everyone), compare, `${column} ${isReverse}`);
   // What is commanded is what is seen: a row that the filter hides is not among the chosen.
   const picked = shown.filter((one) => chosen.value.has(one.id));
-  const able = picked.filter(takesCommands);
   const isAll = shown.length > 0 && picked.length === shown.length;
   const hasCameras = everyone.some((one) => one.camera);
   isAnyRead ||= everyone.some((one) => one.connected && one.camera && one.camera.read_at !== null);
@@ -89,10 +82,10 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
     }
     chosen.value = next;
   };
-  const many = (words: string, count: number, act: () => void) => (
+  const many = (words: string, isPossible: boolean, act: () => void) => (
     <button
       type="button"
-      disabled={!current || count === 0}
+      disabled={!current || !isPossible}
       onClick={() => {
         act();
         chosen.value = new Set();
@@ -101,12 +94,10 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
       {words}
     </button>
   );
-  // What a command changes nothing of is not told it, and not counted.
-  const run = (words: string, verb: Verb, whenFree = false) => {
-    const told = picked.filter((one) => COMMANDED[verb].has(stateOf(one)));
-    return many(words, told.length, () => void commandMany(told, verb, { whenFree }));
-  };
-  const record = (words: string, isOn: boolean) => many(words, able.length, () => void recordOnMany(isOn, able));
+  // Whom a command leaves out is said with its outcome.
+  const run = (words: string, verb: Verb, whenFree = false) =>
+    many(words, picked.some((one) => isFor(verb, one)), () => void commandMany(picked, verb, { whenFree }));
+  const record = (words: string, isOn: boolean) => many(words, picked.some(takesCommands), () => void recordOnMany(isOn, picked));
 
   // Only rows that have changed are drawn anew: of two hundred cameras, one changes at a time.
   const drawn = useRef(new Map<number, Drawn>());
@@ -201,7 +192,7 @@ function Row({ device, isPicked, onPick }: RowProps) {
         <a id={title} class="whole" href={`#camera/${device.id}`} title={printable(device.name)}>
           <Name text={device.name} />
         </a>{" "}
-        <span class="model">{modelName(device.codename)}</span>
+        <span class="model">{aboutWords(device)}</span>
         {trouble && <small class={`in-short ${trouble.tone}`}>{trouble.text}</small>}
       </th>
       <td class="in-state">

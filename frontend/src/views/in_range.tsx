@@ -60,7 +60,7 @@ export function InRange() {
               <strong>
                 <Name text={one.ssid} />
               </strong>
-              <small>{one.codename ? modelName(one.codename) : t.add.whichGoPro}</small>
+              <small>{one.codename ? modelName(one.codename) : isGoPro(one.ssid) ? t.add.whichGoPro : ""}</small>
             </div>
             <Signal percent={one.signal_strength} />
             <button type="button" disabled={!current} onClick={() => add(one)}>

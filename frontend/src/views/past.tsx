@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { deviceAddress, Problem, request } from "../api";
+import { lossIn } from "../losses";
 import { t } from "../messages";
 import { endWords } from "../reading";
 import { adviceFor, detailOf, headingFor } from "../sentences";
@@ -57,7 +58,7 @@ export function Past({ rows, fault }: PastProps) {
       {rows && rows.length > 0 && (
         <ol class="past">
           {rows.slice(0, LISTED).map((row) => (
-            <PastRow key={row.id} row={row} />
+            <PastRow key={row.id} row={row} all={rows} />
           ))}
         </ol>
       )}
@@ -65,12 +66,12 @@ export function Past({ rows, fault }: PastProps) {
   );
 }
 
-function PastRow({ row }: { row: HistoryRow }) {
+function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) {
   const details = [
     row.interface && t.camera.through(row.interface),
     row.signal_mean !== null && t.camera.signalRange(row.signal_minimum ?? row.signal_mean, row.signal_mean),
   ].filter(Boolean);
-  const isCut = row.kind === "recording" && row.code !== "stopped";
+  const isCut = row.kind === "recording" && row.ended !== null && row.code !== "stopped";
   const isError = row.kind === "failure" || (row.kind !== "recording" && isOutage(row));
   const wake = isError ? t.camera.notWoken : t.camera.woken;
   return (
@@ -89,7 +90,7 @@ function PastRow({ row }: { row: HistoryRow }) {
         </strong>
       )}
       {details.length > 0 && <small>{details.join(" · ")}</small>}
-      {isCut && <div>{t.camera.recordingEnded(endWords(row.code ?? ""))}</div>}
+      {isCut && <div>{t.camera.recordingEnded(endWords(row.code ?? "", () => lossIn(all, row)))}</div>}
       {isError && (
         <>
           <div>

@@ -2,7 +2,7 @@
 
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { stateOf } from "../camera_state";
+import { isRecordingTrouble, linkOf } from "../camera_state";
 import { setClock, underWay } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
@@ -15,7 +15,7 @@ import { BatteryLevel, Name, Stat } from "./parts";
 /** Whether what a camera has said is so now. Drawn anew only when that changes, though time passes. */
 export function useIsNow(device: Device): boolean {
   const { camera } = device;
-  const isConnected = isCurrent.value && stateOf(device) === "connected";
+  const isConnected = isCurrent.value && linkOf(device) === "connected";
   const isNow = useMemo(() => computed(() => isConnected && camera !== null && isFresh(camera, hubTime.value)), [isConnected, camera]);
   return isNow.value;
 }
@@ -89,11 +89,14 @@ function Running({ device }: { device: Device }) {
   return <>{runningTime(device.camera, hubTime.value)}</>;
 }
 
-/** What is wrong with a camera now, as far as it is known to be so. */
+/** What is wrong with a camera now, as far as it is known to be so. What stands as its state does so also where the camera
+ * was not read for long: that may be what is wrong. */
 export function useProblems(device: Device): ProblemWords[] {
   const { camera } = device;
   const isNow = useIsNow(device);
-  return camera && isNow ? problemsOf(camera) : [];
+  if (!camera || !isCurrent.value) return [];
+  const found = problemsOf(camera);
+  return isNow ? found : found.filter(({ code }) => isRecordingTrouble(code));
 }
 
 /** What is wrong with a camera now: one line each, with what to do. */

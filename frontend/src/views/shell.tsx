@@ -6,10 +6,10 @@ import { request } from "../api";
 import { joinNow, signOut } from "../channel";
 import { isCommandingMany, recordOnMany } from "../commands";
 import { t } from "../messages";
-import { takesCommands } from "../reading";
+import { isOfRig, mayRecord } from "../reading";
 import { downloadReport } from "../report";
 import { route, type View } from "../route";
-import { capitalised } from "../sentences";
+import { capitalised, printable } from "../sentences";
 import { devices, interfaces, isCurrent, link, linkReason, service } from "../state";
 import { notify } from "../toasts";
 import { tilesets } from "../tilesets";
@@ -114,35 +114,51 @@ function RecordOnAll() {
   const [isStopping, setStopping] = useState(false);
   const everyone = [...devices.value.values()];
   const running = everyone.filter((one) => one.connected && one.camera?.recording).length;
+  const unknown = everyone.filter(mayRecord);
+  const isAsked = running > 0 || unknown.length > 0;
   useEffect(() => {
-    if (running === 0) setStopping(false);
-  }, [running]);
+    if (!isAsked) setStopping(false);
+  }, [isAsked]);
   if (!everyone.some((one) => one.camera)) return null;
-  const isPossible = isCurrent.value && everyone.some(takesCommands);
+  const rig = everyone.filter(isOfRig);
   // What is stopped by a slip of the finger is lost.
-  const stop = () => (running > 0 ? setStopping(true) : void recordOnMany(false));
-  const button = (words: string, name: string, act: () => void) => (
-    <button type="button" class={name} disabled={!isPossible} aria-busy={isCommandingMany.value} onClick={act}>
+  const stop = () => (isAsked ? setStopping(true) : void recordOnMany(false));
+  const button = (words: string, name: string, isPossible: boolean, act: () => void) => (
+    <button
+      type="button"
+      class={name}
+      disabled={!isCurrent.value || !isPossible}
+      aria-busy={isCommandingMany.value}
+      title={rig.length > 0 ? t.cameras.forRig(rig.length) : t.answers.noneToRecord}
+      onClick={act}
+    >
       {words}
     </button>
   );
   return (
     <div class="record-on-all">
-      {button(t.cameras.recordOnAll, "start", () => void recordOnMany(true))}
-      {button(t.cameras.stopAll, "", stop)}
-      {isStopping && <StopAll running={running} onClose={() => setStopping(false)} />}
+      {button(t.cameras.recordOnAll, "start", rig.length > 0, () => void recordOnMany(true))}
+      {button(t.cameras.stopAll, "", rig.length > 0 || isAsked, stop)}
+      {isStopping && <StopAll running={running} unknown={unknown.map((one) => printable(one.name))} onClose={() => setStopping(false)} />}
     </div>
   );
 }
 
-function StopAll({ running, onClose }: { running: number; onClose: () => void }) {
+interface StopAllProps {
+  running: number;
+  /** Who may record, though nobody knows. */
+  unknown: readonly string[];
+  onClose: () => void;
+}
+
+function StopAll({ running, unknown, onClose }: StopAllProps) {
   const stop = () => {
     onClose();
     void recordOnMany(false);
   };
   return (
     <Dialog title={t.cameras.stopAllTitle} onClose={onClose}>
-      <p>{t.cameras.recordNow(running)}</p>
+      <p>{t.cameras.recordNow(running, unknown)}</p>
       <div class="actions">
         <span class="spread" />
         <button type="button" onClick={onClose}>

@@ -1,6 +1,6 @@
 // What is wrong with a camera now, since when, and what to do about it.
 
-import { countOf, isFreeFor, isKept, stateOf, wereAllInUse } from "../camera_state";
+import { countOf, isFreeFor, isKept, isRecordingTrouble, linkOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
 import { adviceFor, detailOf, headingFor } from "../sentences";
 import { interfaces, isCurrent, nameOf } from "../state";
@@ -22,11 +22,16 @@ export interface Line {
 /** What stands against what is wanted of a camera, in one line: what to do is the button beside it, all else is on its page. */
 export function useTrouble(device: Device): Line | null {
   const [problem] = useProblems(device);
-  const state = stateOf(device);
+  const state = linkOf(device);
   const code = device.connection_error_code;
   const line = (text: string, tone: Line["tone"] = "plain"): Line => ({ text, tone });
+  // What stands as the state comes before what is wrong with the connection.
+  if (problem && (isRecordingTrouble(problem.code) || state === "connected")) {
+    const tone = problem.code === "recording-unconfirmed" ? "warn" : "bad";
+    return { ...line(`${problem.what} ${problem.advice}`, tone), problem: problem.code };
+  }
   if (state === "not-answering") return isCurrent.value ? line(t.trouble.notAnswering, "warn") : null;
-  if (device.connected) return problem ? { ...line(`${problem.what} ${problem.advice}`, "bad"), problem: problem.code } : null;
+  if (device.connected) return null;
   if (state === "waiting" && device.waiting_since) return line(t.trouble.waiting(moment(device.waiting_since)));
   if (state === "asleep" && code !== "authentication-failed") {
     return line(device.last_seen ? t.trouble.asleepSeen(moment(device.last_seen)) : t.trouble.asleep);
@@ -52,7 +57,7 @@ export const TroubleLine = ({ line }: { line: Line }) => (
 );
 
 export function Trouble({ device }: { device: Device }) {
-  const state = stateOf(device);
+  const state = linkOf(device);
   const code = device.connection_error_code;
   if (state === "not-answering") {
     return isCurrent.value ? (

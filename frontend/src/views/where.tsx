@@ -1,7 +1,16 @@
-// Through what a camera is connected, and at which address programs reach it.
+// What a camera is, through what it is connected, and at which address programs reach it.
 
+import { linkOf, stateOf } from "../camera_state";
 import { t } from "../messages";
+import { modelName } from "../models";
+import { isCurrent } from "../state";
 import type { Device } from "../types";
+
+/** How it is connected where its state says something else, and its model. */
+export function aboutWords(device: Device): string {
+  const link = linkOf(device);
+  return [isCurrent.value && stateOf(device) !== link && t.states[link], modelName(device.codename)].filter(Boolean).join(" · ");
+}
 
 export function Where({ device }: { device: Device }) {
   const address = device.connected ? (device.address ?? device.camera_address) : null;

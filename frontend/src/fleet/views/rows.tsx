@@ -1,7 +1,7 @@
 // The row of a hub, and the row of a camera with its command.
 
 import { signal } from "@preact/signals";
-import { type CameraState, countOf, isFree, isFreeFor, isKept } from "../../camera_state";
+import { countOf, doubtOf, isFree, isFreeFor, isKept, isRecordingTrouble, type LinkState, RECORDING_TROUBLES } from "../../camera_state";
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
 import { batteryWords, problemsOf } from "../../reading";
@@ -29,10 +29,14 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const isOnline = isLive && hub.isOnline;
   const cameras = [...hub.cameras.values()];
   const adapters = [...hub.adapters.values()];
-  const number = (state: CameraState) => cameras.filter((one) => one.state === state).length;
   const recording = cameras.filter(isRecording).length;
+  const connected = cameras.filter((one) => one.record.connected).length;
+  const failed = cameras.filter((one) => one.link === "failed").length;
+  const troubles = RECORDING_TROUBLES.map((state) => [cameras.filter((one) => one.state === state).length, t.states[state]] as const);
   const free = adapters.filter(isFree).length;
   const kept = adapters.filter(isKept).map((one) => t.fleet.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
+  const doubts = adapters.map((one) => [one, doubtOf(one)] as const);
+  const doubted = doubts.flatMap(([one, doubt]) => (doubt ? [t.fleet.doubted(one.name, t.adapters[doubt])] : []));
   const isKnown = isCurrent(hub, isLive);
   const problem = isOnline && hub.record && hub.record.backend_state !== "ready";
   return (
@@ -47,10 +51,11 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
       <div class="about">
         <span>
           {isKnown
-            ? t.fleet.ofHub(number("connected") + number("not-answering"), cameras.length, number("failed"))
+            ? t.fleet.ofHub(connected, cameras.length, failed)
             : t.fleet.ofOfflineHub(cameras.length)}
           {isKnown && recording > 0 && `, ${t.fleet.recording(recording)}`}
-          {isKnown && [t.fleet.adapters(free, countOf(adapters)), ...kept].map((one) => `, ${printable(one)}`)}
+          {isKnown && troubles.map(([count, state]) => count > 0 && `, ${t.fleet.inState(count, state)}`)}
+          {isKnown && [t.fleet.adapters(free, countOf(adapters)), ...doubted, ...kept].map((one) => `, ${printable(one)}`)}
         </span>
         <small>
           {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
@@ -80,12 +85,13 @@ interface CameraProps {
 const isRecording = ({ record, state }: Camera): boolean => state === "connected" && record.camera?.recording === true;
 
 export function CameraRow({ hub, camera, isLive }: CameraProps) {
-  const { record, state } = camera;
+  const { record, state, link } = camera;
   const isKnown = isCurrent(hub, isLive);
   const code = record.connection_error_code;
-  const why = state === "failed" || state === "no-adapter" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+  const why = link === "failed" || link === "no-adapter" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
   const battery = record.camera && batteryWords(record.camera);
-  const [problem] = record.camera ? problemsOf(record.camera) : [];
+  // Of a camera that is not connected only what stands as its state is so now.
+  const [problem] = record.camera ? problemsOf(record.camera).filter(({ code }) => record.connected || isRecordingTrouble(code)) : [];
   const obstacle = obstacleOf(hub, isLive);
   const obstacleId = `obstacle-${hub.id}/${record.id}`;
   const about = [record.connection_settings.ssid, record.codename].filter((one) => one !== record.name).join(" · ");
@@ -100,6 +106,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
       {isKnown && isRecording(camera) ? <RecordingBadge label={t.reading.recording} /> : <Badge state={state} isCurrent={isKnown} />}
       <div class="about">
         {isKnown && why && <span class="why" title={printable(why)}>{printable(why)}</span>}
+        {isKnown && !record.connected && problem && <span class="why">{problem.what}</span>}
         {isKnown && record.connected && (
           <span>
             <Name text={record.interface ?? ""} /> {record.signal_strength !== null && <Signal percent={record.signal_strength} />}
@@ -109,7 +116,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
         )}
         {obstacle && <small id={obstacleId}>{obstacle}</small>}
       </div>
-      <Command hub={hub.id} camera={record} choice={choiceFor(hub, record, state)} obstacleId={obstacle ? obstacleId : ""} />
+      <Command hub={hub.id} camera={record} choice={choiceFor(hub, record, link)} obstacleId={obstacle ? obstacleId : ""} />
     </div>
   );
 }
@@ -121,7 +128,7 @@ interface Choice {
   wake?: boolean;
 }
 
-const CHOICES: Record<CameraState, Choice> = {
+const CHOICES: Record<LinkState, Choice> = {
   connected: { verb: "disconnect", words: t.camera.disconnect },
   "not-answering": { verb: "disconnect", words: t.camera.disconnect },
   connecting: { verb: "disconnect", words: t.camera.stop },
@@ -136,9 +143,9 @@ const CHOICES: Record<CameraState, Choice> = {
 const WHEN_FREE: Choice = { verb: "connect", words: t.camera.connectWhenFree, whenFree: true };
 
 /** The most likely command in a state. */
-function choiceFor(hub: Hub, camera: Camera["record"], state: CameraState): Choice {
+function choiceFor(hub: Hub, camera: Camera["record"], link: LinkState): Choice {
   const isFree = [...hub.adapters.values()].some((one) => isFreeFor(camera.id, one));
-  return state === "no-adapter" && !isFree ? WHEN_FREE : CHOICES[state];
+  return link === "no-adapter" && !isFree ? WHEN_FREE : CHOICES[link];
 }
 
 /** Why no command can be sent; empty if one can. */
