@@ -24,8 +24,8 @@ from wifimgrd.runtime.tasks import Tasks
 
 FAST = Limits(
     connect_s=20.0,
-    absent_s=0.4,
-    quick_s=0.3,
+    absent_s=1.4,
+    quick_s=1.3,
     services_s=20.0,
     characteristics_s=20.0,
     find_s=20.0,
@@ -35,6 +35,7 @@ FAST = Limits(
     ask_again_s=0.05,
     access_point_s=20.0,
     pauses_s=(0.02, 0.02, 0.02),
+    command_pauses_s=(0.02, 0.02),
     pairing_s=60.0,
     sleep_s=60.0,
     command_s=60.0,

@@ -159,7 +159,7 @@ class HubState:
         bluetooth = self.model(entry.device).bluetooth
         if bluetooth is None:
             return None
-        is_paired = bool(entry.device.bluetooth_address) and not entry.wakes.bond_lost
+        is_paired = bool(entry.device.bluetooth_address) and entry.wakes.is_bonded
         return PowerStatus(entry.sight.state, entry.sight.seen_us, is_paired if bluetooth.pairing else None)
 
     def address(self, entry: DeviceEntry) -> str:
