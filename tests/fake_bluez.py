@@ -273,10 +273,9 @@ class FakeBluez:
         if not camera.known:
             self._appear(camera)
         else:
-            heard = {"RSSI", "ManufacturerData", "ServiceData"}
-            self._changed(
-                camera.path, bluez.DEVICE, {k: v for k, v in self._properties(camera).items() if k in heard}
-            )
+            properties = self._properties(camera)
+            for heard in (("RSSI",), ("ManufacturerData", "ServiceData")):
+                self._changed(camera.path, bluez.DEVICE, {name: properties[name] for name in heard})
 
     def rename(self, camera: FakeCamera) -> None:
         """A later packet has the name."""

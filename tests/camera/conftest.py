@@ -29,6 +29,7 @@ FAST = Limits(
     services_s=20.0,
     characteristics_s=20.0,
     find_s=20.0,
+    hear_s=0.5,
     pair_s=20.0,
     answer_s=20.0,
     boot_s=20.0,

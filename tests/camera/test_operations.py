@@ -179,6 +179,15 @@ async def test_pairing_again_keeps_a_bond_without_a_proof_that_it_is_lost(
     await caller.wake(ADDRESS)
 
 
+@hurried
+async def test_a_pairing_mode_of_long_ago_is_no_proof(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(failing_connects=4, manufacturer=IN_PAIRING_MODE)
+    bluez.add(camera)
+    camera.manufacturer = NOT_IN_PAIRING_MODE
+    assert (await refused(caller.pair(ADDRESS)))[0] == "PairingFailed"
+    assert "RemoveDevice" not in bluez.calls
+
+
 async def test_a_cancelled_pairing_leaves_nothing(bluez: FakeBluez, caller: Caller) -> None:
     camera = FakeGoPro(ADDRESS, hangs=True)
     bluez.add(camera)

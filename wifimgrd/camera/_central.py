@@ -211,21 +211,26 @@ class Central:
         return link, is_new
 
     async def _is_in_pairing_mode(self, address: str) -> bool:
-        """Whether a camera is heard now that says so; raises BluetoothUnavailable."""
-        said: list[bool] = []
+        """Whether a camera is heard now that says so; raises BluetoothUnavailable. BlueZ keeps what it has
+        heard long ago, and signals that a device is heard before it signals what the device says now."""
+        is_heard = asyncio.Event()
 
         def heard(_: str, device: DeviceProperties) -> None:
             if device.get("Address") == address:
-                said.append(parse(device, gopro.SERVICE).pairing_mode or False)
+                is_heard.set()
                 self.objects.wake()
 
         stop_watching = self.objects.watch_devices(heard)
         try:
             async with self.radio.discovery((), self.limits.find_s) as ended:
-                await self.objects.until(lambda: bool(said) or ended.is_set(), self.limits.find_s)
+                await self.objects.until(lambda: is_heard.is_set() or ended.is_set(), self.limits.find_s)
+                await self.objects.until(lambda: not is_heard.is_set() or ended.is_set(), self.limits.hear_s)
         finally:
             stop_watching()
-        return any(said)
+        path = self.objects.device(address)
+        if path is None or not is_heard.is_set():
+            return False
+        return parse(self.objects.devices[path], gopro.SERVICE).pairing_mode or False
 
     def _end_leftover(self, address: str) -> None:
         """Disconnect a camera that this host has no bond with: a bluetoothd that was stopped in the middle

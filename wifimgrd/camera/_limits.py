@@ -19,6 +19,8 @@ class Limits:
     characteristics_s: float = 5.0
     """They may appear after ServicesResolved."""
     find_s: float = 20.0
+    hear_s: float = 3.0
+    """How long a device that is heard is listened to, until what BlueZ says of it is what it says now."""
     pair_s: float = 30.0
     answer_s: float = 5.0
     """A camera's answer to a message."""
