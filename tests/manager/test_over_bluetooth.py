@@ -277,14 +277,23 @@ def test_a_command_that_fails_on_the_way(
     on_bench(test)
 
 
-def test_a_bond_that_is_lost_is_told_and_not_tried_again(on_bench: RunOnBench) -> None:
+@pytest.mark.parametrize(
+    ("fault", "kind", "match"),
+    [
+        ("bond-lost", NotConnected, "pair it again"),
+        ("radio-trouble", DeviceNotReachable, "refused the connection 6 times"),
+    ],
+)
+def test_a_bond_that_may_be_lost_is_told_and_the_next_command_tries_again(
+    on_bench: RunOnBench, fault: str, kind: type[WifimgrdError], match: str
+) -> None:
     async def test(bench: Bench) -> None:
         device = await with_wifi_off(bench)
-        sent = commands(bench)
-        bench.world.set_fault("bond-lost", {"ssid": SSID})
-        await refused(bench.hub.cameras.start_recording(device), NotConnected, "pair it again")
-        await refused(bench.hub.cameras.start_recording(device), NotConnected, "^the device is disconnected$")
-        assert sent == [CameraCommand.START]
+        bench.world.set_fault(fault, {"ssid": SSID})
+        for _ in range(2):
+            await refused(bench.hub.cameras.start_recording(device), kind, match)
+        bench.world.set_fault(fault, {"ssid": SSID, "off": True})
+        await bench.hub.cameras.start_recording(device)
 
     on_bench(test)
 

@@ -194,7 +194,8 @@ class Operations:
         self._central.disconnect(link.path)
 
     async def _command(self, address: str, command: CameraCommand) -> CameraAnswer:
-        link = await self._taken_over(address, self._central.connect_bonded)
+        connect = partial(self._central.connect_bonded, pauses_s=self._limits.command_pauses_s)
+        link = await self._taken_over(address, connect)
         answer = await self._or_disconnect(link, _command_gopro(GoPro(link), command))
         self._central.disconnect(link.path)
         return answer

@@ -14,7 +14,6 @@ from wifimgrd.cli._bluetooth import bluetooth
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._groups import connect_group, groups, members
 from wifimgrd.cli._history import history
-from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._monitor import monitor
 from wifimgrd.cli._outcome import (
     TIMEOUT,
@@ -136,8 +135,6 @@ async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     device = find_device(hub.devices, arguments.device)
     given = vars(arguments)
     wanted: dict[str, Any] = {name: given[name] for name in CHANGEABLE if name in given}
-    if "codename" in wanted:
-        warn_of_unknown(wanted["codename"], screen)
     await hub.update_device(device.id, wanted)
     device = current(hub, device.id)
     screen.show(device_json(device), [f"{title(device)} was changed"])

@@ -17,6 +17,7 @@ FAULT_OPTIONS: Final = (
     "seconds",
     "percent",
     "reason",
+    "connections",
     "heals",
     "crashed",
     "hard",
@@ -117,6 +118,7 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         ("--seconds", "NUMBER", float, "how long something takes, or goes wrong"),
         ("--percent", "NUMBER", int, "the signal or the battery"),
         ("--reason", "WORD", str, "why a recording stops"),
+        ("--connections", "NUMBER", int, "how many connections over Bluetooth fail"),
         ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
     ):
         fault.add_argument(option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text)

@@ -63,6 +63,12 @@ def same_network(ssid: Ssid, device_id: DeviceId, name: str) -> str:
     return f'The network "{ssid.printable}" is also registered for {title(device_id, name)}.'
 
 
+def unknown_model(codename: str, closest: str) -> str:
+    """A codename that is not in the catalog."""
+    hint = f"; the closest one is {closest}" if closest else ""
+    return f'The model "{codename}" is not in the catalog{hint}.'
+
+
 def pin_overruled(pin: AdapterPin) -> str:
     """A pin of a device's own that is not used."""
     return f"It is pinned to {pin}, but a pin in the configuration takes precedence."

@@ -129,7 +129,7 @@ class Groups:
     def _sleeps_on(self, entry: DeviceEntry) -> bool:
         """Whether a camera is known to sleep, and its attempt would not wake it."""
         is_asleep = entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP
-        return is_asleep and not self._waking.may_wake(entry)
+        return is_asleep and not self._waking.may_wake(entry, is_commanded=True)
 
     def _plan(self, entries: Sequence[DeviceEntry], *, partial: bool) -> GroupPlan:
         state = self._state

@@ -50,7 +50,6 @@ class OverBluetooth:
             and model.control.driver.has_bluetooth
             and model.bluetooth is not None
             and bool(entry.device.bluetooth_address)
-            and not entry.wakes.bond_lost
             and self._bluetooth.status.state is BluetoothState.READY
         )
 
@@ -79,7 +78,7 @@ class OverBluetooth:
         service = "" if bluetooth is None else bluetooth.service
         try:
             async with asyncio.timeout_at(until_s):
-                return await self._bluetooth.command(entry.device.bluetooth_address, service, command)
+                answer = await self._bluetooth.command(entry.device.bluetooth_address, service, command)
         except TimeoutError:
             if command is CameraCommand.SET_CLOCK:
                 raise DeviceNotReachable("the camera did not answer over Bluetooth in time") from None
@@ -88,6 +87,8 @@ class OverBluetooth:
             raise
         except WifimgrdError as error:
             if isinstance(error, NotPaired):
-                self._waking.bond_lost(entry)
+                await self._waking.failed(entry, error)
             said = "the command was cancelled" if isinstance(error, Cancelled) else error.message
             raise NotConnected(f"{_DISCONNECTED}, and over Bluetooth: {said}") from None
+        self._waking.answered(entry)
+        return answer

@@ -260,9 +260,10 @@ class Power:
         try:
             async with asyncio.timeout(_SLEEP_S):
                 await self._bluetooth.sleep(request.key, request.service)
-        except NotPaired:
-            self._waking.bond_lost(entry)
+        except NotPaired as error:
+            await self._waking.failed(entry, error)
             raise
+        self._waking.answered(entry)
         _log.info("asleep", device=entry.device.id, device_name=entry.device.name)
         self._waking.saw(entry, PowerState.ASLEEP)
 

@@ -221,7 +221,7 @@ class Reconnecting:
             async with asyncio.timeout(_SEARCH_S):
                 others = self._state.registry.cameras_of_others(device)
                 seen = await self._backend.is_visible(interface, device.ssid, device.sightings, others)
-            is_woken = not seen and self._waking.may_wake(entry)  # by the attempt
+            is_woken = not seen and self._waking.may_wake(entry, is_commanded=False)  # by the attempt
             if not seen and not is_woken:
                 self.network_not_found.notify(FailedSearch(device, interface))
         except (WifimgrdError, TimeoutError) as error:

@@ -40,6 +40,7 @@ KINDS = (
         ("slow-join", {"seconds": "long"}, "expected a number, not 'long'"),
         ("slow-join", {"seconds": True}, "expected a number, not true"),
         ("signal", {"ssid": b"SIM-CAM-1"}, "signal: expected the key percent"),
+        ("radio-trouble", {"connections": 0}, "connections: expected 1 to 1000, not 0"),
         ("signal", {"percent": 3}, "signal: expected the key ssid"),
         ("rfkill", {"interface": "wlan7"}, "there is no adapter 'wlan7' plugged in"),
         ("scan-fails", {"interface": "a b"}, "expected an interface name"),

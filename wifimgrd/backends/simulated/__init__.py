@@ -22,7 +22,9 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 
 - `dhcp-dead` (`ssid`, else all): joins end in AddressFailed after `dhcp_s`
 - `bluetooth-off`: this host's Bluetooth adapter is off
-- `bond-lost` (`ssid`, else all): cameras have forgotten this hub, until they are paired again
+- `bond-lost` (`ssid`, else all): cameras have forgotten this hub, until they are paired again; they say so
+- `radio-trouble` (`connections`, else until `off`; `ssid`, else all): so many connections over Bluetooth end
+  at once, as when first packets are lost; each operation tries six
 - `out-of-range` (`ssid`, else all): cameras are received neither over Wi-Fi nor over Bluetooth
 - `refuse-association` (`ssid`, else all): joins end in AssociationRefused
 - `slow-join` (`seconds`, default 5; `ssid`, else all): joins take that long, within their time limit

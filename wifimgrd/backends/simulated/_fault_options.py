@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wifimgrd.backends.simulated._scenario import ClockOffset, InterfaceName, Percent, Seconds, SsidValue
+from wifimgrd.backends.simulated._scenario import (
+    ClockOffset,
+    Connections,
+    InterfaceName,
+    Percent,
+    Seconds,
+    SsidValue,
+)
 from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.recovery import RecoveryStep
 
@@ -40,6 +47,14 @@ class ClockOff(CameraFault):
 
     seconds: ClockOffset = 60.0
     """By how much it is ahead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadioTrouble(CameraFault):
+    """`radio-trouble`."""
+
+    connections: Connections | None = None
+    """How many fail; None: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
