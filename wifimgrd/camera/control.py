@@ -10,7 +10,7 @@ from typing import Final
 
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
-from wifimgrd.camera.conversations import Clock
+from wifimgrd.camera.conversations import UNCONFIRMED, Clock
 from wifimgrd.camera.drivers.gopro import GoProDriver
 from wifimgrd.camera.drivers.insta360 import Insta360Driver
 from wifimgrd.camera.drivers.osc import OscDriver
@@ -22,7 +22,7 @@ from wifimgrd.domain.camera import (
     CommandResult,
 )
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, WifimgrdError
+from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, Unconfirmed, WifimgrdError
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
 
@@ -140,7 +140,9 @@ class CameraSessions:
         if task.done() and not task.cancelled() and task.exception() is None:
             return task.result()
         error: WifimgrdError
-        if attempt.session.is_closed:
+        if attempt.is_sent:
+            error = Unconfirmed(UNCONFIRMED)
+        elif attempt.session.is_closed:
             error = NotConnected(_DISCONNECTED)
         elif not attempt.has_turn and attempt.session.is_commanded:
             error = CameraBusy(_OTHER_COMMAND)

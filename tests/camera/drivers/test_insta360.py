@@ -316,6 +316,16 @@ def test_refusals(talk: Talk, camera: Camera, body: bytes, kind: type[CameraRefu
     assert caught.value.message == sentence
 
 
+@pytest.mark.parametrize("error", [3, 5], ids=["msg execute err.", "camera is busy."])
+def test_a_refusal_of_what_is_done_already_is_none(talk: Talk, camera: Camera, error: int) -> None:
+    """A start that was sent twice is refused the second time."""
+    camera.refuses = number(1, error)
+    request = talk.driver.command(on=True)
+    refused = talk.exchange(request.data, request.number)
+    camera.state = 1
+    assert talk(talk.driver.conclude(refused, on=True)) is refused
+
+
 def test_a_camera_that_takes_photos_is_busy(talk: Talk, camera: Camera) -> None:
     camera.state = 4
     with pytest.raises(CameraBusy):

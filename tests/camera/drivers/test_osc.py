@@ -249,6 +249,17 @@ def test_refusals(
     assert caught.value.message == sentence
 
 
+def test_a_refusal_of_what_is_done_already_is_none(talk: Talk, camera: Camera) -> None:
+    camera.options["captureMode"] = "video"
+    begin(talk)
+    request = talk.driver.command(on=True)
+    camera.errors["camera.startCapture"] = [("disabledCommand", 403)]
+    refused = talk.exchange(request.data, request.number)
+    camera.state["_captureStatus"] = "shooting"
+    assert talk(talk.driver.conclude(refused, on=True)) is refused
+    assert camera.commands.count("camera.startCapture") == 1
+
+
 def test_a_refusal_is_explained_by_the_state(talk: Talk, camera: Camera) -> None:
     camera.state["_cameraError"] = ["HIGH_TEMPERATURE"]
     camera.errors["camera.startCapture"] = [("disabledCommand", 403)]

@@ -27,6 +27,10 @@ class EmulatedFaults:
             "card-missing": (CameraFault, self._each(lambda camera, on: camera.set_card(missing=on))),
             "card-slow": (CameraFault, self._each(lambda camera, on: camera.set_card(slow=on))),
             "clock-off": (ClockOff, self._clock_off),
+            "command-unanswered": (
+                CameraFault,
+                self._each(lambda camera, on: camera.set_unanswered(is_set=on)),
+            ),
             "control-garbage": (CameraFault, self._each(_set_garbage)),
             "control-silent": (CameraFault, self._each(_set_silent)),
             "refuses-recording": (CameraFault, self._each(_set_refuses)),

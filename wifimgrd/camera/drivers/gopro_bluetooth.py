@@ -36,6 +36,11 @@ class GoProBluetoothDriver(GoPro):
     accepted = 0
     code_name = "error"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_have_obeyed = False
+        """The shutter was pressed or released, and it is not known that the camera has not done it."""
+
     def carry_out(self, command: CameraCommand, host: Callable[[], HostTime]) -> Conversation[int]:
         """A whole command to a camera that has just been connected; returns the microseconds from the sending
         of the request to its answer, 0 if there was nothing to do."""
@@ -50,6 +55,7 @@ class GoProBluetoothDriver(GoPro):
         on = command is CameraCommand.START
         if (yield from self.prepare(on=on)):
             return 0
+        self.may_have_obeyed = True
         answer = yield self.command(on=on)
         return (yield from self.conclude(answer, on=on)).took_us
 

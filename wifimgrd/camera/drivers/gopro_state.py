@@ -177,14 +177,11 @@ class GoPro(Driver):
                     raise self._error(answer, "it does not leave its mode for photos", on=on)
         return False
 
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Read the state: the answer only says that the camera has taken the command."""
-        yield from self.read()
-        if answer.code != self.accepted:
-            if self.reading.is_recording is on:  # it was pressed at the camera at the same time
-                return answer
-            raise self._error(answer, f"{self.code_name} {answer.code}", on=on)
-        return (yield from self._seen_to_do_it(answer, self.read, on=on))
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """The answer only says whether the camera has taken the command."""
+        if answer.code == self.accepted:
+            return None
+        return self._error(answer, f"{self.code_name} {answer.code}", on=on)
 
     def _error(self, answer: Answer, said: str, *, on: bool) -> WifimgrdError:
         if answer.code in self.busy_codes or self._flag(Status.BUSY):

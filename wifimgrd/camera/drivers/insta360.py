@@ -35,7 +35,7 @@ from wifimgrd.domain.camera import (
     StopReason,
     StorageState,
 )
-from wifimgrd.domain.errors import CameraBusy
+from wifimgrd.domain.errors import CameraBusy, WifimgrdError
 
 FRAME_BYTES: Final = 64 * 1024
 """The largest frame; those of a preview, which nobody asks for, may be larger."""
@@ -274,16 +274,15 @@ class Insta360Driver(NetworkDriver):
             return self._request(Code.STOP)
         return self._request(Code.START, protobuf.number(1, _NORMAL_VIDEO))
 
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Read whether it records now."""
-        yield from self.read()
-        if answer.code != Code.OK:
-            error = Fields(answer.body) if answer.code == Code.FAILED else Fields(b"")
-            if error.number(1) == _BUSY:
-                raise CameraBusy("the camera is busy")
-            said = text(error.content(2).decode("utf-8", "replace")) or f"error {answer.code}"
-            raise refusal(self.reading, said, on=on)
-        return (yield from self._seen_to_do_it(answer, self.read, on=on))
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """By its code, and by the text in an error."""
+        if answer.code == Code.OK:
+            return None
+        error = Fields(answer.body) if answer.code == Code.FAILED else Fields(b"")
+        if error.number(1) == _BUSY:
+            return CameraBusy("the camera is busy")
+        said = text(error.content(2).decode("utf-8", "replace")) or f"error {answer.code}"
+        return refusal(self.reading, said, on=on)
 
     # -- clock
 

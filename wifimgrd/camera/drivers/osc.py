@@ -310,21 +310,25 @@ class OscDriver(NetworkDriver):
         """Start or stop a capture."""
         return self._execute(self._words.start if on else self._words.stop)
 
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Read the state; in the wrong mode, set the mode and try once more."""
-        error = _error_of(answer)
-        if error is not None and error.code == _WRONG_MODE and on:
-            yield from self._read_state()
-            if not self._explains(on=on) and self.reading.is_recording is not on:
-                yield from self._set_video(on=on)
-                answer = yield self.command(on=on)
-                error = _error_of(answer)
+    def read_recording(self) -> Conversation[None]:
+        """Read the state without the options."""
         yield from self._read_state()
-        if error is not None:
-            if self.reading.is_recording is on:
-                return answer
-            raise self._refusal(error, on=on)
-        return (yield from self._seen_to_do_it(answer, self._read_state, on=on))
+
+    def take_answer(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """In the wrong mode, set the mode and try once more."""
+        error = _error_of(answer)
+        if error is None or error.code != _WRONG_MODE or not on:
+            return answer
+        yield from self._read_state()
+        if self._explains(on=on) or self.reading.is_recording is on:
+            return answer
+        yield from self._set_video(on=on)
+        return (yield self.command(on=on))
+
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """By the error in it."""
+        error = _error_of(answer)
+        return None if error is None else self._refusal(error, on=on)
 
     def _explains(self, *, on: bool) -> bool:
         """Whether the state says why a command was refused."""

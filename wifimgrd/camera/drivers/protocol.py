@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, TypeVar
 
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
 from wifimgrd.domain.camera import CameraReading
-from wifimgrd.domain.errors import CameraBusy, NotSupported
+from wifimgrd.domain.errors import CameraBusy, NotSupported, WifimgrdError
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
@@ -168,19 +168,39 @@ class Driver(ABC):
         """The request that starts or stops recording."""
 
     @abstractmethod
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Judge the answer to `command`; the answer that says that it is done."""
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """Why the answer to `command` says that it is not done, by the state that was just read; None if it
+        says that it is taken."""
 
-    def _seen_to_do_it(
-        self, answer: Answer, read: Callable[[], Conversation[None]], *, on: bool
-    ) -> Conversation[Answer]:
-        """Read until the camera does what it was told; one that does not say whether it records is believed.
-        Returns the answer to that, and raises CameraRefused."""
+    def read_recording(self) -> Conversation[None]:
+        """Read its state, at least whether it records."""
+        yield from self.read()
+
+    def take_answer(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """What can be done about an answer before it is judged; the answer that is judged."""
+        del on
+        return answer
+        yield
+
+    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """Judge the answer to `command`, by the state that was read after it: a camera that does what was
+        wanted has done it, whatever it has answered. Returns the answer that says that it is done; raises
+        CameraRefused and CameraBusy."""
+        answer = yield from self.take_answer(answer, on=on)
+        yield from self.read_recording()
+        error = self.refused(answer, on=on)
+        if error is not None:
+            if self.reading.is_recording is on:
+                return answer
+            raise error
         for _ in range(round(self.done_s / TRY_AGAIN_S)):
-            if self.reading.is_recording in (on, None):
+            if self.reading.is_recording in (
+                on,
+                None,
+            ):  # one that does not say whether it records is believed
                 return answer
             yield Pause(TRY_AGAIN_S)
-            yield from read()
+            yield from self.read_recording()
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
         raise refusal(self.reading, said, on=on)
 

@@ -124,6 +124,7 @@ class EmulatedCamera:
         self.refuses_recording = False
         self.silent = False
         """Its servers accept, read and never answer."""
+        self._is_unanswered = self._has_obeyed = False
         self.garbage = False
         """Its servers answer with what makes no sense."""
         self.files: deque[Ended] = deque(maxlen=_FILES_KEPT)
@@ -231,12 +232,18 @@ class EmulatedCamera:
         """Its time zone, minutes east of UTC."""
         return self._zone_min
 
+    @property
+    def answers(self) -> bool:
+        """Whether its servers answer."""
+        return not (self.silent or self._has_obeyed)
+
     def set_clock(self, seconds: float, zone_min: int) -> None:
         """Set its clock, to seconds since the epoch, and its time zone."""
         self._clock_s, self._clock_at, self._zone_min = seconds, self._monotonic(), zone_min
 
     def start(self) -> None:
         """Start to record; raises Refused."""
+        self._has_obeyed = self._is_unanswered
         self.advance()
         if (refusal := self._refusal()) is not None:
             raise Refused(refusal)
@@ -247,6 +254,7 @@ class EmulatedCamera:
 
     def stop(self) -> Ended:
         """Stop a recording; raises Refused."""
+        self._has_obeyed = self._is_unanswered
         self.advance()
         return self._end(StopReason.STOPPED)
 
@@ -296,6 +304,10 @@ class EmulatedCamera:
         self.advance()
         self._stops_after = None if after_s is None else (after_s, reason)
         self.advance()
+
+    def set_unanswered(self, *, is_set: bool) -> None:
+        """It obeys the next command to start or to stop, and its servers answer nothing from then on."""
+        self._is_unanswered, self._has_obeyed = is_set, False
 
     def set_clock_off(self, seconds: float) -> None:
         """Its clock is ahead of the right time by so much, in UTC."""

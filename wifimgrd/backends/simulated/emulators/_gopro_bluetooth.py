@@ -27,14 +27,17 @@ class GoProBluetooth:
         self._emulator = emulator
 
     def answer(self, message: bytes) -> bytes:
-        """The answer to a message, both without the heads of packets."""
+        """The answer to a message, both without the heads of packets; empty if the camera is silent."""
         if not message:
             return _ERROR
         number, parameters = message[:1], message[1:]
+        if not self._emulator.answers:
+            return b""
         try:
-            return number + self._answer(number[0], parameters)
+            answer = number + self._answer(number[0], parameters)
         except Refused:
-            return number + _ERROR
+            answer = number + _ERROR
+        return answer if self._emulator.answers else b""
 
     def _answer(self, number: int, parameters: bytes) -> bytes:
         match number:

@@ -117,7 +117,7 @@ class Insta360Emulator:
             return await reader.readexactly(length)
 
     def _send(self, writer: asyncio.StreamWriter, frame: bytes) -> None:
-        if self._camera.silent or writer.transport.get_write_buffer_size() > _FRAME_LIMIT:
+        if not self._camera.answers or writer.transport.get_write_buffer_size() > _FRAME_LIMIT:
             return  # to who does not read, nothing more is told
         if self._camera.garbage:
             writer.write(next(self._garbage))
