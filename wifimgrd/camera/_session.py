@@ -244,8 +244,8 @@ class Session:
             self._driver.missed()
             self._poked.set()
             return
-        if self._driver.pushed(push, self._clock()):
-            self._poked.set()
+        if (after_s := self._driver.pushed(push, self._clock())) is not None:
+            asyncio.get_running_loop().call_later(after_s, self._poked.set)
         self._publish()
 
     def _ended(self) -> None:

@@ -56,6 +56,8 @@ class Camera:
                 if self.obeys and self.shutter == 200:
                     self.statuses["10"] = int(path.endswith("start"))
                 return http({}, self.shutter)
+            case "/gopro/camera/presets/set_group":
+                self.statuses |= {"96": int(target(request).partition("=")[2]), "89": 12}
         return http({})
 
 
@@ -126,6 +128,12 @@ def test_a_camera_without_info_is_read_all_the_same(talk: Talk, camera: Camera) 
         ({"70": 0}, "battery_level", 0),
         ({"70": "87"}, "battery_level", None),
         ({"10": 1}, "recording", RecordingState.RECORDING),
+        ({"10": 1, "96": 1001}, "recording", RecordingState.IDLE),
+        ({"10": 1, "96": 1002}, "recording", RecordingState.RECORDING),
+        ({"10": 1, "96": 1002, "89": 13}, "recording", RecordingState.RECORDING),
+        ({"10": 1, "96": 1002, "89": 20}, "recording", RecordingState.IDLE),
+        ({"10": 1, "96": 2000, "89": 19}, "recording", RecordingState.IDLE),
+        ({"10": 1, "96": 2000, "89": 29}, "recording", RecordingState.RECORDING),
         ({"10": None}, "recording", None),
         ({"10": 2}, "recording", None),
         ({"117": 0}, "storage_total", None),
@@ -206,6 +214,30 @@ def test_a_camera_in_photo_mode_is_set_to_video(talk: Talk, camera: Camera) -> N
     camera.codes["/gopro/camera/presets/set_group"] = 403
     with pytest.raises(CameraRefused, match="mode for photos"):
         talk.command(on=True)
+
+
+def test_a_camera_with_a_preset_for_photos_at_intervals_is_set_to_video(talk: Talk, camera: Camera) -> None:
+    camera.statuses |= {"96": 1002, "89": 20}
+    talk.command(on=True)
+    assert talk.driver.reading.is_recording is True
+    assert camera.statuses["96"] == 1000
+
+
+def test_a_camera_with_a_preset_for_a_time_lapse_video_keeps_it(talk: Talk, camera: Camera) -> None:
+    camera.statuses |= {"96": 1002, "89": 13}
+    talk.command(on=True)
+    assert talk.driver.reading.is_recording is True
+    assert camera.statuses["96"] == 1002
+
+
+@pytest.mark.parametrize("statuses", [{"96": 1001}, {"96": 1002, "89": 21}])
+def test_record_is_refused_by_a_camera_that_takes_photos(
+    talk: Talk, camera: Camera, statuses: dict[str, int]
+) -> None:
+    camera.statuses |= {"10": 1} | statuses
+    with pytest.raises(CameraBusy, match="the camera is taking photos"):
+        talk.command(on=True)
+    assert not any(b"shutter" in request for request in talk.requests)
 
 
 def test_a_busy_camera_is_waited_for(talk: Talk, camera: Camera) -> None:

@@ -93,7 +93,7 @@ def test_everything_that_it_says(talk: Talk) -> None:
 
 def test_the_messages_are_those_of_the_documents(talk: Talk) -> None:
     assert talk.carry_out(CameraCommand.START) == TOOK_US
-    query = "13" + bytes([1, 6, 8, 10, 13, 33, 35, 54, 70, 85, 96, 111, 115, 117]).hex()
+    query = "13" + bytes([1, 6, 8, 10, 13, 33, 35, 54, 70, 85, 89, 96, 111, 115, 117]).hex()
     assert talk.sent == ["3c", query, "010101", query]
     assert talk.camera.is_recording
     assert talk.driver.reading.recording is RecordingState.RECORDING
@@ -139,6 +139,15 @@ def test_a_camera_in_photo_mode_is_set_to_video(talk: Talk) -> None:
     talk.on_sent = lambda _: None
     with pytest.raises(CameraRefused, match="it does not leave its mode for photos"):
         talk.carry_out(CameraCommand.START)
+
+
+def test_a_camera_that_takes_photos_does_not_record(talk: Talk) -> None:
+    talk.instead[b"\x13"] = bytes.fromhex("1300 080100 0a0101 210100 6004000003e9")
+    talk(talk.driver.read())
+    assert talk.driver.reading.recording is RecordingState.IDLE
+    with pytest.raises(CameraBusy, match="the camera is taking photos"):
+        talk.carry_out(CameraCommand.START)
+    assert not any(sent.startswith("01") for sent in talk.sent)
 
 
 def test_a_busy_camera_is_waited_for(talk: Talk) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from wifimgrd.domain.camera import CameraReading, StorageState, TemperatureState
+from wifimgrd.domain.camera import CameraReading, StopReason, StorageState, TemperatureState
 from wifimgrd.domain.errors import CameraRefused
 
 _STORAGE: Final[Mapping[StorageState | None, str]] = {
@@ -17,6 +17,12 @@ _TEMPERATURE: Final[Mapping[TemperatureState | None, str]] = {
     TemperatureState.TOO_HOT: "the camera is too hot",
     TemperatureState.TOO_COLD: "the camera is too cold",
 }
+_REASONS: Final[Mapping[StopReason | None, str]] = {
+    StopReason.FULL: "the card is full",
+    StopReason.BATTERY: "the battery is empty",
+    StopReason.TOO_HOT: "the camera is too hot",
+    StopReason.SLOW_CARD: "the card is too slow",
+}
 
 
 def require_card(reading: CameraReading) -> None:
@@ -25,11 +31,18 @@ def require_card(reading: CameraReading) -> None:
         raise CameraRefused(sentence)
 
 
-def refusal(reading: CameraReading, said: str, *, on: bool) -> CameraRefused:
-    """Why a camera has refused a command, by its state; else what it said."""
+def refusal(
+    reading: CameraReading, said: str, *, on: bool, reason: StopReason | None = None
+) -> CameraRefused:
+    """Why a camera has refused a command: the `reason` that it has sent by itself, or its state; else what it
+    said."""
     sentence = None
     if on:
-        sentence = _STORAGE.get(reading.storage_state) or _TEMPERATURE.get(reading.temperature)
+        sentence = (
+            _REASONS.get(reason)
+            or _STORAGE.get(reading.storage_state)
+            or _TEMPERATURE.get(reading.temperature)
+        )
         if sentence is None and reading.battery_level == 0:
             sentence = "the battery is empty"
         if sentence is None and reading.storage_state is StorageState.SLOW:

@@ -36,7 +36,7 @@ class Status(IntEnum):
     OVERHEATING = 6
     BUSY = 8
     ENCODING = 10
-    """It records."""
+    """It records, or takes photos."""
     RECORDED_S = 13
     CARD = 33
     SECONDS_LEFT = 35
@@ -44,6 +44,8 @@ class Status(IntEnum):
     ACCESS_POINT = 69
     BATTERY_PERCENT = 70
     COLD = 85
+    MODE = 89
+    """Of the preset."""
     PRESET_GROUP = 96
     CARD_SLOW = 111
     USB_POWER = 115
@@ -62,7 +64,10 @@ _CARD: Final[Mapping[int, StorageState]] = {
 """4 is a card that is being written, 8 another card; -1 is not known."""
 _VIDEO: Final = 1000
 _PHOTO: Final = 1001
-"""Groups of presets: the camera's modes."""
+"""Groups of presets."""
+_PHOTO_MODES: Final = frozenset({16, 17, 18, 19, 20, 21, 25})
+"""Single, photo, night, burst, time lapse and night lapse as photos, live burst: the flat modes of
+https://gopro.github.io/OpenGoPro/ble/protocol/protobuf.html."""
 _LARGEST: Final = 1 << 53
 """Of a status; a JSON number may have thousands of digits."""
 _READY_TRIES: Final = 12
@@ -116,10 +121,22 @@ class GoPro(Driver):
             time_left_s=seconds(self._value(Status.SECONDS_LEFT)),
             temperature=self._temperature(),
         )
-        encodes = self._flag(Status.ENCODING)
-        state = None if encodes is None else RecordingState.RECORDING if encodes else RecordingState.IDLE
-        self.facts.has_recording(state, at_us, seconds(self._value(Status.RECORDED_S)))
+        self.facts.has_recording(self._recording(), at_us, seconds(self._value(Status.RECORDED_S)))
         self.facts.may_have_stopped_for(self._cause(), at_us)
+
+    def _recording(self) -> RecordingState | None:
+        encodes = self._flag(Status.ENCODING)
+        if encodes is None:
+            return None
+        return RecordingState.RECORDING if encodes and not self._is_for_photos else RecordingState.IDLE
+
+    @property
+    def _is_for_photos(self) -> bool:
+        """Whether its mode is one for photos."""
+        return (
+            self._number(Status.PRESET_GROUP, 0, _LARGEST) == _PHOTO
+            or self._number(Status.MODE, 0, _LARGEST) in _PHOTO_MODES
+        )
 
     def _battery_level(self) -> int | None:
         """Without a battery the camera says 0."""
@@ -159,7 +176,7 @@ class GoPro(Driver):
     # -- commands
 
     def prepare(self, *, on: bool) -> Conversation[bool]:
-        """Wait until it is not busy, and leave the mode for photos."""
+        """Wait until it is not busy, and leave a mode for photos."""
         for _ in range(_READY_TRIES):
             yield from self.read()
             if self.reading.is_recording is on:
@@ -170,8 +187,10 @@ class GoPro(Driver):
         else:
             raise CameraBusy("the camera is busy")
         if on:
+            if self._flag(Status.ENCODING):
+                raise CameraBusy("the camera is taking photos")
             require_card(self.reading)
-            if self._number(Status.PRESET_GROUP, 0, 1 << 31) == _PHOTO:
+            if self._is_for_photos:
                 answer = yield self._set_group(_VIDEO)
                 if answer.code != self.accepted:
                     raise self._error(answer, "it does not leave its mode for photos", on=on)

@@ -228,11 +228,11 @@ class NetworkDriver(Driver):
     def parser(self) -> Parser:
         """For a new connection."""
 
-    def pushed(self, push: Push, now_us: int) -> bool:
-        """Take what the camera has sent by itself, which is never an error; true if its state should be read
-        again."""
+    def pushed(self, push: Push, now_us: int) -> float | None:
+        """Take what the camera has sent by itself, which is never an error; after how many seconds its state
+        should be read, or None if it need not be."""
         del push, now_us
-        return False
+        return None
 
     def missed(self) -> None:
         """The camera has sent more by itself than is looked at: the next read reads all."""
