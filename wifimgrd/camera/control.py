@@ -11,7 +11,7 @@ from typing import Final
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
 from wifimgrd.camera.conversations import UNCONFIRMED, Clock
-from wifimgrd.camera.drivers.gopro import GoProDriver
+from wifimgrd.camera.drivers.gopro import GoProDriver, Hero9Driver
 from wifimgrd.camera.drivers.insta360 import Insta360Driver
 from wifimgrd.camera.drivers.osc import OscDriver
 from wifimgrd.camera.drivers.protocol import NetworkDriver
@@ -29,6 +29,7 @@ from wifimgrd.runtime.tasks import Tasks
 _DRIVERS: Final[Mapping[CameraDriver, type[NetworkDriver]]] = MappingProxyType(
     {
         CameraDriver.GOPRO: GoProDriver,
+        CameraDriver.GOPRO_HERO9: Hero9Driver,
         CameraDriver.INSTA360: Insta360Driver,
         CameraDriver.OSC: OscDriver,
     }

@@ -18,6 +18,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     NotConnected,
     NotPaired,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.domain.power import BluetoothState
@@ -73,7 +74,7 @@ class OverBluetooth:
 
     async def carry_out(self, entry: DeviceEntry, command: CameraCommand, until_s: float) -> CameraAnswer:
         """Have a camera that was found carry out a command, until a time of the loop's clock; raises
-        NotConnected, DeviceNotReachable, Busy."""
+        NotConnected, DeviceNotReachable, Busy, Unconfirmed."""
         bluetooth = self._state.model(entry.device).bluetooth
         service = "" if bluetooth is None else bluetooth.service
         try:
@@ -81,7 +82,7 @@ class OverBluetooth:
                 return await self._bluetooth.command(entry.device.bluetooth_address, service, command)
         except TimeoutError:
             raise DeviceNotReachable("the camera did not answer over Bluetooth in time") from None
-        except (DeviceNotReachable, Busy):
+        except (DeviceNotReachable, Busy, Unconfirmed):
             raise
         except WifimgrdError as error:
             if isinstance(error, NotPaired):

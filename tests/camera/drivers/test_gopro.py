@@ -25,7 +25,7 @@ INFO = {
 }  # fmt: skip
 IDLE = {
     "1": 1, "2": 4, "6": 0, "8": 0, "10": 0, "13": 0, "33": 0, "35": 3600, "54": 1000, "70": 87, "85": 0,
-    "96": 1000, "111": 0, "115": 1, "117": 2000, "30": "GoPro Cam",
+    "89": 12, "96": 1000, "111": 0, "112": 0, "115": 0, "117": 2000, "30": "GoPro Cam",
 }  # fmt: skip
 
 
@@ -122,8 +122,11 @@ def test_a_camera_without_info_is_read_all_the_same(talk: Talk, camera: Camera) 
         ({"6": 1}, "temperature", TemperatureState.TOO_HOT),
         ({"85": 1}, "temperature", TemperatureState.TOO_COLD),
         ({"6": None}, "temperature", None),
-        ({"115": 0}, "battery_state", BatteryState.DISCHARGING),
-        ({"115": None}, "battery_state", None),
+        ({"2": 3}, "battery_state", BatteryState.DISCHARGING),
+        ({"2": 0}, "battery_state", BatteryState.DISCHARGING),
+        ({"2": 3, "115": 1}, "battery_state", BatteryState.DISCHARGING),
+        ({"2": None}, "battery_state", None),
+        ({"2": 5}, "battery_state", None),
         ({"1": 0, "70": 0}, "battery_level", None),
         ({"70": 0}, "battery_level", 0),
         ({"70": "87"}, "battery_level", None),
@@ -170,6 +173,7 @@ def test_the_seconds_of_a_recording_say_since_when(talk: Talk, camera: Camera) -
     [
         ({"33": 1}, StopReason.FULL),
         ({"111": 1}, StopReason.SLOW_CARD),
+        ({"112": 1}, StopReason.SLOW_CARD),
         ({"6": 1}, StopReason.TOO_HOT),
         ({"70": 0}, StopReason.BATTERY),
         ({}, None),
@@ -185,6 +189,13 @@ def test_why_a_recording_has_ended(
     talk.now_us += 2_000_000
     camera.statuses |= statuses
     assert read(talk).stop_reason is reason
+
+
+def test_a_card_that_was_too_slow_before_is_not_the_cause(talk: Talk, camera: Camera) -> None:
+    camera.statuses |= {"10": 1, "112": 3}
+    read(talk)
+    camera.statuses["10"] = 0
+    assert read(talk).stop_reason is None
 
 
 def test_a_card_that_fills_long_after_is_not_the_cause(talk: Talk, camera: Camera) -> None:

@@ -93,7 +93,7 @@ def test_everything_that_it_says(talk: Talk) -> None:
 
 def test_the_messages_are_those_of_the_documents(talk: Talk) -> None:
     assert talk.carry_out(CameraCommand.START) == TOOK_US
-    query = "13" + bytes([1, 6, 8, 10, 13, 33, 35, 54, 70, 85, 89, 96, 111, 115, 117]).hex()
+    query = "13" + bytes([1, 2, 6, 8, 10, 13, 33, 35, 54, 70, 85, 89, 96, 111, 112, 117]).hex()
     assert talk.sent == ["3c", query, "010101", query]
     assert talk.camera.is_recording
     assert talk.driver.reading.recording is RecordingState.RECORDING
@@ -134,11 +134,19 @@ def test_a_camera_in_photo_mode_is_set_to_video(talk: Talk) -> None:
 
     talk.on_sent = sent
     talk.carry_out(CameraCommand.START)
-    assert talk.sent[2:4] == ["3e0203e8", "010101"]
+    assert talk.sent[2:5] == ["f1690802", "3e0203e8", "010101"]
     talk.instead |= {b"\x13": bytes.fromhex("1300 0a0100 6004000003e9"), b"\x3e": b"\x3e\x02"}
     talk.on_sent = lambda _: None
     with pytest.raises(CameraRefused, match="it does not leave its mode for photos"):
         talk.carry_out(CameraCommand.START)
+
+
+def test_a_hero9_has_no_control_that_is_claimed() -> None:
+    talk = Talk(HERO9)
+    talk.emulated.answer(b"\x3e\x02\x03\xe9")
+    talk.carry_out(CameraCommand.START)
+    assert talk.sent[-3:-1] == ["3e0203e8", "010101"]
+    assert talk.camera.is_recording
 
 
 def test_a_camera_that_takes_photos_does_not_record(talk: Talk) -> None:

@@ -326,6 +326,32 @@ def test_a_refusal_is_explained_by_the_state(talk: Talk, camera: Camera) -> None
         talk.command(on=True)
 
 
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("CANNOT_RECORDING", "with its battery in, the camera records over Wi-Fi only in lower resolutions"),
+        ("CANNOT_RECORD_LOWBAT", "the battery is too low to record over Wi-Fi"),
+        ("MEDIA_NOT_READY", "the card is not ready yet"),
+        ("IN_PROGRESS_ERROR", "the camera is working on its files"),
+        ("NO_DATE_SETTING", "the camera's clock is not set"),
+        ("CAPTURE_HW_FAILED", "the camera reports a fault of its hardware"),
+        ("CAPTURE_SW_FAILED", "the camera reports a fault of its software"),
+        ("UNEXPECTED_ERROR", "the camera reports an unexpected error"),
+        ("BATTERY_CHARGE_FAIL", "the camera cannot charge its battery"),
+    ],
+)
+def test_the_errors_that_it_reports_explain_a_refusal(
+    talk: Talk, camera: Camera, error: str, sentence: str
+) -> None:
+    camera.options["captureMode"] = "video"
+    camera.state["_cameraError"] = ["COMPASS_CALIBRATION", error]
+    camera.errors["camera.startCapture"] = [("disabledCommand", 403)] * 2
+    talk(talk.driver.begin())
+    with pytest.raises(CameraRefused) as caught:
+        talk.command(on=True)
+    assert caught.value.message.startswith(sentence)
+
+
 def test_a_camera_that_does_something_else_is_busy(talk: Talk, camera: Camera) -> None:
     camera.state["_captureStatus"] = "self-timer countdown"
     talk(talk.driver.begin())

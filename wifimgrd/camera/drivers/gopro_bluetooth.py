@@ -25,6 +25,7 @@ from wifimgrd.domain.errors import CameraRefused
 
 _LONGEST: Final = 8
 """Bytes of a number."""
+_HERO9: Final = "HERO9"
 _WANTED: Final[tuple[Status, ...]] = tuple(status for status in Status if status is not Status.ACCESS_POINT)
 _OF_ALL_MODELS: Final = tuple(status for status in _WANTED if status <= Status.PRESET_GROUP)
 """What HERO9 has: a camera may refuse a query with a status that it does not know."""
@@ -84,6 +85,9 @@ class GoProBluetoothDriver(GoPro):
 
     def _set_group(self, group: int) -> Request:
         return Request(messages.SET_GROUP + group.to_bytes(2, "big"))
+
+    def _claim(self) -> Request | None:
+        return None if self.reading.model.startswith(_HERO9) else Request(messages.CLAIM_CONTROL)
 
     def command(self, *, on: bool) -> Request:
         """Press the shutter, or release it."""

@@ -35,7 +35,7 @@ from wifimgrd.domain.camera import (
     StopReason,
     StorageState,
 )
-from wifimgrd.domain.errors import CameraBusy, WifimgrdError
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, WifimgrdError
 
 FRAME_BYTES: Final = 64 * 1024
 """The largest frame; those of a preview, which nobody asks for, may be larger."""
@@ -292,6 +292,9 @@ class Insta360Driver(NetworkDriver):
         if error.number(1) == _BUSY:
             return CameraBusy("the camera is busy")
         said = text(error.content(2).decode("utf-8", "replace")) or f"error {answer.code}"
+        return self._explained(said, on=on)
+
+    def _explained(self, said: str, *, on: bool) -> CameraRefused:
         return refusal(self.reading, said, on=on, reason=self._reason)
 
     # -- clock

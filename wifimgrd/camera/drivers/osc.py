@@ -344,7 +344,7 @@ class OscDriver(NetworkDriver):
         if error is None or error.code != _WRONG_MODE or not on:
             return answer
         yield from self.read_recording()
-        if self._explains(on=on) or self.reading.is_recording is on:
+        if self._cause() is not None or self.reading.is_recording is on:
             return answer
         yield from self._set_video(on=on)
         return (yield self.command(on=on))
@@ -354,14 +354,13 @@ class OscDriver(NetworkDriver):
         error = _error_of(answer)
         return None if error is None else self._refusal(error, on=on)
 
-    def _explains(self, *, on: bool) -> bool:
-        """Whether the state says why a command was refused."""
-        return on and self._cause() is not None
-
     def _refusal(self, error: _Error, *, on: bool) -> WifimgrdError:
         if error.code in _BUSY_ERRORS or (self._status not in (None, "idle", _SHOOTING)):
             return CameraBusy("the camera is busy")
-        return refusal(self.reading, error.said, on=on)
+        return self._explained(error.said, on=on)
+
+    def _explained(self, said: str, *, on: bool) -> CameraRefused:
+        return refusal(self.reading, said, on=on, errors=self._errors)
 
     # -- clock
 

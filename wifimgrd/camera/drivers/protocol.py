@@ -16,7 +16,7 @@ from typing import ClassVar, Final, TypeVar
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
 from wifimgrd.domain.camera import CameraReading
-from wifimgrd.domain.errors import CameraBusy, NotSupported, WifimgrdError
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, WifimgrdError
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
@@ -202,7 +202,11 @@ class Driver(ABC):
             yield Pause(TRY_AGAIN_S)
             yield from self.read_recording()
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
-        raise refusal(self.reading, said, on=on)
+        raise self._explained(said, on=on)
+
+    def _explained(self, said: str, *, on: bool) -> CameraRefused:
+        """Why the camera does not do what it was told, by all that is known; else what it said."""
+        return refusal(self.reading, said, on=on)
 
 
 class NetworkDriver(Driver):

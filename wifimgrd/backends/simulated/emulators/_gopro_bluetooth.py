@@ -53,6 +53,7 @@ class GoProBluetooth:
             case 0x3C:
                 return _OK + self._hardware_info()
             case 0x3E if len(parameters) == 3:
+                self._emulator.set_group(int.from_bytes(parameters[1:], "big"))
                 return _OK
             case 0x13 | 0x53:
                 return _OK + self._statuses(parameters)
