@@ -159,7 +159,7 @@ class Session:
             await self._converse(self._driver.read())
             self._publish()
             if not self._driver.reading.is_recording and self._is_clock_due():
-                await self._read_clock()
+                await self._read_clock(self._driver.read_clock)
         except (WifimgrdError, Nonsense, OSError) as error:
             self._fail(error)
         else:
@@ -174,10 +174,12 @@ class Session:
         age_us = self._clock() - self._clock_us
         return not 0 <= age_us < self._limits.clock_s * MICROSECONDS
 
-    async def _read_clock(self) -> None:
+    async def _read_clock(self, read: Callable[[int], Conversation[None]]) -> None:
         self._clock_us = self._clock()
-        await self._converse(self._driver.read_clock(HostTime.at(self._clock()).offset_s))
-        self._publish()
+        try:
+            await self._converse(read(HostTime.at(self._clock()).offset_s))
+        finally:
+            self._publish()
 
     async def _until_due(self) -> None:
         limits = self._limits
@@ -352,7 +354,8 @@ class Session:
             raise kind(str(ended)) from None
 
     async def set_clock(self) -> None:
-        """Set the camera's clock, and read it; raises the errors of commands, CameraBusy if it records."""
+        """Set the camera's clock, and read it; raises the errors of commands, CameraBusy if it records, and
+        CameraRefused if its clock is wrong afterwards."""
         async with self._turn:
             try:
                 await self._begin()
@@ -362,7 +365,7 @@ class Session:
                     raise busy_recording()
                 await self._connect()
                 await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
-                await self._read_clock()
+                await self._read_clock(self._driver.check_clock)
             except (WifimgrdError, Nonsense, OSError) as error:
                 raise self._failed(error) from None
             self._succeed()

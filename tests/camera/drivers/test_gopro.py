@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -341,8 +342,12 @@ def test_the_clock_is_set_at_the_beginning_of_a_second(
 @pytest.mark.parametrize(
     ("clock", "offset_us"),
     [
-        ({"date": "2027_01_15", "time": "08_00_00"}, 500_000),
-        ({"date": "2027_01_15", "time": "09_00_10", "dst": 1, "tzone": 120}, 3_610_500_000),
+        ({"date": "2027_01_15", "time": "09_00_00"}, 500_000),
+        ({"date": "2027_01_15", "time": "10_00_10", "dst": 1, "tzone": 120}, 10_500_000),
+        ({"date": "2027_01_15", "time": "00_00_10", "dst": 0, "tzone": -480}, 10_500_000),
+        ({"date": "2027_01_15", "time": "09_00_10", "tzone": 841}, 10_500_000),
+        ({"date": "2027_01_15", "time": "09_00_10", "tzone": "120"}, 10_500_000),
+        ({"date": "2027_01_15", "time": "09_00_10", "tzone": True}, 10_500_000),
         ({"date": "2027_01_15"}, None),
         ({"date": 5, "time": []}, None),
     ],
@@ -350,9 +355,42 @@ def test_the_clock_is_set_at_the_beginning_of_a_second(
 def test_the_clock_is_read(talk: Talk, camera: Camera, clock: Any, offset_us: int | None) -> None:
     talk.now_us = NOW_US + TOOK_US // 2
     camera.clock = clock
-    talk(talk.driver.read_clock(0))
+    talk(talk.driver.read_clock(3600))
     assert talk.driver.reading.clock_offset_us == offset_us
     assert talk.driver.reading.clock_read_us == (0 if offset_us is None else NOW_US)
+
+
+@pytest.mark.parametrize("host_s", [0, 7200, -28_800])
+def test_a_clock_on_summer_time_is_right_wherever_the_hub_is(talk: Talk, camera: Camera, host_s: int) -> None:
+    """As a HERO12 tells it with UTC+1 and summer time in its menu."""
+    talk.now_us = int(datetime(2024, 8, 21, 12, 41, 30, tzinfo=UTC).timestamp()) * 1_000_000
+    camera.clock = {"date": "2024_08_21", "time": "14_41_30", "tzone": 120, "dst": 1}
+    talk(talk.driver.read_clock(host_s))
+    assert abs(talk.driver.reading.clock_offset_us or 0) <= 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_wrong"), [(-5, True), (-4, False), (3, False), (4, False), (5, True)]
+)
+def test_a_clock_that_was_set_and_is_wrong_is_refused(
+    talk: Talk, camera: Camera, seconds: int, is_wrong: bool
+) -> None:
+    talk.now_us = NOW_US + TOOK_US // 2 + 500_000
+    moment = datetime.fromtimestamp(NOW_US // 1_000_000 + seconds, UTC)
+    camera.clock = {"date": f"{moment:%Y_%m_%d}", "time": f"{moment:%H_%M_%S}", "tzone": 0}
+    if is_wrong:
+        with pytest.raises(CameraRefused, match="it keeps its own time"):
+            talk(talk.driver.check_clock(0))
+    else:
+        talk(talk.driver.check_clock(0))
+    assert talk.driver.reading.clock_offset_us == seconds * 1_000_000
+
+
+def test_a_clock_that_was_set_and_cannot_be_read_is_believed(talk: Talk, camera: Camera) -> None:
+    camera.clock = {"date": "2001_01_01", "time": "00_00_00"}
+    talk(talk.driver.read_clock(0))
+    camera.codes["/gopro/camera/get_date_time"] = 404
+    talk(talk.driver.check_clock(0))
 
 
 def test_a_clock_that_cannot_be_read_is_not_known(talk: Talk, camera: Camera) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 import pytest
@@ -202,19 +203,43 @@ def test_what_is_not_told_is_not_known(talk: Talk, answer: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "messages"),
     [
-        (SETTINGS, ["0f0a07e901", "0e"]),
-        (HERO9, ["0f0a07e901", "0d0707e901", "0e"]),
+        (SETTINGS, ["0f0a07e901", "10"]),
+        (HERO9, ["0f0a07e901", "0d0707e901", "10", "0e"]),
     ],
 )
 def test_the_clock_is_set_and_read(settings: CameraSettings, messages: list[str]) -> None:
     talk = Talk(replace(settings, clock_offset_s=-500.0))
     assert talk.carry_out(CameraCommand.SET_CLOCK, offset_s=-3600) == 0
-    clock = [sent for sent in talk.sent if sent[:2] in ("0d", "0e", "0f")]
+    clock = [sent for sent in talk.sent if sent[:2] in ("0d", "0e", "0f", "10")]
     assert [sent[:4] for sent in clock] == [one[:4] for one in messages]
     reading = talk.driver.reading
     assert reading.clock_offset_us is not None
     assert abs(reading.clock_offset_us) <= 1_000_000
     assert reading.clock_read_us
+
+
+@pytest.mark.parametrize("zone_min", [0, 120, -480])
+def test_the_zone_that_it_tells_counts(talk: Talk, zone_min: int) -> None:
+    talk.camera.set_zone(zone_min)
+    talk(talk.driver.read_clock(3600))
+    assert abs(talk.driver.reading.clock_offset_us or 0) <= 1_000_000
+
+
+def test_a_zone_that_no_place_has_does_not_count(talk: Talk) -> None:
+    now = datetime.fromtimestamp(NOW_US // 1_000_000, UTC) + timedelta(hours=1)
+    day = bytes([now.month, now.day, now.hour, now.minute, now.second])
+    value = now.year.to_bytes(2, "big") + day + (841).to_bytes(2, "big") + b"\0"
+    talk.instead[b"\x10"] = b"\x10\0" + bytes([len(value)]) + value
+    talk(talk.driver.read_clock(3600))
+    assert abs(talk.driver.reading.clock_offset_us or 0) <= 1_000_000
+
+
+def test_a_clock_that_was_set_and_is_wrong_is_refused(talk: Talk) -> None:
+    talk.camera.set_clock_off(-3600)
+    talk.camera.keeps_clock = True
+    with pytest.raises(CameraRefused, match="it keeps its own time"):
+        talk.carry_out(CameraCommand.SET_CLOCK)
+    assert talk.driver.reading.clock_offset_us is not None
 
 
 def test_a_clock_is_not_set_during_a_recording(talk: Talk) -> None:
@@ -225,7 +250,7 @@ def test_a_clock_is_not_set_during_a_recording(talk: Talk) -> None:
 
 
 def test_a_clock_that_is_not_taken_and_one_that_cannot_be_read(talk: Talk) -> None:
-    talk.instead = {b"\x0e": b"\x0e\x02"}
+    talk.instead = {b"\x0e": b"\x0e\x02", b"\x10": b"\x10\x02"}
     talk.carry_out(CameraCommand.SET_CLOCK)
     assert talk.driver.reading.clock_offset_us is None
     talk.instead = {b"\x0d": b"\x0d\x01", b"\x0f": b"\x0f\x01"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from wifimgrd.camera.drivers._http import HttpParser, get
-from wifimgrd.camera.drivers._values import json_object, local, member, text, written_time
+from wifimgrd.camera.drivers._values import json_object, local, member, text, written_time, zone_s
 from wifimgrd.camera.drivers.gopro_state import GoPro, Status
 from wifimgrd.camera.drivers.protocol import (
     Answer,
@@ -85,14 +85,15 @@ class GoProDriver(GoPro, NetworkDriver):
     # -- clock
 
     def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Compare the clocks on the wall: not every model has a time zone."""
+        """Compare its clock, in its own time zone if it tells that, which includes summer time."""
         answer = yield self._get("/gopro/camera/get_date_time")
         self._has_zone = answer.code == _OK
         if not self._has_zone:
             return
         found = json_object(answer.body)
         at_us = answer.moment_us
-        said_us = written_time(f"{text(found.get('date'))} {text(found.get('time'))}", offset_s)
+        written = f"{text(found.get('date'))} {text(found.get('time'))}"
+        said_us = written_time(written, zone_s(found.get("tzone"), offset_s))
         if said_us is not None:
             self.facts.has_clock(said_us - at_us, at_us)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from wifimgrd.camera.drivers import gopro_messages as messages
-from wifimgrd.camera.drivers._values import local, written_time
+from wifimgrd.camera.drivers._values import local, written_time, zone_s
 from wifimgrd.camera.drivers.gopro_state import GoPro, Status
 from wifimgrd.camera.drivers.protocol import (
     Conversation,
@@ -51,7 +51,7 @@ class GoProBluetoothDriver(GoPro):
             if self.reading.is_recording:
                 raise busy_recording()
             yield from self.set_clock(host())
-            yield from self.read_clock(host().offset_s)
+            yield from self.check_clock(host().offset_s)
             return 0
         on = command is CameraCommand.START
         if (yield from self.prepare(on=on)):
@@ -96,8 +96,12 @@ class GoProBluetoothDriver(GoPro):
     # -- clock
 
     def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Compare the clocks on the wall."""
-        answer = yield Request(messages.GET_DATE_TIME)
+        """Compare its clock, in its own time zone if it has one."""
+        answer = yield Request(messages.GET_LOCAL_DATE_TIME)
+        if answer.code == self.accepted:
+            offset_s = zone_s(messages.zone_of(answer.body), offset_s)
+        else:
+            answer = yield Request(messages.GET_DATE_TIME)
         if answer.code != self.accepted:
             return
         at_us = answer.moment_us

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, TypeVar
 
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
-from wifimgrd.domain.camera import CameraReading
+from wifimgrd.domain.camera import WRONG_CLOCK_US, CameraReading
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, WifimgrdError
 
 _T = TypeVar("_T")
@@ -24,6 +24,7 @@ TRY_AGAIN_S: Final = 0.25
 """From one look at a camera that is about to do something to the next."""
 
 
+_KEEPS_TIME: Final = "it keeps its own time; on a Theta X, set date and time to AUTO in its menu"
 UNREADABLE: Final = "the camera's answer cannot be understood"
 """What clients are told of Nonsense."""
 
@@ -94,7 +95,8 @@ class HostTime:
 
     @classmethod
     def at(cls, now_us: int) -> HostTime:
-        """With this host's time zone."""
+        """With the time zone that this host has now: it may be changed while this process runs."""
+        time.tzset()
         local = time.localtime(now_us // MICROSECONDS)
         return cls(now_us, local.tm_gmtoff, local.tm_isdst > 0)
 
@@ -158,6 +160,16 @@ class Driver(ABC):
     @abstractmethod
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set its clock to this host's."""
+
+    def check_clock(self, offset_s: int) -> Conversation[None]:
+        """Read the clock that was just set; raises CameraRefused if it is wrong all the same. One that cannot
+        be read is believed."""
+        before_us = self.reading.clock_read_us
+        yield from self.read_clock(offset_s)
+        found = self.reading
+        is_read = found.clock_offset_us is not None and found.clock_read_us != before_us
+        if is_read and abs(found.clock_offset_us or 0) >= WRONG_CLOCK_US:
+            raise CameraRefused(_KEEPS_TIME)
 
     @abstractmethod
     def prepare(self, *, on: bool) -> Conversation[bool]:

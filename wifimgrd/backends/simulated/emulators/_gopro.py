@@ -193,6 +193,11 @@ class GoProEmulator(HttpEmulator):
         """Whether its clock has a time zone."""
         return self._generation >= _HERO11
 
+    @property
+    def zone_min(self) -> int:
+        """Its time zone, minutes east of UTC."""
+        return self._camera.zone_min
+
     def set_clock(self, parts: list[int], zone_min: int) -> Response:
         """Set year, month, ..., second of its local time, and that time's minutes after UTC."""
         if self._camera.is_recording:

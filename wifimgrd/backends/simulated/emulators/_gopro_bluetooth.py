@@ -50,6 +50,8 @@ class GoProBluetooth:
                 return self._set_clock(parameters[1:8], int.from_bytes(parameters[8:10], "big", signed=True))
             case 0x0E:
                 return _OK + _written(self._emulator.local_time())
+            case 0x10 if self._emulator.has_zone:
+                return _OK + _written(self._emulator.local_time(), self._emulator.zone_min)
             case 0x3C:
                 return _OK + self._hardware_info()
             case 0x3E if len(parameters) == 3:
@@ -90,7 +92,12 @@ class GoProBluetooth:
         return found
 
 
-def _written(local: datetime) -> bytes:
-    day = [local.month, local.day, local.hour, local.minute, local.second, local.isoweekday() % _SUNDAY]
-    value = local.year.to_bytes(2, "big") + bytes(day)
+def _written(local: datetime, zone_min: int | None = None) -> bytes:
+    """With the day of the week, or with the zone and no summer time."""
+    value = local.year.to_bytes(2, "big")
+    value += bytes([local.month, local.day, local.hour, local.minute, local.second])
+    if zone_min is None:
+        value += bytes([local.isoweekday() % _SUNDAY])
+    else:
+        value += zone_min.to_bytes(2, "big", signed=True) + b"\0"
     return bytes([len(value)]) + value
