@@ -54,7 +54,7 @@ class Told:
         """An adapter is in such a state from now on, as its record tells."""
         self._health[adapter] = {"health": health, "health_reason": reason, **members}
         if adapter in self._adapters:
-            self._send("interface.updated", self._adapters[adapter] | self._health[adapter])
+            self._send("interface.updated", {**self._adapters[adapter], **self._health[adapter]})
 
     def stopped(self, name: str, reason: str) -> None:
         """A recording has ended."""

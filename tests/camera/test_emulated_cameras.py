@@ -27,7 +27,7 @@ from wifimgrd.domain.camera import (
     TemperatureState,
 )
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import CameraRefused, DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.errors import CameraRefused, DeviceNotReachable, NotSupported, WifimgrdError
 from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
@@ -205,12 +205,18 @@ async def test_clocks_are_set(fleet: Fleet) -> None:
     assert all(offset is not None and abs(offset) <= 1_000_000 for offset in offsets), offsets
 
 
-@with_fleet("adapter_count = 1\n[[camera]]\nssid = 'nine'\ndriver = 'gopro'\ncamera_model = 'HERO9 Black'\n")
+@with_fleet("adapter_count = 1\n[[camera]]\nssid = 'ten'\ndriver = 'gopro'\ncamera_model = 'HERO10 Black'\n")
 async def test_a_gopro_that_has_fewer_routes(fleet: Fleet) -> None:
     assert fleet.read[fleet.ids[0]].battery_level == 80
     assert await fleet.record(on=True) == [None]
     await asyncio.sleep(3)
     assert fleet.all_have(recording=RecordingState.RECORDING)
+
+
+@with_fleet("adapter_count = 1\n[[camera]]\nssid = 'nine'\ndriver = 'gopro-hero9'\n")
+async def test_a_hero9_is_read_and_not_commanded(fleet: Fleet) -> None:
+    assert fleet.read[fleet.ids[0]].battery_level == 80
+    assert await fleet.record(on=True) == [NotSupported]
 
 
 @with_fleet("adapter_count = 1\n[[camera]]\nssid = 's'\ndriver = 'osc'\ncamera_model = 'RICOH THETA S'\n")

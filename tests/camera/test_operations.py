@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -523,6 +524,64 @@ async def test_a_command_that_does_not_reach_the_camera(
     assert told[1].startswith(message)
     await until(lambda: not fake.connected)
     assert not camera.is_recording
+
+
+class Mute(GoProBluetooth):
+    """It obeys the shutter, and its answer to that is lost."""
+
+    def answer(self, message: bytes) -> bytes:
+        answer = super().answer(message)
+        return b"" if message[:1] == b"\x01" else answer
+
+
+@hurried
+async def test_a_command_over_bluetooth_whose_answer_is_lost_is_done_if_it_is_seen_to_be(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = EmulatedCamera(CameraSettings())
+    bluez.add(bonded(emulated=Mute(GoProEmulator(camera))))
+    result, reading = await caller.command(ADDRESS, "start-recording")
+    assert (result["code"], reading["recording"]) == ("", "recording")
+    assert result["after"] > 0
+
+
+@hurried
+async def test_a_camera_that_goes_silent_after_a_command_over_bluetooth_leaves_it_unconfirmed(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    fake, camera = emulated()
+    camera.set_unanswered(is_set=True)
+    bluez.add(fake)
+    result, _ = await caller.command(ADDRESS, "start-recording")
+    assert (result["code"], result["message"]) == (
+        "unconfirmed",
+        "the camera's answer was lost, and its state could not be read in time",
+    )
+    assert camera.is_recording
+
+
+async def test_a_link_that_ends_after_a_command_leaves_it_unconfirmed(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    fake, camera = emulated()
+    camera.set_unanswered(is_set=True)
+    bluez.add(fake)
+    command = asyncio.create_task(caller.command(ADDRESS, "start-recording"))
+    await until(lambda: camera.is_recording)
+    bluez.lose(fake)
+    result, _ = await command
+    assert result["code"] == "unconfirmed"
+
+
+async def test_a_command_over_bluetooth_that_takes_too_long_is_unconfirmed_once_it_was_sent(
+    bluez: FakeBluez, caller: Caller, service: CameraService
+) -> None:
+    fake, camera = emulated()
+    camera.set_unanswered(is_set=True)
+    service._operations._limits = replace(service._operations._limits, command_s=0.5)
+    bluez.add(fake)
+    assert (await refused(caller.command(ADDRESS, "start-recording")))[0] == "Unconfirmed"
+    assert camera.is_recording
 
 
 async def test_one_command_at_a_time_and_a_cancelled_one_disconnects(

@@ -45,7 +45,9 @@ class CameraDriver(StrEnum):
     """What a camera is spoken to in, over its network."""
 
     GOPRO = "gopro"
-    """Open GoPro over HTTP: HERO9 and newer."""
+    """Open GoPro over HTTP: HERO10 and newer."""
+    GOPRO_HERO9 = "gopro-hero9"
+    """The same of a HERO9, which says what it does, and is only told what to do over Bluetooth."""
     INSTA360 = "insta360"
     """Insta360's own messages at TCP port 6666: ONE RS, X3, X4, X5."""
     OSC = "osc"
@@ -59,11 +61,17 @@ class CameraDriver(StrEnum):
     @property
     def has_bluetooth(self) -> bool:
         """Whether a paired camera takes commands over Bluetooth, too."""
-        return self is CameraDriver.GOPRO
+        return self in (CameraDriver.GOPRO, CameraDriver.GOPRO_HERO9)
+
+    @property
+    def records_over_network(self) -> bool:
+        """Whether the camera starts and stops recording over its network; else only over Bluetooth."""
+        return self is not CameraDriver.GOPRO_HERO9
 
 
 _PORTS: Final[Mapping[CameraDriver, int]] = {
     CameraDriver.GOPRO: 8080,
+    CameraDriver.GOPRO_HERO9: 8080,
     CameraDriver.INSTA360: 6666,
     CameraDriver.OSC: 80,
 }

@@ -12,6 +12,7 @@ from wifimgrd.backends.simulated._faults import Faults
 from wifimgrd.backends.simulated._scenario import BluetoothKind, Times
 from wifimgrd.backends.simulated.emulators import GoProBluetooth, GoProEmulator
 from wifimgrd.camera.conversations import carry_out, now_us
+from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.protocol import Answer, Request
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import PowerState
@@ -163,10 +164,11 @@ class SimulatedBluetooth:
             emulated = GoProBluetooth(camera.emulator)
 
             async def exchange(request: Request) -> Answer:
-                message = emulated.answer(request.data)
+                if not (message := emulated.answer(request.data)):
+                    raise DeviceNotReachable("the camera does not answer")
                 return Answer(message[1], message[2:]).timed(now_us(), 0)
 
-            return await carry_out(command, exchange)
+            return await carry_out(GoProBluetoothDriver(), command, exchange, lost=(DeviceNotReachable,))
 
     async def pair(self, address: str, service: str) -> PairedCamera:  # noqa: ARG002 - all pair alike
         """See CameraBluetooth.pair."""
