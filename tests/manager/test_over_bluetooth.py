@@ -33,6 +33,7 @@ from wifimgrd.domain.errors import (
     Cancelled,
     DeviceNotReachable,
     NotConnected,
+    NotPaired,
     Unconfirmed,
     WifimgrdError,
 )
@@ -341,5 +342,62 @@ def test_what_is_said_over_bluetooth_does_not_replace_what_a_link_has_read(on_be
         bench.world.bluetooth.command = command  # type: ignore[method-assign, assignment]
         await bench.hub.cameras.start_recording(device)
         assert camera(bench, device).reading.battery_level is None
+
+    on_bench(test)
+
+
+async def connected_hero9(bench: Bench, *, is_paired: bool) -> DeviceId:
+    """A HERO9, which starts and stops only over Bluetooth, connected over Wi-Fi."""
+    hero9 = {**GOPRO, "codename": "gopro-hero9"}
+    if is_paired:
+        device = await paired(bench, hero9)
+        bench.world.power_on_camera(SSID.encode())
+    else:
+        bench.world.power_on_camera(SSID.encode())
+        device = await bench.hub.create({"connection_type": "wifi"} | hero9)
+    await bench.hub.connections.connect(device, wait=True)
+    return device
+
+
+def test_a_connected_hero9_records_and_stops_over_bluetooth(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device, sent = await connected_hero9(bench, is_paired=True), commands(bench)
+        assert bench.state(device) is DeviceState.CONNECTED
+        results = await bench.hub.cameras.record([], on=True, everyone=Everyone.RIG)
+        assert [one.error for one in results.values()] == [None]
+        assert emulated(bench).is_recording
+        assert camera(bench, device).reading.recording is RecordingState.RECORDING
+        await bench.hub.cameras.stop_recording(device)
+        assert not emulated(bench).is_recording
+        assert sent == [CameraCommand.START, CameraCommand.STOP]
+
+    on_bench(test)
+
+
+def test_a_connected_hero9_that_is_not_paired_is_told_over_its_network(on_bench: RunOnBench) -> None:
+    """Which its driver refuses, before others wait for it."""
+
+    async def test(bench: Bench) -> None:
+        device, sent = await connected_hero9(bench, is_paired=False), commands(bench)
+        result = (await bench.hub.cameras.record([device], on=True))[device]
+        assert result.error is not None
+        assert sent == []
+
+    on_bench(test)
+
+
+def test_a_connected_hero9_that_fails_over_bluetooth_is_not_called_disconnected(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await connected_hero9(bench, is_paired=True)
+
+        async def command(*_: object) -> CameraAnswer:
+            raise NotPaired("it may have forgotten this hub")
+
+        bench.world.bluetooth.command = command  # type: ignore[method-assign, assignment]
+        await refused(
+            bench.hub.cameras.start_recording(device), DeviceNotReachable, "^over Bluetooth: it may"
+        )
 
     on_bench(test)

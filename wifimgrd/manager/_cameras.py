@@ -103,10 +103,10 @@ class Cameras:
         rig = commanded(self._rig(), everyone, on=on)
         results: dict[DeviceId, CommandResult] = {}
         entries: dict[DeviceId, DeviceEntry] = {}
-        unconnected: list[DeviceEntry] = []
+        over_bluetooth: list[DeviceEntry] = []
         for device_id in dict.fromkeys((*listed, *rig)):
             try:
-                entries[device_id] = self._able(device_id)
+                entry = self._able(device_id)
             except WifimgrdError as error:
                 results[device_id] = CommandResult(error=error)
                 if not isinstance(error, NotConnected):
@@ -115,14 +115,26 @@ class Cameras:
                 if device_id not in listed:
                     self._wish(entry, self._camera(entry), on=on)
                 elif self._over_bluetooth.may_reach(entry):
-                    unconnected.append(entry)
+                    over_bluetooth.append(entry)
+            else:
+                if self._is_told_over_bluetooth(entry):
+                    over_bluetooth.append(entry)
+                else:
+                    entries[device_id] = entry
         found = await asyncio.gather(
             self._record(entries, self._send, on=on),
-            *(self._record_over_bluetooth(entry, on=on) for entry in unconnected),
+            *(self._record_over_bluetooth(entry, on=on) for entry in over_bluetooth),
         )
         for one in found:
             results |= one
         return {one: results[one] for one in dict.fromkeys((*listed, *rig))}
+
+    def _is_told_over_bluetooth(self, entry: DeviceEntry) -> bool:
+        """Whether a connected camera is one that starts and stops only over Bluetooth. One that is not paired
+        says so itself."""
+        control = self._state.model(entry.device).control
+        is_told = control is not None and not control.driver.records_over_network
+        return is_told and self._over_bluetooth.has_bond(entry)
 
     def _rig(self) -> Iterable[RigCamera]:
         """The cameras that the hub has a driver for, but those that are being removed."""
@@ -205,10 +217,11 @@ class Cameras:
     # -- over Bluetooth
 
     async def _found(self, entry: DeviceEntry) -> float:
-        """Wait until a camera that is not connected was heard to be on; returns until when a command may
+        """Wait until a camera was heard to be on, unless it is connected; returns until when a command may
         take, by the loop's clock. Raises NotConnected, DeviceNotFound, Busy."""
         until_s = asyncio.get_running_loop().time() + COMMAND_S - _MARGIN_S
-        await self._over_bluetooth.find(entry)
+        if entry.state is not DeviceState.CONNECTED:
+            await self._over_bluetooth.find(entry)
         self._state.entry_to_change(entry.device.id)  # it may have been removed meanwhile
         self._camera(entry)  # what it will say is kept
         return until_s
@@ -216,7 +229,7 @@ class Cameras:
     async def _record_over_bluetooth(
         self, entry: DeviceEntry, *, on: bool
     ) -> Mapping[DeviceId, CommandResult]:
-        """Start or stop recording on a camera that is not connected, if it is on."""
+        """Start or stop recording on a camera over Bluetooth, if it is on."""
         device_id = entry.device.id
         try:
             send = partial(self._send_over_bluetooth, await self._found(entry))
@@ -236,13 +249,15 @@ class Cameras:
     async def _command_over_bluetooth(
         self, entry: DeviceEntry, command: CameraCommand, until_s: float
     ) -> CommandResult:
-        """What the camera says meanwhile is known of it for as long as of one that has become silent."""
+        """What a camera that is not read over its network says meanwhile is known of it for as long as of one
+        that has become silent. A HERO9 may not answer over its network while it records."""
         try:
             answer = await self._over_bluetooth.carry_out(entry, command, until_s)
         except WifimgrdError as error:
             return CommandResult(error=error)
         camera = self.readings.cameras.get(entry.device.id)
-        if answer.reading.read_us and camera is not None and not camera.is_attached:
+        is_other = camera is None or (camera.is_attached and camera.driver.records_over_network)
+        if camera is not None and answer.reading.read_us and not is_other:
             over = self.readings.take(entry, camera, answer.reading)
             self.readings.publish(entry, camera, over)
         return answer.result

@@ -43,10 +43,13 @@ class OverBluetooth:
 
     def may_reach(self, entry: DeviceEntry) -> bool:
         """Whether a camera that is not connected takes commands over Bluetooth if it is on."""
+        return entry.state is DeviceState.DISCONNECTED and self.has_bond(entry)
+
+    def has_bond(self, entry: DeviceEntry) -> bool:
+        """Whether a camera that is on takes commands over Bluetooth, connected or not."""
         model = self._state.model(entry.device)
         return (
-            entry.state is DeviceState.DISCONNECTED
-            and model.control is not None
+            model.control is not None
             and model.control.driver.has_bluetooth
             and model.bluetooth is not None
             and bool(entry.device.bluetooth_address)
@@ -89,6 +92,8 @@ class OverBluetooth:
             if isinstance(error, NotPaired):
                 await self._waking.failed(entry, error)
             said = "the command was cancelled" if isinstance(error, Cancelled) else error.message
+            if entry.state is DeviceState.CONNECTED:
+                raise DeviceNotReachable(f"over Bluetooth: {said}") from None
             raise NotConnected(f"{_DISCONNECTED}, and over Bluetooth: {said}") from None
         self._waking.answered(entry)
         return answer
