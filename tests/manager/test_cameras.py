@@ -517,7 +517,9 @@ def test_a_lost_link_does_not_split_a_recording(on_cameras: OnCameras) -> None:
         cameras.bench.world.power_on_camera(b"SIM-CAM-1")
         await asyncio.sleep(120)
         cameras.control.says(device, recording=RecordingState.IDLE, recorded_s=None)
-        assert how(cameras) == [EndSeen.LATER]
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert over.seen is EndSeen.LATER
+        assert "connection was lost" in over.link_error
 
     on_cameras(test)
 

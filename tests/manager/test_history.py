@@ -13,6 +13,7 @@ import pytest
 from tests.manager.conftest import Bench, make_bench
 from tests.manager.story import Story
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import EndSeen, StopReason
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, NoInterfaceAvailable
@@ -486,6 +487,13 @@ def test_a_device_that_is_forgotten_leaves_no_row() -> None:
             await bench.hub.stop()
 
     run(test())
+
+
+def test_a_recording_that_ended_without_its_link_says_why_that_was_lost() -> None:
+    text = sentences.recording_ended(StopReason.UNKNOWN, EndSeen.LATER, "the camera was switched off")
+    assert text == "The recording stopped while the camera was not connected: the camera was switched off."
+    full = sentences.recording_ended(StopReason.FULL, EndSeen.LATER, "the camera was switched off")
+    assert full == "The recording stopped: the card is full."
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,8 @@ class RecordingStopped:
     since_us: int
     """When it began, microseconds since the epoch."""
     seen: EndSeen = EndSeen.DIRECTLY
+    link_error: str = ""
+    """Why the link ended that it had outlived or ended with, as a sentence; empty if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

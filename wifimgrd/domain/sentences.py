@@ -128,8 +128,10 @@ _ENDS: Final = {
 }
 
 
-def recording_ended(reason: StopReason, seen: EndSeen = EndSeen.DIRECTLY) -> str:
-    """Why a recording ended."""
+def recording_ended(reason: StopReason, seen: EndSeen = EndSeen.DIRECTLY, link_error: str = "") -> str:
+    """Why a recording ended; `link_error` is why the camera's link had ended during it, if it had."""
+    if reason is StopReason.UNKNOWN and seen is EndSeen.LATER and link_error:
+        return f"The recording stopped while the camera was not connected: {link_error}."
     if reason is StopReason.UNKNOWN and seen in _ENDS:
         return _ENDS[seen]
     return {

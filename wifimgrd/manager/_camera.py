@@ -29,6 +29,8 @@ class Camera:
     """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
     recorded_s: int = 0
     """Seconds that the camera has counted of it."""
+    link_error: str = ""
+    """Why the link was lost in which the camera was seen to record last."""
     ending: asyncio.TimerHandle | None = None
     """It was seen to end, and nobody knows why: until that is told. A camera that goes on to the next file
     seems to stop, too, and so does one that is being switched off."""

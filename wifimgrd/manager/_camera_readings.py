@@ -119,6 +119,12 @@ class CameraReadings:
         self._remember(entry, camera)
         entry.camera = self.status(entry, camera)
 
+    def lost(self, entry: DeviceEntry) -> None:
+        """A device is disconnected without a command."""
+        camera, failure = self.cameras.get(entry.device.id), entry.device.failure
+        if camera is not None and camera.began_us and failure is not None:
+            camera.link_error = failure.message
+
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed. A recording that was not seen to end is over for this hub."""
         device = entry.device
@@ -202,6 +208,7 @@ class CameraReadings:
             camera.began_us, camera.is_stopped = reading.recording_since_us or reading.read_us, False
             _log.info("recording_started", device=entry.device.id, device_name=entry.device.name)
             self._remember(entry, camera)
+        camera.link_error = ""
         if reading.recorded_s is not None:
             camera.recorded_s = reading.recorded_s
         return over
@@ -233,16 +240,16 @@ class CameraReadings:
     def _over(self, entry: DeviceEntry, camera: Camera, seen: EndSeen) -> RecordingStopped:
         """The end of a recording, which is over now."""
         device, reason = entry.device, self._reason(camera)
-        over = RecordingStopped(device.id, device.name, reason, camera.began_us, seen)
+        over = RecordingStopped(device.id, device.name, reason, camera.began_us, seen, camera.link_error)
         cancel(camera.ending)
-        camera.ending, camera.began_us, camera.recorded_s = None, 0, 0
+        camera.ending, camera.began_us, camera.recorded_s, camera.link_error = None, 0, 0, ""
         is_wanted = camera.wish.records and reason is not StopReason.STOPPED
         (_log.warning if is_wanted else _log.info)(
             "recording_stopped",
             device=device.id,
             device_name=device.name,
             code=reason.value,
-            reason=sentences.recording_ended(reason, seen),
+            reason=sentences.recording_ended(reason, seen, over.link_error),
         )
         self._remember(entry, camera)
         return over

@@ -185,8 +185,8 @@ class History:
             case WakeEnded(device_id, error):
                 code, message = (error.code.value, error.message) if error else ("", sentences.woken())
                 self._record(HistoryKind.WAKE, code, message, device_id=device_id)
-            case RecordingStopped(device_id, name, reason, since_us, seen):
-                text = sentences.recording_ended(reason, seen)
+            case RecordingStopped(device_id, name, reason, since_us, seen, link_error):
+                text = sentences.recording_ended(reason, seen, link_error)
                 self._record(
                     HistoryKind.RECORDING,
                     reason.value,

@@ -175,6 +175,7 @@ class Hub:
         state.link_ended.subscribe(self.cameras.readings.link_ended)
         state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
+        state.device_lost.subscribe(self.cameras.readings.lost)
         self._reservations.applied.subscribe(self.groups.resolve)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
