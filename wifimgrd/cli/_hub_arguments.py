@@ -16,6 +16,8 @@ FAULT_OPTIONS: Final = (
     "interface",
     "seconds",
     "percent",
+    "speed",
+    "minutes",
     "reason",
     "heals",
     "crashed",
@@ -116,6 +118,8 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         ("--interface", "INTERFACE", str, "of one adapter only"),
         ("--seconds", "NUMBER", float, "how long something takes, or goes wrong"),
         ("--percent", "NUMBER", int, "the signal or the battery"),
+        ("--speed", "NUMBER", float, "how many seconds make one of a time lapse"),
+        ("--minutes", "NUMBER", int, "the time zone of a clock, east of UTC"),
         ("--reason", "WORD", str, "why a recording stops"),
         ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
     ):
