@@ -69,7 +69,7 @@ _wifimgrctl() {
             simulate)
                 case $action in
                     power-off) words+=(--cut) ;;
-                    fault) words+=(--off --camera --interface --seconds --percent --reason --connections --heals --crashed --hard --drains) ;;
+                    fault) words+=(--off --camera --interface --seconds --percent --speed --minutes --reason --connections --heals --crashed --hard --drains) ;;
                 esac
                 ;;
             tiles) words+=(--config); [[ $action != check ]] || words+=(--tileset --bbox --zoom --url) ;;

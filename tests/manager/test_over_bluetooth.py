@@ -223,6 +223,29 @@ def test_why_it_refuses_and_that_it_is_no_problem_for_ever(on_bench: RunOnBench)
     on_bench(test)
 
 
+def test_a_command_whose_answer_is_lost_is_unconfirmed(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await with_wifi_off(bench)
+        bench.world.set_fault("command-unanswered", {"ssid": SSID})
+        await refused(bench.hub.cameras.start_recording(device), Unconfirmed, "the camera's answer was lost")
+        assert emulated(bench).is_recording
+
+    on_bench(test)
+
+
+def test_a_command_that_takes_too_long_once_it_was_sent_is_unconfirmed(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await with_wifi_off(bench)
+
+        async def command(address: str, service: str, command: CameraCommand) -> CameraAnswer:
+            raise Unconfirmed("the camera's answer was lost")
+
+        bench.world.bluetooth.command = command  # type: ignore[method-assign]
+        await refused(bench.hub.cameras.start_recording(device), Unconfirmed, "the camera's answer was lost")
+
+    on_bench(test)
+
+
 def test_such_a_camera_is_not_started_again_by_itself(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await with_wifi_off(bench)

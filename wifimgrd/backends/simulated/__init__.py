@@ -35,8 +35,9 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `wifi-off` (`ssid`, else all): cameras switch their Wi-Fi off, and go on with what they do
 - `signal` (`ssid`, `percent`): another signal strength
 - `silent` (`ssid`, else all): cameras stay joined and answer neither probes nor connections
-- `battery`, `card-full`, `card-missing`, `card-slow`, `clock-off`, `control-garbage`, `control-silent`,
-  `refuses-recording`, `stops-recording`, `too-hot` (`ssid`, else all): see `_camera_faults.py`
+- `battery`, `card-full`, `card-missing`, `card-slow`, `clock-kept`, `clock-off`, `clock-zone`,
+  `command-unanswered`, `control-garbage`, `control-silent`, `paused`, `refuses-recording`,
+  `stops-recording`, `takes-photos`, `time-lapse`, `too-hot` (`ssid`, else all): see `_camera_faults.py`
 - `rfkill` (`interface`; `hard`): blocks a radio, whose link or attempt ends in InterfaceLost
 - `backend-gone` (`seconds`, else until `off`): UNAVAILABLE; links end in ConnectionLost, joins in
   BackendUnavailable

@@ -152,6 +152,8 @@ class Insta360Emulator:
             raise _Failed(_EXECUTE_ERROR, "msg execute err.") from None
 
     def _start(self, fields: Fields) -> bytes:  # noqa: ARG002
+        if self._camera.is_recording:  # as one does that is sent it twice
+            raise _Failed(_EXECUTE_ERROR, "msg execute err.")
         self._camera.start()
         return b""
 
