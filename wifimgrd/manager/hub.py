@@ -169,6 +169,7 @@ class Hub:
         connections.attempt_over.subscribe(recovering.attempt_over)
         state.waiting_over.subscribe(reconnecting.end)
         state.device_connected.subscribe(reconnecting.end)
+        state.device_connected.subscribe(self._recovering.connected)
         state.device_connected.subscribe(self._liveness.start)
         state.device_connected.subscribe(self._waking.connected)
         state.device_connected.subscribe(self.cameras.connected)
