@@ -97,7 +97,7 @@ class Recovering:
         elif isinstance(end.error, DeviceNotReachable) and self._health.rules.steps:
             self._tasks.start("verify", self._verify(end.device, end.interface, identity, end.error))
 
-    def connected(self, entry: DeviceEntry) -> None:
+    def link_up(self, entry: DeviceEntry) -> None:
         """A device has a link, also one that was found at the start: its adapter receives."""
         interface = self._state.interface_of(entry)
         identity = None if interface is None else self._identity(interface)
