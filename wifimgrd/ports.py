@@ -185,6 +185,10 @@ class CameraBluetooth(Protocol):
     async def stop(self) -> None:
         """End everything, and close."""
 
+    async def look_again(self) -> None:
+        """Find out anew whether this host has Bluetooth, such as a package that was installed since; never
+        raises."""
+
     async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
         """Listen for so long; a target is a service's UUID and a pattern of names, one of which may be empty.
         Searches at the same time share one."""

@@ -33,6 +33,7 @@ from wifimgrd.domain.errors import (
     WakeFailed,
 )
 from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
+from wifimgrd.proxies.bluez.definitions import BLUEZ
 from wifimgrd.runtime.tasks import Tasks
 
 __all__ = ["bluez", "bus", "control", "host", "limits", "service"]
@@ -87,6 +88,19 @@ async def test_without_the_package_there_is_no_bluetooth(daemon: ProcessBluetoot
     assert "apt install wifimgrd-camera" in daemon.status.reason
     with pytest.raises(BluetoothUnavailable, match="not installed"):
         await daemon.search(1, GOPROS)
+
+
+async def test_a_package_that_is_installed_later_is_found(
+    daemon: ProcessBluetooth, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def list_names(member: str, *_: object) -> list[object]:
+        assert member == "ListActivatableNames"
+        return [[names.BUS_NAME, BLUEZ]]
+
+    monkeypatch.setattr(daemon._connection, "call_bus", list_names)
+    await daemon.look_again()
+    assert daemon.status.state is not BluetoothState.ABSENT
+    assert heard.states == [daemon.status]
 
 
 async def test_what_the_process_says_counts_while_it_runs(

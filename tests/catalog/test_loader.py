@@ -16,6 +16,7 @@ from wifimgrd.domain.camera_model import (
     KeepAlive,
     Probe,
     Snapshot,
+    closest_codename,
 )
 
 GOOD = '[[model]]\ncodename = "a-1"\ndevice_name = "A 1"\n'
@@ -150,11 +151,11 @@ def test_dashes_and_case_do_not_matter_in_a_codename_that_is_looked_up(codename:
 def test_of_a_codename_that_is_unknown_the_closest_one_is_found(codename: str, closest: str) -> None:
     models = catalog.load()
     assert codename not in models
-    assert models.closest(codename) == closest
+    assert closest_codename(codename, models) == closest
 
 
 def test_without_models_none_is_close() -> None:
-    assert CameraModels().closest("x") == ""
+    assert closest_codename("x", CameraModels()) == ""
 
 
 def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:

@@ -199,6 +199,30 @@ def test_interfaces_come_change_and_go() -> None:
     assert sentences(shown, "interface.removed", {"name": "wlan1"}) == ["wlan1: unplugged"]
 
 
+def test_an_adapter_under_suspicion() -> None:
+    shown = event_text()
+    wlan1 = interface_json(InterfaceRecord("wlan1"))
+    sentences(shown, "interface.added", wlan1)
+    assert sentences(shown, "interface.updated", wlan1 | {"health": "good"}) == []
+    suspect = wlan1 | {"health": "suspect", "health_reason": "joins fail since 16:36"}
+    assert sentences(shown, "interface.updated", suspect) == [
+        "wlan1: available. Being checked: joins fail since 16:36"
+    ]
+    tried = suspect | {
+        "health": "recovering",
+        "health_reason": "joins fail since 16:36; rescan runs",
+        "state": "unavailable",
+        "reason": "being recovered (rescan)",
+    }
+    assert sentences(shown, "interface.updated", tried) == ["wlan1: unavailable: being recovered (rescan)"]
+    assert sentences(shown, "interface.updated", suspect) == [
+        "wlan1: available. Being checked: joins fail since 16:36"
+    ]
+    assert sentences(shown, "interface.updated", wlan1 | {"health": "good"}) == ["wlan1: works"]
+    sentences(shown, "interface.updated", suspect)
+    assert sentences(shown, "interface.updated", wlan1) == ["wlan1: no longer being checked"]
+
+
 def test_the_service() -> None:
     ready = service_json(ServiceRecord(backend="simulated", backend_state="ready"))
     assert sentences(event_text(), "service.updated", ready) == ["wifimgrd: backend simulated ready"]

@@ -14,8 +14,12 @@ from wifimgrd.domain.recovery import (
     SILENCE_S,
     WINDOW_S,
     AdapterHealth,
+    Condition,
+    Health,
     RecoveryRules,
     RecoveryStep,
+    Symptom,
+    worst,
 )
 
 A, B, C = (AdapterIdentity(usb_port=f"1-1.{number}") for number in (1, 2, 3))
@@ -117,7 +121,27 @@ class Recovery(RuleBasedStateMachine):
     def an_obstacle_has_an_end(self) -> None:
         if hasattr(self, "health"):
             blocked = {one for one in (A, B, C) if self.health.obstacle(one)}
-            assert bool(blocked - self.running.keys()) == (self.health.next_s() is not None)
+            assert not blocked - self.running.keys() or self.health.next_s() is not None
+
+    @invariant()
+    def clients_are_told_what_is_so(self) -> None:
+        if hasattr(self, "health"):
+            for adapter in (A, B, C):
+                condition = self.health.condition(adapter)
+                is_wrong = condition.health not in (None, Health.GOOD)
+                assert is_wrong == (condition.symptom is not None)
+                assert (condition.health is Health.RECOVERING) == (adapter in self.running)
+                assert not self.health.is_suspect(adapter) or condition.health is Health.SUSPECT
+                quarantined = self.health.obstacle(adapter) and adapter not in self.running
+                assert (condition.health is Health.QUARANTINED) == bool(quarantined)
+
+    @invariant()
+    def no_suspicion_lasts(self) -> None:
+        """It ends by itself, or a step is due once the adapter is idle."""
+        if hasattr(self, "health"):
+            for adapter, record in self.health.records.items():
+                is_over = self.health.expired(self.now + WINDOW_S).condition(adapter).symptom is None
+                assert is_over or record.is_due or adapter in self.running
 
 
 TestRecovery = Recovery.TestCase
@@ -241,3 +265,52 @@ def test_its_own_replug_does_not_clear_a_record_and_a_hands_does() -> None:
     health = failed(AdapterHealth(), A, NOSE).started(A, RecoveryStep.REPLUG, 5)
     assert health.removed(A) is health
     assert health.ended(A).removed(A).records == {}
+
+
+def test_nothing_is_known_of_an_adapter_until_it_has_received_anything() -> None:
+    health = AdapterHealth()
+    assert health.condition(A) == Condition()
+    assert health.received(A).condition(A) == Condition(Health.GOOD)
+    assert health.joined(A, NOSE, 1).condition(A) == Condition(Health.GOOD)
+    assert health.received(A).removed(A).condition(A) == Condition()
+
+
+def test_an_adapter_is_suspect_since_the_first_evidence_and_until_it_works() -> None:
+    health = AdapterHealth().received(A).join_failed(A, NOSE, 10).join_failed(A, NOSE, 20)
+    assert health.condition(A) == Condition(Health.SUSPECT, Symptom.FAILS_TO_JOIN, 10)
+    health = health.started(A, RecoveryStep.RESCAN, 30)
+    assert health.condition(A) == Condition(Health.RECOVERING, Symptom.FAILS_TO_JOIN, 10, RecoveryStep.RESCAN)
+    health = health.ended(A)
+    tried = Condition(Health.SUSPECT, Symptom.FAILS_TO_JOIN, 10, RecoveryStep.RESCAN)
+    assert health.condition(A) == health.received(A).condition(A) == tried
+    assert health.joined(A, NOSE, 40).condition(A) == Condition(Health.GOOD)
+    assert health.expired(30 + WINDOW_S).condition(A) == Condition()
+
+
+def test_what_an_adapter_receives_ends_the_suspicion_that_it_receives_nothing() -> None:
+    health = AdapterHealth().silent(A, 10).silent(A, 10 + SILENCE_S)
+    assert health.condition(A) == Condition(Health.SUSPECT, Symptom.SILENT, 10)
+    assert health.received(A).condition(A) == Condition(Health.GOOD)
+    health = health.started(A, RecoveryStep.RESCAN, 200).ended(A)
+    assert health.condition(A).health is Health.SUSPECT
+    assert health.received(A).condition(A) == Condition(Health.GOOD)
+
+
+def test_a_quarantine_says_until_when() -> None:
+    health = AdapterHealth().firmware_failed(A, 5).started(A, RecoveryStep.QUARANTINE, 10)
+    assert health.condition(A) == Condition(
+        Health.QUARANTINED, Symptom.CRASHED, 5, RecoveryStep.QUARANTINE, 10 + QUARANTINE_S
+    )
+
+
+def test_a_single_failure_is_forgotten_after_its_time() -> None:
+    health = AdapterHealth().join_failed(A, NOSE, 10)
+    assert health.next_s() == 10 + WINDOW_S
+    assert health.expired(10 + WINDOW_S).condition(A) == Condition()
+
+
+def test_a_radio_is_as_bad_as_the_worst_that_is_known_of_it() -> None:
+    good, suspect = Condition(Health.GOOD), Condition(Health.SUSPECT, Symptom.SILENT)
+    assert worst([Condition(), good]) == good
+    assert worst([good, suspect, Condition()]) == suspect
+    assert worst([suspect, Condition(Health.QUARANTINED)]).health is Health.QUARANTINED

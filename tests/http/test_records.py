@@ -169,6 +169,8 @@ def test_an_interface_has_the_contracts_members_and_no_other() -> None:
         "driver": "mt76x2u",
         "usb": {"vendor_id": "0e8d", "product_id": "7612", "product": "WLAN", "port": "1-1.4"},
         "bands": ["2.4"],
+        "health": None,
+        "health_reason": None,
     }
 
 

@@ -35,7 +35,7 @@ class Bench:
     async def create(self, number: int = 1, **fields: object) -> DeviceId:
         return await self.hub.create(
             {
-                "codename": "x",
+                "codename": "generic-wifi-camera",
                 "connection_type": "wifi",
                 "ssid": f"SIM-CAM-{number}",
                 "password": f"camera-pass-{number}",

@@ -65,7 +65,7 @@ def is_reachable(bench: Bench, device_id: DeviceId) -> bool:
 
 
 def model(**facts: object) -> HubSettings:
-    return HubSettings(models=CameraModels([CameraModel("x", "X", **facts)]))  # type: ignore[arg-type]
+    return HubSettings(models=CameraModels([CameraModel("generic-wifi-camera", "X", **facts)]))  # type: ignore[arg-type]
 
 
 def test_a_camera_that_answers_is_reachable_once_it_is_connected(on_bench: RunOnBench) -> None:

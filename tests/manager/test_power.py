@@ -608,6 +608,20 @@ def test_without_bluetooth_everything_else_works(on_bench: RunOnBench) -> None:
     on_bench(test)
 
 
+def test_what_bluetooth_lacked_is_looked_for_again_by_the_next_command(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.set_fault("bluetooth-off", {})
+
+        async def look_again() -> None:
+            bench.world.set_fault("bluetooth-off", {"off": True})
+
+        bench.world.bluetooth.look_again = look_again  # type: ignore[method-assign]
+        await bench.hub.bluetooth.wake(device, wait=True)
+
+    on_bench(test)
+
+
 # -- sleep
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -13,9 +15,10 @@ import structlog
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.events import ConnectionFailed, InterfaceChanged
 from wifimgrd.domain.interface import BackendFacts, InterfaceState, InterfaceStatus
-from wifimgrd.domain.recovery import QUARANTINE_S, SILENCE_S, RecoveryRules, RecoveryStep
+from wifimgrd.domain.recovery import QUARANTINE_S, SILENCE_S, WINDOW_S, Health, RecoveryRules, RecoveryStep
 
 NUMBERS = (1, 2, 3, 4)
 
@@ -69,13 +72,120 @@ def test_a_stuck_adapter_is_healed_by_the_gentlest_step_that_does_it(
     on_bench(test)
 
 
+def health(bench: Bench, interface: str) -> tuple[Health | None, str]:
+    one = shown(bench, interface).interface
+    return one.health, one.health_reason
+
+
+def healths(bench: Bench, interface: str) -> list[Health | None]:
+    """Those that were published, without repeats."""
+    told = [
+        event.status.interface.health
+        for event in bench.story.of(InterfaceChanged)
+        if event.status.interface.name == interface
+    ]
+    return [one for one, _ in groupby(told)]
+
+
+def test_nothing_is_said_of_an_adapter_until_it_has_received_anything(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        assert health(bench, "wlan0") == (None, "")
+        device = await bench.create(1)
+        await bench.hub.connections.connect(device, wait=True)
+        assert health(bench, "wlan0") == (Health.GOOD, "")
+        assert health(bench, "wlan1") == (None, "")
+        await bench.hub.scan("wlan1")
+        assert health(bench, "wlan1") == (Health.GOOD, "")
+        assert healths(bench, "wlan1")[-1] is Health.GOOD
+        bench.world.unplug_adapter("wlan1")
+        bench.world.plug_adapter("wlan1")
+        assert health(bench, "wlan1") == (None, "")
+
+    on_bench(test)
+
+
+def test_an_adapter_under_suspicion_says_so_and_the_cameras_message_is_corrected(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        stuck(bench, "wlan0", "restart")
+        device = await bench.create(1)
+        with pytest.raises(DeviceNotReachable, match="powered off or out of range"):
+            await bench.hub.connections.connect(device, wait=True)
+        bench.story.forget()
+        await asyncio.sleep(2)
+        told, reason = health(bench, "wlan0")
+        assert told is Health.SUSPECT
+        assert re.fullmatch("joins fail since [0-2][0-9]:[0-5][0-9]", reason)
+        assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
+        assert healths(bench, "wlan0") == [Health.SUSPECT]
+        failure = bench.story.devices[device].device.failure
+        assert failure is not None
+        assert (failure.code, failure.message) == (
+            "device-not-reachable",
+            'wlan0 did not find the network "SIM-CAM-1", wlan1 does: the adapter wlan0 is being checked',
+        )
+        assert bench.story.of(ConnectionFailed) == []
+
+    on_bench(test)
+
+
+def test_each_step_is_told_until_the_adapter_works_again(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        stuck(bench, "wlan0", "restart")
+        for number in (1, 2):
+            await tried(bench, number)
+        told, reason = health(bench, "wlan0")
+        assert told is Health.SUSPECT
+        assert re.fullmatch("joins fail since [0-2][0-9]:[0-5][0-9]; restart was tried", reason)
+        assert Health.RECOVERING in healths(bench, "wlan0")
+        await tried(bench, 3)
+        assert health(bench, "wlan0") == (Health.GOOD, "")
+
+    on_bench(test)
+
+
+def test_a_quarantine_says_why_and_until_when(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        stuck(bench, "wlan0", "quarantine")
+        for number in NUMBERS:
+            await tried(bench, number)
+        told, reason = health(bench, "wlan0")
+        assert told is Health.QUARANTINED
+        clock = "[0-2][0-9]:[0-5][0-9]"
+        ended = f"not used until {clock}, or until it is plugged in again"
+        assert re.fullmatch(f"joins fail since {clock}; {ended}", reason)
+
+    on_bench(test)
+
+
+def test_a_suspicion_that_nothing_confirms_ends(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        stuck(bench, "wlan0", "restart")
+        device = await bench.create(1)
+        with pytest.raises(DeviceNotReachable):
+            await bench.hub.connections.connect(device, wait=True)
+        await asyncio.sleep(2)
+        assert health(bench, "wlan0")[0] is Health.SUSPECT
+        await asyncio.sleep(WINDOW_S)
+        assert health(bench, "wlan0") == (None, "")
+        assert not shown(bench, "wlan0").interface.suspect
+
+    on_bench(test)
+
+
 def test_a_replugged_adapter_goes_and_comes_for_clients(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         bench.hub._recovering.reconfigure(RecoveryRules(frozenset({RecoveryStep.REPLUG})))
         stuck(bench, "wlan0", "replug")
         await tried(bench, 1)
         reported = [line for line in bench.story.reported if line.startswith("wlan0 ")]
-        assert reported[-3:] == ["wlan0 unavailable", "wlan0 removed", "wlan0 added"]
+        assert reported[-4:] == [
+            "wlan0 unavailable",
+            "wlan0 removed",
+            "wlan0 added",
+            "wlan0 available",  # it is suspect until it has joined something
+        ]
         assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
 
     on_bench(test)

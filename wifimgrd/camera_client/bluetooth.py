@@ -107,9 +107,7 @@ class ProcessBluetooth:
         self._listener = listener
         try:
             await self._watch()
-            reply = await self._connection.call_bus("ListActivatableNames", "", [])
-            [installed] = typed(tuple[list[str]], reply)
-            self._is_installed, self._has_bluez = names.BUS_NAME in installed, BLUEZ in installed
+            await self._read_installed()
             self._has_bluetoothd = await self._connection.name_owner(BLUEZ) is not None
             self._is_running = await self._connection.name_owner(names.BUS_NAME) is not None
             if self._is_running:
@@ -117,6 +115,18 @@ class ProcessBluetooth:
         except (BusError, BusClosed, TimeoutError) as error:
             _log.warning("bluetooth_not_watched", reason=str(error))
         self._evaluate()
+
+    async def look_again(self) -> None:
+        """See CameraBluetooth.look_again: the bus does not signal what it can start anew."""
+        with suppress(BusError, BusClosed, TimeoutError):
+            await self._read_installed()
+        self._evaluate()
+
+    async def _read_installed(self) -> None:
+        reply = await self._connection.call_bus("ListActivatableNames", "", [])
+        [installed] = typed(tuple[list[str]], reply)
+        self._is_installed = self._is_running or names.BUS_NAME in installed
+        self._has_bluez = BLUEZ in installed
 
     async def stop(self) -> None:
         """See CameraBluetooth.stop."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from wifimgrd.cli._camera_views import problem_words
 from wifimgrd.cli._text import STYLE_OF_STATE, Style
-from wifimgrd.cli._views import reserved_for
+from wifimgrd.cli._views import reserved_for, suspicion
 from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.camera_state import CameraState, camera_state
@@ -16,6 +16,7 @@ from wifimgrd.domain.device import ConnectionPhase
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
+from wifimgrd.domain.recovery import Health
 from wifimgrd.domain.sentences import recording_ended
 
 Data = Mapping[str, Any]
@@ -177,8 +178,13 @@ class EventText:
         before = self._interfaces.get(data["name"], {})
         self._interfaces[data["name"]] = data
         members = ("state", "reason", "device_id", "reserved_device_id")
-        if not new and all(data[key] == before.get(key) for key in members):
+        is_same = not new and all(data[key] == before.get(key) for key in members)
+        doubt = suspicion(data.get("health"), data.get("health_reason"))
+        if is_same and doubt == suspicion(before.get("health"), before.get("health_reason")):
             return []
+        if is_same and not doubt:
+            what = "works" if data.get("health") == Health.GOOD else "no longer being checked"
+            return [Sentence(data["name"], what)]
         state, keeper = data["state"], data["reserved_device_id"]
         reservation = "" if keeper is None else reserved_for(self._name(keeper))
         if state == InterfaceState.AVAILABLE and reservation:
@@ -190,9 +196,12 @@ class EventText:
             what += f": {self._name(data['device_id'])}"
         elif data["reason"]:
             what += f": {data['reason']}"
+        if doubt:
+            what += f". {doubt}"
         if reservation and keeper != before.get("reserved_device_id"):
             what += f", {reservation}"
-        return [Sentence(data["name"], what, STYLE_OF_STATE.get(data["state"], Style.PLAIN))]
+        style = Style.BUSY if doubt else STYLE_OF_STATE.get(data["state"], Style.PLAIN)
+        return [Sentence(data["name"], what, style)]
 
 
 def _recording_stopped(subject: str, reason: str) -> Sentence:

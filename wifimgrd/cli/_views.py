@@ -16,6 +16,7 @@ from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, l
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
+from wifimgrd.domain.recovery import Health
 
 DEVICE_HEADS: Final = (
     Column("ID"),
@@ -74,6 +75,12 @@ def device_row(device: DeviceRecord, now_us: int, *, current: bool = True) -> Ro
         Ssid(device.ssid).printable,
         Cell(device.connection_error_code, Style.PLAIN if device.waiting_since else Style.BAD),
     )
+
+
+def suspicion(health: str | None, reason: str | None) -> str:
+    """What is said of an adapter that may not work; empty if nothing is held against it. That one is being
+    recovered or in quarantine is why it is unavailable."""
+    return f"Being checked: {reason}" if health == Health.SUSPECT and reason else ""
 
 
 def interfaces_view(
@@ -246,9 +253,11 @@ def interface_label(interface: InterfaceRecord, devices: Mapping[int, DeviceReco
 
 
 def _details(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
-    """What its state leaves out: why it is unavailable, and for whom it is while it is not available."""
+    """What its state leaves out: why it is unavailable, or may not work, and for whom it is while it is not
+    available."""
     reservation = "" if interface.is_kept else _reservation(interface, devices)
-    return "; ".join(filter(None, (interface.reason, reservation)))
+    health = suspicion(interface.health, interface.health_reason)
+    return "; ".join(filter(None, (interface.reason, health, reservation)))
 
 
 def _reservation(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
@@ -267,8 +276,10 @@ def reserved_for(device: str) -> str:
 def _interface_state(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> Cell:
     """An interface's state; one that the configuration excludes is not shown as an error."""
     is_meant = interface.state == "unavailable" and (interface.reason or "").startswith("excluded by")
-    if is_meant or interface.is_kept:
-        return Cell(interface_label(interface, devices), Style.FAINT if is_meant else Style.PLAIN)
+    is_suspect = interface.health == Health.SUSPECT
+    if is_meant or interface.is_kept or is_suspect:
+        style = Style.BUSY if is_suspect else Style.FAINT if is_meant else Style.PLAIN
+        return Cell(interface_label(interface, devices), style)
     return state_cell(interface.state)
 
 

@@ -34,6 +34,7 @@ from wifimgrd.domain.interface import (
     has_plain_name,
     natural_key,
 )
+from wifimgrd.domain.recovery import Health
 from wifimgrd.domain.reservation import Reservation, Reservations
 
 _SHOWN_REASONS = 8
@@ -126,12 +127,16 @@ class Allocator:
             return self
         return self._with(replace(known, facts=facts))
 
-    def mark(self, name: str, trouble: str, *, suspect: bool) -> Allocator:
-        """Mark an interface as not working (`trouble`), suspect, or working; an unlisted one is ignored."""
+    def mark(
+        self, name: str, trouble: str, *, suspect: bool, health: Health | None = None, health_reason: str = ""
+    ) -> Allocator:
+        """Mark an interface as not working (`trouble`), suspect, or working, and what clients are told of it;
+        an unlisted one is ignored."""
         known = self.interfaces.get(name)
-        if known is None or (known.trouble, known.suspect) == (trouble, suspect):
+        if known is None:
             return self
-        return self._with(replace(known, trouble=trouble, suspect=suspect))
+        marked = replace(known, trouble=trouble, suspect=suspect, health=health, health_reason=health_reason)
+        return self if marked == known else self._with(marked)
 
     def remove(self, name: str) -> Allocator:
         """An adapter was removed; its assignment ends."""

@@ -272,9 +272,10 @@ class CameraModels(Mapping[str, CameraModel]):
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def closest(self, codename: str) -> str:
-        """The codename that is the most similar to one that is not among them; empty if there are none."""
-        return _closest(codename_key(codename), tuple(self))
+
+def closest_codename(codename: str, known: Iterable[str]) -> str:
+    """The known codename that is the most similar to one that is not known; empty if there are none."""
+    return _closest(codename_key(codename), tuple(known))
 
 
 def codename_key(codename: str) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from wifimgrd.domain.adapter import Adapter, Band, Mode
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import AdapterTaken, InterfaceLost
+from wifimgrd.domain.recovery import Health
 
 
 class InterfaceState(StrEnum):
@@ -59,6 +60,10 @@ class Interface:
     """Why it must not be used although it is present: it does not work (wifimgrd.domain.recovery)."""
     suspect: bool = False
     """It may not work; other interfaces are preferred."""
+    health: Health | None = None
+    """What is known of its radio."""
+    health_reason: str = ""
+    """Why its radio may not work; empty if it is GOOD or nothing is known of it."""
 
     @property
     def name(self) -> str:

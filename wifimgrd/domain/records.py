@@ -35,6 +35,7 @@ from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import Network, Security
 from wifimgrd.domain.power import Advertiser, BluetoothState
+from wifimgrd.domain.recovery import Health
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.domain.sentences import SHARES_RADIO
 
@@ -372,13 +373,14 @@ class InterfaceRecord(Record):
         str | None,
         Field(
             Kind.TEXT,
-            "`good`, `suspect`, `recovering` (a recovery step runs) or `quarantined`; unknown until it has"
-            " received anything.",
+            "What is known of its radio: `suspect` (it is being checked), `recovering` (a recovery step"
+            " runs), `quarantined`, `good`; unknown until it has received anything.",
+            _one_of(Health),
         ),
     ] = None
-    health_reason: Annotated[str | None, Field(Kind.TEXT, "Why its health is not good, as a sentence.")] = (
-        None
-    )
+    health_reason: Annotated[
+        str | None, Field(Kind.TEXT, "Why its radio may not work; times are of this host's time zone.")
+    ] = None
 
     @property
     def leads_radio(self) -> bool:
@@ -733,6 +735,8 @@ def interface_record(status: InterfaceStatus) -> InterfaceRecord:
         usb_product=adapter.usb_product,
         usb_port=adapter.identity.usb_port,
         bands=tuple(sorted(band.value for band in status.interface.facts.bands)),
+        health=status.interface.health,
+        health_reason=status.interface.health_reason or None,
     )
 
 

@@ -11,12 +11,13 @@ Invariants, tested as a rule-based state machine:
   fails on two adapters counts against neither; and an adapter on which a join has succeeded since the first
   step is not quarantined;
 - a step that is switched off is never taken, and with none left nothing happens;
-- an adapter has a clean record after it was unplugged, and after its quarantine.
+- an adapter has a clean record after it was unplugged, after its quarantine, and WINDOW_S after the last
+  evidence against it or step, if no step is due.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Literal
@@ -61,6 +62,42 @@ class RecoveryRules:
     steps: frozenset[RecoveryStep] = frozenset(RecoveryStep)
 
 
+class Health(StrEnum):
+    """What is known of an adapter, for clients."""
+
+    SUSPECT = "suspect"
+    """There is evidence against it, or a step was taken on it and it has not worked since."""
+    RECOVERING = "recovering"
+    """A step runs."""
+    QUARANTINED = "quarantined"
+    GOOD = "good"
+    """It has received something, and there is no evidence against it."""
+
+
+class Symptom(StrEnum):
+    """What is wrong with an adapter, as a predicate ("wlan0 ...")."""
+
+    CRASHED = "had a firmware crash"
+    FAILS_TO_JOIN = "fails to join networks that are in range"
+    SILENT = "receives nothing while other adapters do"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The health of an adapter, and why."""
+
+    health: Health | None = None
+    """None until it has received anything."""
+    symptom: Symptom | None = None
+    """None if nothing is wrong with it."""
+    since_s: float = 0.0
+    """Since when there is evidence for the symptom, or of the crash."""
+    step: RecoveryStep | None = None
+    """The step that runs, or the last one that was taken."""
+    until_s: float = 0.0
+    """When its quarantine ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """The evidence against one adapter, and the steps that were taken on it."""
@@ -71,16 +108,18 @@ class Record:
     """A network that failed on it was joined by another adapter after that."""
     silent_since_s: float | None = None
     silent_last_s: float = 0.0
-    crashed: bool = False
-    """Its driver reported a firmware crash."""
+    crashed_s: float | None = None
+    """When its driver reported a firmware crash."""
     last_step_s: Frozen[RecoveryStep, float] = field(default_factory=empty)
     running: RecoveryStep | None = None
     worked_s: float = -WINDOW_S
     """When a join last succeeded on it."""
     quarantined_s: float | None = None
     """Until when it is in quarantine."""
-    why: str = ""
-    """The symptom that led to the last step."""
+    why: Symptom | None = None
+    """The symptom that led to the last step, until the adapter works again."""
+    why_since_s: float = 0.0
+    """Since when there was evidence for it."""
 
     @property
     def silent(self) -> bool:
@@ -95,7 +134,7 @@ class Record:
     @property
     def is_certain(self) -> bool:
         """Whether the evidence excludes a fault of one camera."""
-        return self.convicted or self.silent or self.crashed or len(self.failures) > 1
+        return self.convicted or self.silent or self.crashed_s is not None or len(self.failures) > 1
 
     @property
     def is_due(self) -> bool:
@@ -103,21 +142,64 @@ class Record:
         return self.is_certain or any(len(times) >= FAILURES for times in self.failures.values())
 
     @property
-    def symptom(self) -> str:
-        """The symptom as a predicate ("wlan0 ...")."""
-        if self.crashed:
-            return "had a firmware crash"
-        if self.failures or self.convicted:
-            return "fails to join networks that are in range"
-        return "receives nothing while other adapters do"
+    def symptom(self) -> Symptom:
+        """What the evidence is for."""
+        if self.crashed_s is not None:
+            return Symptom.CRASHED
+        return Symptom.FAILS_TO_JOIN if self.failures or self.convicted else Symptom.SILENT
+
+    @property
+    def since_s(self) -> float:
+        """Since when there is evidence for the symptom."""
+        began = {
+            Symptom.CRASHED: self.crashed_s,
+            Symptom.FAILS_TO_JOIN: min((times[0] for times in self.failures.values()), default=None),
+            Symptom.SILENT: self.silent_since_s,
+        }[self.symptom]
+        return self.why_since_s if began is None else began
+
+    @property
+    def last_step(self) -> RecoveryStep | None:
+        """The step that was taken last."""
+        return max(self.last_step_s, key=self.last_step_s.__getitem__, default=None)
+
+    @property
+    def condition(self) -> Condition:
+        """What clients are told of its adapter; the default if that is nothing."""
+        if self.quarantined_s is not None:
+            until_s = self.quarantined_s
+            return Condition(Health.QUARANTINED, self.why, self.why_since_s, self.last_step, until_s)
+        if self.running is not None:
+            return Condition(Health.RECOVERING, self.why, self.why_since_s, self.running)
+        if self.suspect:
+            return Condition(Health.SUSPECT, self.symptom, self.since_s, self.last_step)
+        if self.why is not None:
+            return Condition(Health.SUSPECT, self.why, self.why_since_s, self.last_step)
+        return Condition()
+
+    @property
+    def expires_s(self) -> float | None:
+        """When it does not matter any more; None while a step runs or is due."""
+        if self.quarantined_s is not None:
+            return self.quarantined_s
+        if self.running is not None or self.is_due:
+            return None
+        times = (
+            self.silent_last_s if self.silent_since_s is not None else 0.0,
+            *(times[-1] for times in self.failures.values()),
+            *self.last_step_s.values(),
+        )
+        return max(times) + WINDOW_S
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterHealth:
-    """The records of all adapters that have one."""
+    """The records of all adapters that have one, and which adapters work."""
 
     rules: RecoveryRules = RecoveryRules()
     records: Frozen[AdapterIdentity, Record] = field(default_factory=empty)
+    receiving: frozenset[AdapterIdentity] = frozenset()
+    """The adapters that have received something since the last evidence against them."""
 
     def join_failed(self, adapter: AdapterIdentity, network: Ssid, now_s: float) -> AdapterHealth:
         """A join failed on an adapter although another adapter finds the network."""
@@ -129,14 +211,15 @@ class AdapterHealth:
         record = self.records.get(adapter, Record())
         times = (*(one for one in record.failures.get(network, ()) if now_s - one < WINDOW_S), now_s)
         recent = {name: old for name, old in record.failures.items() if now_s - old[-1] < WINDOW_S}
-        return self._with(adapter, replace(record, failures=Frozen({**recent, network: times})))
+        return self._accused(adapter, replace(record, failures=Frozen({**recent, network: times})))
 
     def joined(self, adapter: AdapterIdentity, network: Ssid, now_s: float) -> AdapterHealth:
         """A join succeeded: this adapter works, and adapters on which the same network failed do not."""
         after = self
         for one, record in self.records.items():
             if one != adapter and network in record.failures:
-                after = after._with(one, replace(record, convicted=True))
+                after = after._with(one, replace(record, convicted=True, why_since_s=record.since_s))
+        after = replace(after, receiving=after.receiving | {adapter})
         record = after.records.get(adapter, Record())
         if not record.last_step_s and record.running is None:  # the success only matters after earlier steps
             return after._without(adapter)
@@ -145,11 +228,17 @@ class AdapterHealth:
         )
 
     def received(self, adapter: AdapterIdentity) -> AdapterHealth:
-        """A scan of an adapter had results."""
+        """A scan of an adapter had results, or it has a link."""
+        after = self
+        if adapter not in self.receiving:
+            after = replace(self, receiving=self.receiving | {adapter})
         record = self.records.get(adapter)
-        if record is None or record.silent_since_s is None:
-            return self
-        return self._with(adapter, replace(record, silent_since_s=None))
+        if record is None:
+            return after
+        is_over = record.why is not Symptom.FAILS_TO_JOIN and record.running is None
+        why = None if is_over and record.quarantined_s is None else record.why
+        heard = replace(record, silent_since_s=None, why=why)
+        return after if heard == record else after._with(adapter, heard)
 
     def silent(self, adapter: AdapterIdentity, now_s: float) -> AdapterHealth:
         """A scan of an adapter had no results, or failed, while another adapter had some."""
@@ -159,20 +248,23 @@ class AdapterHealth:
         since_s = record.silent_since_s
         if since_s is None or now_s - record.silent_last_s > WINDOW_S:
             since_s = now_s
-        return self._with(adapter, replace(record, silent_since_s=since_s, silent_last_s=now_s))
+        return self._accused(adapter, replace(record, silent_since_s=since_s, silent_last_s=now_s))
 
     def firmware_failed(self, adapter: AdapterIdentity, now_s: float) -> AdapterHealth:
         """The firmware of an adapter crashed, which is never a camera's fault."""
         if self._is_busy(adapter, now_s):  # the step may have caused the crash
             return self
-        return self._with(adapter, replace(self.records.get(adapter, Record()), crashed=True))
+        return self._accused(adapter, replace(self.records.get(adapter, Record()), crashed_s=now_s))
 
     def removed(self, adapter: AdapterIdentity) -> AdapterHealth:
         """An adapter was unplugged; one that a replug step has removed keeps its record."""
+        after = self
+        if adapter in self.receiving:
+            after = replace(self, receiving=self.receiving - {adapter})
         record = self.records.get(adapter)
         if record is None or record.running is RecoveryStep.REPLUG:
-            return self
-        return self._without(adapter)
+            return after
+        return after._without(adapter)
 
     def due(
         self, now_s: float, idle: Container[AdapterIdentity]
@@ -198,6 +290,7 @@ class AdapterHealth:
                 worked_s=record.worked_s,
                 quarantined_s=now_s + QUARANTINE_S if is_last else None,
                 why=record.symptom,
+                why_since_s=record.since_s,
             ),
         )
 
@@ -207,19 +300,17 @@ class AdapterHealth:
         return self if record is None else self._with(adapter, replace(record, running=None))
 
     def expired(self, now_s: float) -> AdapterHealth:
-        """Remove the records of adapters whose quarantine is over."""
+        """Remove the records that do not matter any more, as after a quarantine."""
         after = self
         for adapter, record in self.records.items():
-            if record.quarantined_s is not None and record.quarantined_s <= now_s:
+            if (expires_s := record.expires_s) is not None and expires_s <= now_s:
                 after = after._without(adapter)
         return after
 
     def next_s(self) -> float | None:
-        """When the next quarantine is over; None where there is none."""
-        return min(
-            (one.quarantined_s for one in self.records.values() if one.quarantined_s is not None),
-            default=None,
-        )
+        """When the next record expires; None where none does."""
+        times = (one.expires_s for one in self.records.values())
+        return min((one for one in times if one is not None), default=None)
 
     def obstacle(self, adapter: AdapterIdentity) -> str:
         """Why an adapter must not be used now, as a predicate; empty where it may."""
@@ -231,6 +322,12 @@ class AdapterHealth:
         if record.running is not None:
             return f"being recovered ({record.running}): it {record.why}"
         return ""
+
+    def condition(self, adapter: AdapterIdentity) -> Condition:
+        """What clients are told of an adapter."""
+        record = self.records.get(adapter)
+        told = Condition() if record is None else record.condition
+        return Condition(Health.GOOD) if told.health is None and adapter in self.receiving else told
 
     def is_suspect(self, adapter: AdapterIdentity) -> bool:
         """Whether other adapters are to be preferred."""
@@ -264,6 +361,10 @@ class AdapterHealth:
                 after = after._with(adapter, replace(record, failures=minus(record.failures, network)))
         return after
 
+    def _accused(self, adapter: AdapterIdentity, record: Record) -> AdapterHealth:
+        """There is evidence against an adapter."""
+        return replace(self, receiving=self.receiving - {adapter})._with(adapter, record)
+
     def _with(self, adapter: AdapterIdentity, record: Record) -> AdapterHealth:
         if record == Record():
             return self._without(adapter)
@@ -271,3 +372,9 @@ class AdapterHealth:
 
     def _without(self, adapter: AdapterIdentity) -> AdapterHealth:
         return replace(self, records=minus(self.records, adapter)) if adapter in self.records else self
+
+
+def worst(conditions: Iterable[Condition]) -> Condition:
+    """The condition of a radio, by those that are known under the identities of its interfaces."""
+    order = (Health.QUARANTINED, Health.RECOVERING, Health.SUSPECT, Health.GOOD, None)
+    return min(conditions, key=lambda one: order.index(one.health))

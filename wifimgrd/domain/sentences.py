@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.camera import CameraReading, EndSeen, Problem, StopReason, stop_reason
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.recovery import Condition, Health, Symptom
 
 
 def title(device_id: DeviceId | int, name: str) -> str:
@@ -208,6 +209,33 @@ def adapter_unplugged(interface: str) -> str:
 def adapter_recovery(interface: str, step: str) -> str:
     """Something is tried with an adapter that does not work."""
     return f"The adapter {interface} does not work; trying {step}."
+
+
+_SINCE: Final = {
+    Symptom.CRASHED: "its firmware crashed at {}",
+    Symptom.FAILS_TO_JOIN: "joins fail since {}",
+    Symptom.SILENT: "it receives nothing since {}",
+}
+
+
+def adapter_condition(condition: Condition, clock: Callable[[float], str]) -> str:
+    """Why an adapter may not work; empty if nothing is wrong with it. `clock` writes its times."""
+    if condition.symptom is None:
+        return ""
+    text = _SINCE[condition.symptom].format(clock(condition.since_s))
+    if condition.health is Health.QUARANTINED:
+        return f"{text}; not used until {clock(condition.until_s)}, or until it is plugged in again"
+    if condition.step is None:
+        return text
+    return f"{text}; {condition.step} {'runs' if condition.health is Health.RECOVERING else 'was tried'}"
+
+
+def found_by_another(network: Ssid, interface: str, other: str) -> str:
+    """Why a camera was not reached through an adapter that may not work."""
+    return (
+        f'{interface} did not find the network "{network.printable}", {other} does: the adapter {interface}'
+        " is being checked"
+    )
 
 
 def backend_state(backend: str, state: str, reason: str) -> str:

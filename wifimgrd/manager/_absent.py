@@ -27,6 +27,9 @@ class NoBluetooth:
     async def _refuse(self, *_: object) -> NoReturn:
         raise BluetoothUnavailable(self.status.reason)
 
+    async def look_again(self) -> None:
+        """It stays absent."""
+
     search = wake = sleep = pair = command = _refuse
 
     async def release(self, key: str) -> None:

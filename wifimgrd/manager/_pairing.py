@@ -51,7 +51,7 @@ class Pairing:
 
         Raises Busy, InvalidRequest, PairingFailed, BluetoothUnavailable.
         """
-        self._waking.require_bluetooth()
+        await self._waking.require_bluetooth()
         address = registration.bluetooth_address
         with self._alone_with(address):
             codename, camera = await self._identify(registration)
@@ -158,7 +158,7 @@ class Pairing:
         address = entry.device.bluetooth_address
         if not address:
             return
-        self._waking.require_bluetooth()
+        await self._waking.require_bluetooth()
         await self._bluetooth.unpair(address)
         _log.info("unpaired", device=entry.device.id, device_name=entry.device.name)
         await self._remember(entry, "")

@@ -106,7 +106,7 @@ class Power:
         if entry.state is not DeviceState.DISCONNECTED:
             raise Busy(f"the device is {entry.state.value}")
         request = self._waking.request(entry)
-        self._waking.require_bluetooth()
+        await self._waking.require_bluetooth()
         if entry.operation is None:
             self._waking.set_phase(entry, ConnectionPhase.WAKING)
         await self._run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
@@ -128,7 +128,7 @@ class Power:
         if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
             self._state.expect(entry, connected=False)
             return
-        self._waking.require_bluetooth()
+        await self._waking.require_bluetooth()
         await self._run(entry, SLEEP.name, partial(self._sleep, entry, request), wait=wait)
 
     async def pair(self, device_id: DeviceId, *, wait: bool, address: str | None = None) -> None:
@@ -141,7 +141,7 @@ class Power:
         entry = self._state.entry_to_change(device_id)
         bluetooth = self._pairable(entry)
         wanted = entry.device.bluetooth_address if address is None else parse_bluetooth_address(address)
-        self._waking.require_bluetooth()
+        await self._waking.require_bluetooth()
         await self._run(entry, PAIR.name, partial(self._pairing.pair, entry, bluetooth, wanted), wait=wait)
 
     async def unpair(self, device_id: DeviceId) -> None:

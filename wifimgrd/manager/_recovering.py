@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Final, Literal
 
 import structlog
 
+from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import AdapterIdentity, Band
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.device import Device, DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
-from wifimgrd.domain.events import AdapterRecovery, BackendState
-from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
+from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Record, RecoveryRules, RecoveryStep
+from wifimgrd.domain.recovery import AdapterHealth, BackendStep, RecoveryRules, RecoveryStep, worst
 from wifimgrd.manager._connections import AttemptEnd
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._reconnecting import FailedSearch, Reconnecting
@@ -35,6 +37,7 @@ _log = structlog.get_logger()
 _VERIFY_S: Final = 20.0
 _STEP_S: Final = 30.0
 """How long a step may take, including the return of a replugged adapter."""
+_MOST_WRITTEN: Final = 256
 _OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG)
 """The steps that may end links of other interfaces of the USB device."""
 
@@ -55,8 +58,10 @@ class Recovering:
         self._backend = backend
         self._adapters = adapters
         self._health = AdapterHealth(state.settings.recovery)
-        self._shown: Mapping[AdapterIdentity, Record] = self._health.records
-        """The records for which the allocator is up to date."""
+        self._shown = self._health
+        """The health for which the allocator is up to date."""
+        self._written: dict[float, str] = {}
+        """The times of day in sentences, by the loop's clock: the host's may be set later."""
         self._changed: set[str] = set()
         """Interfaces that changed since then: they may belong to another adapter now."""
         self._verifications: dict[str, asyncio.Task[None]] = {}
@@ -83,14 +88,22 @@ class Recovering:
     def attempt_over(self, end: AttemptEnd) -> None:
         """An attempt succeeded, or failed: then the adapter may be the reason."""
         identity = self._identity(end.interface)
-        if identity is None or not self._health.rules.steps:
+        if identity is None:
             return
         if end.error is None:
             self._unseen.pop(end.device.id, None)
             self._health = self._health.joined(identity, end.device.ssid, self._now())
             self._run_due_steps()
-        elif isinstance(end.error, DeviceNotReachable):
-            self._tasks.start("verify", self._verify(end.device, end.interface, identity))
+        elif isinstance(end.error, DeviceNotReachable) and self._health.rules.steps:
+            self._tasks.start("verify", self._verify(end.device, end.interface, identity, end.error))
+
+    def link_up(self, entry: DeviceEntry) -> None:
+        """A device has a link, also one that was found at the start: its adapter receives."""
+        interface = self._state.interface_of(entry)
+        identity = None if interface is None else self._identity(interface)
+        if identity is not None:
+            self._health = self._health.received(identity)
+            self._run_due_steps()
 
     def network_not_found(self, search: FailedSearch) -> None:
         """A lost device's network was not found. Mostly the camera is off, so the adapter is verified less
@@ -105,14 +118,22 @@ class Recovering:
         """A device was removed."""
         self._unseen.pop(entry.device.id, None)
 
-    async def _verify(self, device: Device, interface: str, identity: AdapterIdentity) -> None:
-        """Count the failure where another adapter finds the network."""
+    async def _verify(
+        self,
+        device: Device,
+        interface: str,
+        identity: AdapterIdentity,
+        error: DeviceNotReachable | None = None,
+    ) -> None:
+        """Count the failure where another adapter finds the network; `error` is what clients were told."""
         other = next(
             (name for name in self._idle() if name != interface and name not in self._verifications), None
         )
         if other is None:
             return
-        verification = self._tasks.start("verify", self._verify_with(device, interface, identity, other))
+        verification = self._tasks.start(
+            "verify", self._verify_with(device, interface, identity, other, error)
+        )
         self._verifications[other] = verification
         try:
             await verification
@@ -124,7 +145,12 @@ class Recovering:
             del self._verifications[other]
 
     async def _verify_with(
-        self, device: Device, interface: str, identity: AdapterIdentity, other: str
+        self,
+        device: Device,
+        interface: str,
+        identity: AdapterIdentity,
+        other: str,
+        error: DeviceNotReachable | None,
     ) -> None:
         try:
             async with asyncio.timeout(_VERIFY_S):
@@ -137,15 +163,24 @@ class Recovering:
         if any(self._can_receive(interface, point) for point in found):
             _log.info("join_failed_in_range", device=device.id, interface=interface, seen_by=other)
             self._health = self._health.join_failed(identity, device.ssid, self._now())
+            self._correct(device, error, sentences.found_by_another(device.ssid, interface, other))
             self._run_due_steps()
             if self._unseen.pop(device.id, 0):
                 self._reconnecting.seen({device.ssid})
 
-    async def scanned(self, report: ScanReport) -> None:
-        """Evaluate a finished scan: find adapters without results where others have some."""
-        names = [*report.scanned, *report.failed]
-        if len(names) < 2 or not self._health.rules.steps:
+    def _correct(self, device: Device, error: DeviceNotReachable | None, message: str) -> None:
+        """Replace what clients were told of a failed attempt, if it is still the last failure."""
+        entry = self._state.entries.get(device.id)
+        failure = None if entry is None else entry.device.failure
+        if entry is None or failure is None or error is None or failure.message != error.message:
             return
+        self._state.record(entry, replace(entry.device, failure=replace(failure, message=message)))
+        self._state.publish(DeviceUpdated(self._state.status(entry)))
+
+    async def scanned(self, report: ScanReport) -> None:
+        """Evaluate a finished scan: which adapters receive, and which have no results where others have
+        some."""
+        names = [*report.scanned, *report.failed]
         try:
             results = [
                 one for one in await self._backend.recent_scan_results() if one.interface in report.scanned
@@ -157,7 +192,11 @@ class Recovering:
             identity = self._identity(name)
             if identity is not None and name in receiving:
                 self._health = self._health.received(identity)
-            elif identity is not None and any(self._can_receive(name, point) for point in results):
+            elif (
+                identity is not None
+                and self._health.rules.steps
+                and any(self._can_receive(name, point) for point in results)
+            ):
                 _log.info("scan_without_results", interface=name)
                 self._health = self._health.silent(identity, self._now())
         self._run_due_steps()
@@ -186,6 +225,7 @@ class Recovering:
                 self._health = self._health.ended(identity)
                 self._returned[identity].set()
             self._show(interface)
+            self._arm()
 
     def removed_adapter(self, identity: AdapterIdentity) -> None:
         """An adapter was unplugged, or deauthorized by a replug step."""
@@ -216,12 +256,16 @@ class Recovering:
         self._arm()
 
     def _show_changed(self) -> None:
-        """Publish the interfaces of the adapters whose record changed, in the allocator's order."""
-        allocator, before, after = self._state.allocator, self._shown, self._health.records
-        names, self._changed, self._shown = self._changed, set(), after
+        """Publish the interfaces of the adapters whose health changed, in the allocator's order."""
+        allocator, shown = self._state.allocator, self._shown
+        before, after = shown.records, self._health.records
+        names, self._changed, self._shown = self._changed, set(), self._health
+        changed = self._health.receiving ^ shown.receiving
         for identity in before.keys() | after.keys():
-            if before.get(identity) is not after.get(identity):
-                names.update(allocator.named(identity))
+            if identity in changed or before.get(identity) is not after.get(identity):
+                changed |= {identity}
+        for identity in changed:
+            names.update(allocator.named(identity))
         stale = [name for name in names if self._marked(name) is not allocator]
         if len(stale) > 1:
             stale = [name for name in allocator.interfaces if name in stale]
@@ -231,7 +275,7 @@ class Recovering:
     def _start_step(self, name: str, identity: AdapterIdentity, step: RecoveryStep) -> None:
         self._health = self._health.started(identity, step, self._now())
         self._state.publish(AdapterRecovery(name, step))
-        why = self._health.records[identity].why
+        why = str(self._health.records[identity].why)
         if step is RecoveryStep.QUARANTINE:
             _log.error("adapter_quarantined", interface=name, reason=why)
         else:
@@ -260,12 +304,11 @@ class Recovering:
         self._run_due_steps()
 
     def _show(self, name: str) -> None:
-        """Copy an adapter's health into the allocator, and publish the interface if its reason changed."""
+        """Copy an adapter's health into the allocator, and publish the interface if clients see a change."""
         state, before = self._state, self._state.allocator
         state.allocator = self._marked(name)
-        if (
-            state.allocator is not before
-            and state.allocator.status(name).reason != before.status(name).reason
+        if state.allocator is not before and _seen(state.allocator.status(name)) != _seen(
+            before.status(name)
         ):
             state.publish_interface(name)
 
@@ -278,7 +321,23 @@ class Recovering:
         sharers = sorted(allocator.of_radio(name))
         identities = [allocator.interfaces[one].adapter.identity for one in sharers]
         trouble = next(filter(None, map(health.obstacle, identities)), "")
-        return allocator.mark(name, trouble, suspect=any(map(health.is_suspect, identities)))
+        condition = worst(map(health.condition, identities))
+        return allocator.mark(
+            name,
+            trouble,
+            suspect=any(map(health.is_suspect, identities)),
+            health=condition.health,
+            health_reason=sentences.adapter_condition(condition, self._time_of_day),
+        )
+
+    def _time_of_day(self, at_s: float) -> str:
+        """A time of the loop's clock, as people read it on this host."""
+        if at_s not in self._written:
+            if len(self._written) >= _MOST_WRITTEN:
+                del self._written[next(iter(self._written))]
+            seconds = self._state.clock() / 1e6 + at_s - self._now()
+            self._written[at_s] = datetime.fromtimestamp(seconds).astimezone().strftime("%H:%M")
+        return self._written[at_s]
 
     def _arm(self) -> None:
         if self._timer is not None:
@@ -319,3 +378,8 @@ class Recovering:
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
+
+
+def _seen(status: InterfaceStatus) -> tuple[object, ...]:
+    """What clients see of an adapter's health."""
+    return status.reason, status.interface.health, status.interface.health_reason

@@ -15,7 +15,7 @@ import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.allocator import Allocator
-from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
+from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, closest_codename
 from wifimgrd.domain.device import (
     ConnectionPhase,
     Device,
@@ -74,6 +74,8 @@ class HubState:
         """The number of CONNECTED devices."""
         self.waiting_over = Notice[DeviceEntry]()
         """A device no longer waits for an interface."""
+        self.link_up = Notice[DeviceEntry]()
+        """A device has a link, and that is not published yet."""
         self.device_connected = Notice[DeviceEntry]()
         """A device is connected, and that was published."""
         self.link_ended = Notice[DeviceEntry]()
@@ -124,7 +126,7 @@ class HubState:
         models = self.settings.models
         if not models or device.codename in models:
             return ()
-        return (sentences.unknown_model(device.codename, models.closest(device.codename)),)
+        return (sentences.unknown_model(device.codename, closest_codename(device.codename, models)),)
 
     def holder(self, interface: str) -> DeviceEntry | None:
         """The entry of the device that has an interface, or None."""
@@ -340,6 +342,7 @@ class HubState:
         )
         entry.automatic = False
         self.end_waiting(entry)
+        self.link_up.notify(entry)
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.resolve()
         self.device_connected.notify(entry)

@@ -180,7 +180,7 @@ class Waking:
 
     async def search(self, seconds: int, models: Iterable[CameraModel]) -> None:
         """Search for cameras of some models; raises BluetoothUnavailable, Busy."""
-        self.require_bluetooth()
+        await self.require_bluetooth()
         targets = {
             (one.bluetooth.service, one.bluetooth.name_pattern) for one in models if one.bluetooth is not None
         }
@@ -205,8 +205,10 @@ class Waking:
             self._wanted.remove(wanted)
             searching.cancel()
 
-    def require_bluetooth(self) -> None:
+    async def require_bluetooth(self) -> None:
         """Raise BluetoothUnavailable unless this host can find and wake cameras."""
+        if self._bluetooth.status.state is not BluetoothState.READY:
+            await self._bluetooth.look_again()
         status = self._bluetooth.status
         if status.state is not BluetoothState.READY:
             raise BluetoothUnavailable(status.reason or "Bluetooth is not available")
@@ -245,7 +247,7 @@ class Waking:
         request = None
         if asked:
             request = self.request(entry)
-            self.require_bluetooth()
+            await self.require_bluetooth()
         elif self.may_wake(entry, is_commanded=not entry.automatic):
             request = self._possible(entry)
         looking = Looking(partial(self._is_visible, entry, interface))

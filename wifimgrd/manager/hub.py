@@ -168,6 +168,7 @@ class Hub:
         connections.attempt_started.subscribe(reconnecting.attempt_started)
         connections.attempt_over.subscribe(recovering.attempt_over)
         state.waiting_over.subscribe(reconnecting.end)
+        state.link_up.subscribe(recovering.link_up)
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(self._liveness.start)
         state.device_connected.subscribe(self._waking.connected)

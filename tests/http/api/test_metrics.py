@@ -81,6 +81,14 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
     assert now["process_resident_memory_bytes"] > 0
 
 
+async def test_the_health_of_each_adapter_that_has_received_anything(shim: Served, hub: HubClient) -> None:
+    await connect(shim, camera(1))
+    now = await values(shim)
+    assert {key: now[key] for key in now if key.startswith("wifimgrd_interface_health")} == {
+        "wifimgrd_interface_health[good][wlan0]": 1
+    }
+
+
 async def test_a_reserved_interface_is_not_among_the_available_ones(shim: Served, hub: HubClient) -> None:
     await connect(shim, camera(1))
     await hub.update_device(1, {"pin": {"usb_port": "1-1.3"}, "name": "Nose"})

@@ -78,6 +78,9 @@ class SimulatedBluetooth:
         """Nothing runs but what its caller cancels."""
         self._listener = None
 
+    async def look_again(self) -> None:
+        """The state is always known."""
+
     def switch(self, *, is_off: bool) -> None:
         """Switch the adapter off or on."""
         if is_off != self._is_off:

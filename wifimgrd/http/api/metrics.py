@@ -290,6 +290,15 @@ def _interfaces(client: HubClient, *, current: bool) -> Iterator[Metric]:
             name = f"device {interface.reserved_device_id}" if device is None else device.name
             reserved.add_metric([interface.name, name], 1)
     yield reserved
+    health = GaugeMetricFamily(
+        "wifimgrd_interface_health",
+        "What is known of each interface's adapter, once it has received anything. Always 1.",
+        labels=["interface", "health"],
+    )
+    for interface in interfaces:
+        if interface.health is not None and current:
+            health.add_metric([interface.name, interface.health], 1)
+    yield health
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
