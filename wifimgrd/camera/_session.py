@@ -291,15 +291,20 @@ class Session:
         """Start or stop recording, when the gate opens."""
         async with self._turn:
             attempt.has_turn = self.is_commanded = True
+            is_settled = False
             try:
                 after_us = await self._record(attempt, gate)
+                is_settled = True
             except (WifimgrdError, Nonsense, OSError) as error:
+                is_settled = not isinstance(error, Unconfirmed)
                 return CommandResult(error=self._failed(error))
             else:
                 self._succeed()
                 return CommandResult(after_us)
             finally:
                 self.is_commanded = False
+                if attempt.is_sent and not is_settled:  # what was read before says nothing now
+                    self._driver.facts.has_recording(None, self._clock())
                 self._publish()
                 self._poked.set()
 
