@@ -277,7 +277,9 @@ class Insta360:
                 self.requests.append(code)
                 self.arrived.append(asyncio.get_running_loop().time())
                 self.bodies.append(found[12:])
-                reply = self.instead[code] if code in self.instead else self.reply(code, found[6:9])
+                reply = (
+                    self.instead[code] if code in self.instead else self.reply(code, found[6:9], found[12:])
+                )
                 reply = self.lost.get(code, reply)
                 if reply == DEAD:
                     self.is_dead = True
@@ -285,7 +287,7 @@ class Insta360:
                     return
                 writer.write(reply)
 
-    def reply(self, code: int, sequence: bytes) -> bytes:
+    def reply(self, code: int, sequence: bytes, asked: bytes = b"") -> bytes:
         body = b""
         match code:
             case 8:
@@ -294,8 +296,8 @@ class Insta360:
                 value = number(9, 3000) + nested(11, battery) + number(12, self.clock_s) + number(13, 3600)
                 value += nested(15, self.serial) + nested(20, storage) + nested(30, b"v1.0.42")
                 body = nested(2, value + nested(48, b"Insta360 X4"))
-            case 7:
-                self.clock_s = clock_in(self.bodies[-1])
+            case 7 if asked:
+                self.clock_s = clock_in(asked)
             case 15:
                 body = nested(1, number(1, self.state) + number(2, self.seconds))
             case 4 if self.refuses:
