@@ -131,7 +131,7 @@ class GoPro(Http):
     serial: str = "C3501324500702"
     statuses: dict[str, Any] = field(
         default_factory=lambda: {
-            "1": 1, "2": 4, "6": 0, "8": 0, "10": 0, "13": 0, "33": 0, "35": 3600, "54": 30_000_000,
+            "1": 1, "2": 3, "6": 0, "8": 0, "10": 0, "13": 0, "33": 0, "35": 3600, "54": 30_000_000,
             "70": 87, "85": 0, "96": 1000, "111": 0, "115": 0, "117": 62_000_000,
         }
     )  # fmt: skip
@@ -223,6 +223,17 @@ def number(at: int, value: int) -> bytes:
     return varint(at << 3) + varint(value)
 
 
+def clock_in(body: bytes) -> int:
+    """The clock, option 12, in the options that are set."""
+    value, shift = 0, 0
+    for byte in body.partition(number(12, 0)[:1])[2]:
+        value |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+    return value
+
+
 def nested(at: int, body: bytes) -> bytes:
     return varint(at << 3 | 2) + varint(len(body)) + body
 
@@ -266,7 +277,9 @@ class Insta360:
                 self.requests.append(code)
                 self.arrived.append(asyncio.get_running_loop().time())
                 self.bodies.append(found[12:])
-                reply = self.instead[code] if code in self.instead else self.reply(code, found[6:9])
+                reply = (
+                    self.instead[code] if code in self.instead else self.reply(code, found[6:9], found[12:])
+                )
                 reply = self.lost.get(code, reply)
                 if reply == DEAD:
                     self.is_dead = True
@@ -274,7 +287,7 @@ class Insta360:
                     return
                 writer.write(reply)
 
-    def reply(self, code: int, sequence: bytes) -> bytes:
+    def reply(self, code: int, sequence: bytes, asked: bytes = b"") -> bytes:
         body = b""
         match code:
             case 8:
@@ -283,6 +296,8 @@ class Insta360:
                 value = number(9, 3000) + nested(11, battery) + number(12, self.clock_s) + number(13, 3600)
                 value += nested(15, self.serial) + nested(20, storage) + nested(30, b"v1.0.42")
                 body = nested(2, value + nested(48, b"Insta360 X4"))
+            case 7 if asked:
+                self.clock_s = clock_in(asked)
             case 15:
                 body = nested(1, number(1, self.state) + number(2, self.seconds))
             case 4 if self.refuses:

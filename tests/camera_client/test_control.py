@@ -541,4 +541,5 @@ async def test_a_bus_that_is_gone_ends_commands_with_a_sentence(
     daemon.attach(ONE, GOPRO)
     await until(lambda: control.attached)
     await daemon._connection.close()
-    assert said((await daemon.record([ONE], on=True))[ONE]) == UNCONFIRMED
+    # Whether the process was called depends on what is noticed first: the end of the bus, or of the process.
+    assert said((await daemon.record([ONE], on=True))[ONE]) in (NO_ANSWER, UNCONFIRMED)
