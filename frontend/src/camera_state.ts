@@ -1,5 +1,6 @@
 // One vocabulary of states for cards, rows, counts and the page of a camera.
 
+import { textOf } from "./messages";
 import type { Device, Interface } from "./types";
 
 /** How a camera's connection is. */
@@ -95,21 +96,32 @@ export function needOf(device: StateFields): Need {
 }
 
 /** What follows from it whether an adapter is free. */
-export type AdapterFields = Pick<Interface, "state" | "reason" | "reserved_device_id">;
+export type AdapterFields = Pick<Interface, "state" | "reason" | "reserved_device_id" | "health">;
+
+/** What an adapter is called that may not work: it is checked, or not used for now. */
+export type Doubt = "checked" | "quarantined";
+
+const DOUBTS: Record<string, Doubt> = { suspect: "checked", recovering: "checked", quarantined: "quarantined" };
+
+export const doubtOf = ({ health }: Pick<AdapterFields, "health">): Doubt | null => textOf(DOUBTS, health) ?? null;
+
+/** Whether it can be assigned; one that is checked can, if there is no other. */
+const isAvailable = (adapter: AdapterFields): boolean => adapter.state === "available" && doubtOf(adapter) !== "quarantined";
 
 /** How many adapters there are: of the interfaces of one radio, one stands for it. */
 export const countOf = (adapters: readonly AdapterFields[]): number =>
   adapters.filter((one) => one.state !== "unavailable" || !one.reason?.startsWith("shares the radio of ")).length;
 
-/** Whether any camera could get the adapter. */
-export const isFree = (adapter: AdapterFields): boolean => adapter.state === "available" && adapter.reserved_device_id === null;
+/** Whether any camera could get the adapter, and nothing speaks against it. */
+export const isFree = (adapter: AdapterFields): boolean =>
+  isAvailable(adapter) && doubtOf(adapter) === null && adapter.reserved_device_id === null;
 
 /** Whether the adapter waits for the camera that it is reserved for. */
-export const isKept = (adapter: AdapterFields): boolean => adapter.state === "available" && adapter.reserved_device_id !== null;
+export const isKept = (adapter: AdapterFields): boolean => isAvailable(adapter) && adapter.reserved_device_id !== null;
 
 /** Whether this camera could get the adapter. */
 export const isFreeFor = (id: number, adapter: AdapterFields): boolean =>
-  isFree(adapter) || (isKept(adapter) && adapter.reserved_device_id === id);
+  isAvailable(adapter) && (adapter.reserved_device_id === null || adapter.reserved_device_id === id);
 
 /** Whether a refusal was for adapters in use alone: its message has a reason for each adapter. */
 export function wereAllInUse(message: string): boolean {

@@ -1,10 +1,11 @@
 // What happened, as lines of the log; the words are in the catalog.
 
+import { doubtOf } from "./camera_state";
 import { takeLoss } from "./losses";
 import { t, textOf } from "./messages";
 import { endWords, problemsOf } from "./reading";
 import type { Tone } from "./toasts";
-import type { Camera, Device, Event, RecordingStopped, Service } from "./types";
+import type { Camera, Device, Event, Interface, RecordingStopped, Service } from "./types";
 
 export const headingFor = (code: string | null): string => textOf(t.headings, code) ?? t.hub.failed;
 
@@ -73,7 +74,12 @@ const good = (text: string): Sentence => ({ text, tone: "good" });
 const bad = (text: string): Sentence => ({ text, tone: "bad" });
 
 /** What to write of an event; null where it is nothing that a person wants to read. */
-export function sentenceOf(event: Event, devices: ReadonlyMap<number, Device>, service: Service | null): Sentence | null {
+export function sentenceOf(
+  event: Event,
+  devices: ReadonlyMap<number, Device>,
+  interfaces: ReadonlyMap<string, Interface>,
+  service: Service | null,
+): Sentence | null {
   switch (event.type) {
     case "device.created":
       return plain(t.events.added(printable(event.data.name)));
@@ -100,6 +106,8 @@ export function sentenceOf(event: Event, devices: ReadonlyMap<number, Device>, s
     }
     case "interface.added":
       return plain(t.events.adapterIn(event.data.name));
+    case "interface.updated":
+      return healthSentence(event.data, interfaces.get(event.data.name));
     case "interface.removed":
       return bad(t.events.adapterOut(event.data.name));
     case "service.updated":
@@ -162,6 +170,15 @@ function cameraSentence(now: Camera | null, before: Device | undefined): Sentenc
   const fresh = problemsOf(now).filter(({ code }) => !known.some((one) => one === code));
   if (fresh.length > 0) return bad(t.events.failed(name, fresh.map(({ what, advice }) => `${what} ${advice}`).join(" ")));
   return now.recording && !before.camera?.recording ? plain(t.events.recording(name)) : null;
+}
+
+/** That an adapter may not work, or does again: each recovery step is none of its own. */
+function healthSentence(now: Interface, before: Interface | undefined): Sentence | null {
+  const doubt = doubtOf(now);
+  if (!before || doubt === doubtOf(before)) return null;
+  const why = printable((now.health_reason || now.reason) ?? "").replace(/\.$/, "").replace(/^[A-Z](?=[a-z])/, (one) => one.toLowerCase());
+  if (doubt === null) return now.health === "good" ? plain(t.events.adapterWorks(now.name)) : null;
+  return bad(doubt === "checked" ? t.events.adapterChecked(now.name, why) : t.events.adapterQuarantined(now.name, why));
 }
 
 /** The end of a recording: news where nobody has commanded it. */

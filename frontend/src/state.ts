@@ -145,7 +145,7 @@ export function takeSnapshot(snapshot: Snapshot): void {
 
 export function takeEvent(event: Event): void {
   heardAt = Date.now();
-  const sentence = sentenceOf(event, devices.value, service.value);
+  const sentence = sentenceOf(event, devices.value, interfaces.value, service.value);
   if (sentence) write(sentence, event.time, aboutOf(event));
   switch (event.type) {
     case "device.created":

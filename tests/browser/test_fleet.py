@@ -45,7 +45,8 @@ from tests.http.test_embedding import AROUND, NGINX, START_S
 from tests.mqtt.certificates import Authority
 from tests.mqtt.mosquitto import free_port
 from tests.mqtt.test_client_ids import client_ids, told
-from wifimgrd.domain.records import CameraRecord
+from wifimgrd.client.json_records import interface_json
+from wifimgrd.domain.records import CameraRecord, InterfaceRecord
 from wifimgrd.http.page.resource import content_security_policy
 from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Fleet, Settings
@@ -97,6 +98,19 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await fleet.hub.client.remove_device(device)
     await expect(camera_row(page, OWN, device)).to_have_count(0)
     await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
+
+
+async def test_an_adapter_that_is_checked_or_in_quarantine_is_not_counted_as_free(
+    page: Page, fleet: FleetPage
+) -> None:
+    fleet.publish_hub("plane", device_record(1))
+    healths = {"wlan0": "good", "wlan1": "suspect", "wlan2": "quarantined", "wlan3": "of-a-later-version"}
+    for name, health in healths.items():
+        record = dict(interface_json(InterfaceRecord(name))) | {"health": health}
+        fleet.publish(f"plane/interfaces/{name}", record)
+    await signed_in(page, fleet.url)
+    words = "2 of 4 adapters free, wlan1 being checked, wlan2 quarantined"
+    await expect(hub_row(page, "plane")).to_contain_text(words)
 
 
 async def test_a_hub_has_a_link_to_its_own_page_if_it_says_where_that_is(

@@ -33,6 +33,8 @@ class Told:
         self._cameras: dict[str, Mapping[str, Any] | None] = {}
         self._ids: dict[str, int] = {}
         self._expected: dict[str, bool] = {}
+        self._adapters: dict[str, dict[str, Any]] = {}
+        self._health: dict[str, dict[str, Any]] = {}
         self._page: WebSocketRoute | None = None
 
     async def to(self, page: Page) -> None:
@@ -48,12 +50,18 @@ class Told:
         """These cameras are of the rig, or are not, in the records from the next one on."""
         self._expected |= dict.fromkeys(names, expected)
 
+    def health(self, adapter: str, health: str, reason: str | None = None, **members: Any) -> None:
+        """An adapter is in such a state from now on, as its record tells."""
+        self._health[adapter] = {"health": health, "health_reason": reason, **members}
+        if adapter in self._adapters:
+            self._send("interface.updated", self._adapters[adapter] | self._health[adapter])
+
     def stopped(self, name: str, reason: str) -> None:
         """A recording has ended."""
         self._send("device.recording.stopped", {"id": self._ids[name], "reason": reason})
 
     def _send(self, kind: str, data: Mapping[str, Any]) -> None:
-        if self._page is not None and data["id"] is not None:
+        if self._page is not None and data.get("id", data.get("name")) is not None:
             self._page.send(json.dumps({"type": kind, "time": ago(0), "data": data}))
 
     def _route(self, page: WebSocketRoute) -> None:
@@ -71,6 +79,12 @@ class Told:
             return
         else:
             records = []
+        adapters = message["interfaces"] if message["type"] == "snapshot" else []
+        if message["type"] in ("interface.added", "interface.updated"):
+            adapters = [message["data"]]
+        for adapter in adapters:
+            self._adapters[adapter["name"]] = dict(adapter)
+            adapter.update(self._health.get(adapter["name"], {}))
         for record in records:
             self._ids[record["name"]] = record["id"]
             record["camera"] = self._cameras.get(record["name"])

@@ -14,7 +14,7 @@ export type CameraRecord = Pick<
   connection_error_message: string | null;
   camera: Pick<Camera, "battery_level" | "battery_state" | "recording" | "problems"> | null;
 };
-export type AdapterRecord = Pick<Interface, "name" | "state" | "reason" | "device_id" | "reserved_device_id">;
+export type AdapterRecord = Pick<Interface, "name" | "state" | "reason" | "device_id" | "reserved_device_id" | "health">;
 
 /** The answer to a command. */
 export interface Answer {
@@ -182,6 +182,7 @@ export const parseAdapter = (octets: Uint8Array) =>
     device_id: members.countOrNull("device_id"),
     // An earlier version has none.
     reserved_device_id: members.has("reserved_device_id") ? members.countOrNull("reserved_device_id") : null,
+    health: members.has("health") ? members.textOrNull("health") : null,
   }));
 
 export const parseAnswer = (octets: Uint8Array) =>

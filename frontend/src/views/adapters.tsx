@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { deviceAddress, request } from "../api";
-import { countOf, isFree, isKept } from "../camera_state";
+import { countOf, doubtOf, isFree, isKept } from "../camera_state";
 import { t } from "../messages";
 import { capitalised, printable } from "../sentences";
 import { devices, interfaces, isCurrent, nameOf } from "../state";
@@ -13,8 +13,14 @@ import { Name, Signal } from "./parts";
 
 const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
 
+/** Whether it is checked, and no camera is on it. */
+const isChecked = (one: Interface): boolean => one.state !== "in-use" && doubtOf(one) === "checked";
+
+const isUnusable = (one: Interface): boolean =>
+  one.state === "unavailable" || (one.state !== "in-use" && doubtOf(one) === "quarantined");
+
 function Title({ all }: { all: readonly Interface[] }) {
-  const words = isCurrent.value ? t.adapters.count(all.filter(isFree).length, countOf(all)) : t.adapters.countUnknown(countOf(all));
+  const words = isCurrent.value ? t.adapters.count(all.filter(isFree).length, countOf(all), all.filter(isChecked).length) : t.adapters.countUnknown(countOf(all));
   return (
     <h2 id="adapters-title" tabIndex={-1}>
       {t.adapters.title} {all.length > 0 && <span class="count">{words}</span>}
@@ -112,7 +118,7 @@ function Air() {
         <span>{t.adapters.rests[name]}</span>
         <span class="chips">
           {adapters.map((one) => (
-            <span key={one.name} class={`tag ${name}`} title={one.reason ?? undefined}>
+            <span key={one.name} class={`tag ${name}`} title={one.health_reason ?? one.reason ?? undefined}>
               {one.name}
               {name === "reserved" && <For device={one.reserved_device_id} />}
             </span>
@@ -140,8 +146,9 @@ function Air() {
         {current ? (
           <>
             {rest("free", all.filter(isFree))}
-            {rest("reserved", all.filter(isKept))}
-            {rest("unavailable", all.filter((one) => one.state === "unavailable"))}
+            {rest("reserved", all.filter((one) => isKept(one) && !isChecked(one)))}
+            {rest("checked", all.filter(isChecked))}
+            {rest("unavailable", all.filter((one) => isUnusable(one) && !isChecked(one)))}
           </>
         ) : (
           rest("unknown", all)
@@ -235,7 +242,10 @@ function Adapter({ adapter }: { adapter: Interface }) {
   const current = isCurrent.value;
   const user = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
   const keeper = adapter.reserved_device_id === null ? undefined : devices.value.get(adapter.reserved_device_id);
-  const state = isKept(adapter) ? "reserved" : adapter.state;
+  const doubt = doubtOf(adapter);
+  const state = adapter.state !== "in-use" && doubt ? doubt : isKept(adapter) ? "reserved" : adapter.state;
+  const reason = adapter.state === "unavailable" ? capitalised(adapter.reason ?? "") : "";
+  const why = (doubt && adapter.health_reason) || reason;
   const about = [
     adapter.bands.map((band) => band.replace("GHz", " GHz")).join(", "),
     adapter.usb.port && t.adapters.port(adapter.usb.port),
@@ -247,9 +257,7 @@ function Adapter({ adapter }: { adapter: Interface }) {
       <div>
         <strong>{adapter.name}</strong> <span>{adapter.usb.product ?? adapter.driver ?? ""}</span>
         <small class="about-adapter">{about.filter(Boolean).join(" · ")}</small>
-        {current && adapter.state === "unavailable" && adapter.reason && (
-          <small class="why">{capitalised(adapter.reason)}</small>
-        )}
+        {current && why && <small class="why">{printable(why)}</small>}
         {(!current || state !== "reserved") && keeper && keeper !== user && (
           <small>
             {t.adapters.reservedFor}

@@ -1,7 +1,7 @@
 // The row of a hub, and the row of a camera with its command.
 
 import { signal } from "@preact/signals";
-import { countOf, isFree, isFreeFor, isKept, isRecordingTrouble, type LinkState, RECORDING_TROUBLES } from "../../camera_state";
+import { countOf, doubtOf, isFree, isFreeFor, isKept, isRecordingTrouble, type LinkState, RECORDING_TROUBLES } from "../../camera_state";
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
 import { batteryWords, problemsOf } from "../../reading";
@@ -35,6 +35,8 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const troubles = RECORDING_TROUBLES.map((state) => [cameras.filter((one) => one.state === state).length, t.states[state]] as const);
   const free = adapters.filter(isFree).length;
   const kept = adapters.filter(isKept).map((one) => t.fleet.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
+  const doubts = adapters.map((one) => [one, doubtOf(one)] as const);
+  const doubted = doubts.flatMap(([one, doubt]) => (doubt ? [t.fleet.doubted(one.name, t.adapters[doubt])] : []));
   const isKnown = isCurrent(hub, isLive);
   const problem = isOnline && hub.record && hub.record.backend_state !== "ready";
   return (
@@ -53,7 +55,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
             : t.fleet.ofOfflineHub(cameras.length)}
           {isKnown && recording > 0 && `, ${t.fleet.recording(recording)}`}
           {isKnown && troubles.map(([count, state]) => count > 0 && `, ${t.fleet.inState(count, state)}`)}
-          {isKnown && [t.fleet.adapters(free, countOf(adapters)), ...kept].map((one) => `, ${printable(one)}`)}
+          {isKnown && [t.fleet.adapters(free, countOf(adapters)), ...doubted, ...kept].map((one) => `, ${printable(one)}`)}
         </span>
         <small>
           {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
