@@ -16,7 +16,7 @@ from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, Variant
 from wifimgrd.proxies.bluez import definitions as bluez
 
-ABSENT_S = 0.5
+ABSENT_S = 1.5
 """How long Connect waits for a camera."""
 ADAPTER_PATH = "/org/bluez/hci0"
 FEA6 = "0000fea6-0000-1000-8000-00805f9b34fb"
@@ -56,6 +56,12 @@ class FakeCamera:
     """After each connection; without it BlueZ keeps those of a bonded camera."""
     io_errors: int = 0
     """Connects that fail while the kernel ends the last link."""
+    failing_connects: int = 0
+    """The next Connects that fail at once, with `failure`."""
+    failure: tuple[str, str] = (_FAILED, _ABORTED)
+    """The name and the text of that error: by itself, what is said of first packets that are lost."""
+    tells_reason: bool = False
+    """BlueZ says why a link has ended, as newer versions do."""
     connected: bool = False
     resolved: bool = False
     known: bool = False
@@ -267,10 +273,9 @@ class FakeBluez:
         if not camera.known:
             self._appear(camera)
         else:
-            heard = {"RSSI", "ManufacturerData", "ServiceData"}
-            self._changed(
-                camera.path, bluez.DEVICE, {k: v for k, v in self._properties(camera).items() if k in heard}
-            )
+            properties = self._properties(camera)
+            for heard in (("RSSI",), ("ManufacturerData", "ServiceData")):
+                self._changed(camera.path, bluez.DEVICE, {name: properties[name] for name in heard})
 
     def rename(self, camera: FakeCamera) -> None:
         """A later packet has the name."""
@@ -442,6 +447,9 @@ class FakeBluez:
         if camera.io_errors:
             camera.io_errors -= 1
             raise BusError(_FAILED, "Input/output error")
+        if camera.failing_connects:
+            camera.failing_connects -= 1
+            raise BusError(*camera.failure)
         if camera.address in self._connecting:
             raise BusError(_FAILED, "Operation already in progress")
         given_up = self._connecting[camera.address] = asyncio.Event()
@@ -452,6 +460,11 @@ class FakeBluez:
         stranger = not camera.bonded and not camera.pairing_mode
         if stranger or (camera.bonded and not camera.knows_host):
             self._changed(camera.path, bluez.DEVICE, {"Connected": Variant("b", False)})
+            if camera.tells_reason:
+                reason = bluez.REASON_AUTHENTICATION if camera.bonded else "org.bluez.Reason.Unknown"
+                self.connection.emit(
+                    camera.path, bluez.DEVICE, "Disconnected", "ss", [reason, "the link has ended"]
+                )
             raise BusError(_FAILED, _ABORTED)
         camera.connected = True
         if not camera.connected_unsignalled:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wifimgrd.config import Config, ConfigError, ConnectGroup, Reserve, TileSource, load, load_models
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.group import Group
 from wifimgrd.live_settings import hub_settings
@@ -180,7 +181,7 @@ def test_groups_have_ids_and_names_in_the_order_of_the_files(file: Path) -> None
     (folder / "10.toml").write_text(GROUP)
     config = load(file)
     assert config.connect.group == (ConnectGroup("nose", ("Nose", 3, "3")), ConnectGroup("a", (1,)))
-    assert hub_settings(config, {}).groups == (
+    assert hub_settings(config, CameraModels()).groups == (
         Group("nose", ("Nose", DeviceId(3), "3")),
         Group("a", (DeviceId(1),)),
     )

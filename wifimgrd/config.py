@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 
 from wifimgrd import catalog
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.toml_tables import Document, TomlError, build
@@ -356,7 +357,7 @@ def load(path: Path | None = None) -> Config:
         raise ConfigError(f"{', '.join(map(str, files))}: {invalid}") from None
 
 
-def load_models(path: Path | None = None) -> catalog.Models:
+def load_models(path: Path | None = None) -> CameraModels:
     """The camera models: those shipped, and the host's own in `catalog.d` beside the configuration
     that `load` reads; raises ConfigError."""
     try:

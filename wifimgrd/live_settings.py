@@ -9,11 +9,11 @@ from pathlib import Path
 
 import structlog
 
-from wifimgrd.catalog import Models
 from wifimgrd.config import Config, ConfigError, load, load_models
 from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.addresses import AddressPlan, parse_network
 from wifimgrd.domain.allocator import AllocationRules
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.group import Group
@@ -27,7 +27,7 @@ from wifimgrd.runtime.tasks import Tasks
 _log = structlog.get_logger()
 
 
-def hub_settings(config: Config, models: Models) -> HubSettings:
+def hub_settings(config: Config, models: CameraModels) -> HubSettings:
     """The configuration converted to the manager's settings."""
     interfaces = config.interfaces
     rules = AllocationRules(
@@ -62,7 +62,7 @@ def hub_settings(config: Config, models: Models) -> HubSettings:
         keep_recording=config.cameras.keep_recording,
         set_clock=config.cameras.set_clock,
         models=models,
-        codenames=frozenset(models) if config.catalog.strict else None,
+        codenames=models if config.catalog.strict else None,
     )
 
 

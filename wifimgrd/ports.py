@@ -211,6 +211,9 @@ class CameraBluetooth(Protocol):
     async def unpair(self, address: str) -> None:
         """Remove the keys of a camera from this host; it may not have any."""
 
+    async def has_bond(self, address: str) -> bool:
+        """Whether this host has keys of a camera."""
+
 
 OpenCameraSocket = Callable[[DeviceId, int], Awaitable[socket.socket]]
 """Opens a TCP connection to a port of a connected camera, not blocking; the caller closes it. Raises

@@ -10,7 +10,7 @@ _wifimgrctl() {
             --bus | --timeout | --ssid | --ssid-hex | --name | --codename | --group | --interface | --priority) ((i++)) ;;
             --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
             --country | --listen | --mqtt-broker | --mqtt-user | --mqtt-password-file | --mqtt-commands | --strict-models) ((i++)) ;;
-            --qr | --match | --camera | --percent | --reason | --heals) ((i++)) ;;
+            --qr | --match | --camera | --percent | --reason | --connections | --heals) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
@@ -23,7 +23,7 @@ _wifimgrctl() {
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
         --password-file | --mqtt-password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --camera) _wifimgrctl_of_service devices; return ;;
-        --country | --listen | --mqtt-broker | --mqtt-user | --qr | --match | --percent | --reason | --heals) return ;;
+        --country | --listen | --mqtt-broker | --mqtt-user | --qr | --match | --percent | --reason | --connections | --heals) return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
         --codename) _wifimgrctl_of_service codenames; return ;;
         --group) _wifimgrctl_of_service groups; return ;;
@@ -55,7 +55,7 @@ _wifimgrctl() {
             remove) words+=(--history --yes) ;;
             connect) words+=(--all --group --partial --no-wait --timeout --wake --when-free) ;;
             disconnect) words+=(--timeout) ;;
-            record | stop) words+=(--all) ;;
+            record | stop) words+=(--all --connected) ;;
             wake | sleep) words+=(--no-wait --timeout) ;;
             pair) words+=(--address --no-wait --timeout) ;;
             bluetooth) [[ -z $action ]] || words+=(--seconds) ;;
@@ -69,7 +69,7 @@ _wifimgrctl() {
             simulate)
                 case $action in
                     power-off) words+=(--cut) ;;
-                    fault) words+=(--off --camera --interface --seconds --percent --reason --heals --crashed --hard --drains) ;;
+                    fault) words+=(--off --camera --interface --seconds --percent --speed --minutes --reason --connections --heals --crashed --hard --drains) ;;
                 esac
                 ;;
             tiles) words+=(--config); [[ $action != check ]] || words+=(--tileset --bbox --zoom --url) ;;

@@ -15,6 +15,7 @@ from tests.browser.looking import act, card, opened, opened_menu, press, shows, 
 from tests.browser.running_hub import RunningHub, running_hub
 from tests.commands import disconnect
 from wifimgrd.domain.records import CameraRecord
+from wifimgrd.domain.rig import Everyone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -45,7 +46,7 @@ async def hub(whole_hub: RunningHub) -> RunningHub:
     """The same, without devices; no camera records."""
     for fault in FAULTS:
         await whole_hub.set_fault(fault, off=True)
-    await whole_hub.client.record([], on=False, everyone=True)
+    await whole_hub.client.record([], on=False, everyone=Everyone.RIG)
     for device in list(whole_hub.client.devices):
         await whole_hub.client.remove_device(device)
     return whole_hub

@@ -13,6 +13,7 @@ from playwright.async_api import Locator, Page, expect
 
 from tests.browser.looking import act, card, opened, shows
 from tests.browser.running_hub import RunningHub
+from wifimgrd.domain.rig import Everyone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -220,7 +221,7 @@ async def record_on_all(hand: Hand, hub: RunningHub) -> None:
     await opened(page, hub)
     await page.get_by_role("button", name="Record on all").click()
     await expect(page.locator(".badge.recording")).to_have_count(3)
-    await hub.client.record([], on=False, everyone=True)
+    await hub.client.record([], on=False, everyone=Everyone.RIG)
 
 
 async def find_out_why_an_adapter_is_reserved(hand: Hand, hub: RunningHub) -> None:

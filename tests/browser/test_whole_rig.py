@@ -12,6 +12,7 @@ from tests.browser.looking import card, opened, shows, toast
 from tests.browser.running_hub import RunningHub, running_hub
 from tests.browser.test_recording import CAMERAS, NEVER, SCENARIO, connected
 from tests.commands import connect, disconnect
+from wifimgrd.domain.rig import Everyone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -35,7 +36,7 @@ async def hub(whole_hub: RunningHub) -> RunningHub:
         await whole_hub.set_fault(fault, off=True)
     for _, ssid, _ in CAMERAS.values():
         await whole_hub.client.simulate("PowerOnCamera", "ay", ssid.encode())
-    await whole_hub.client.record([], on=False, everyone=True)
+    await whole_hub.client.record([], on=False, everyone=Everyone.CONNECTED)
     for device in list(whole_hub.client.devices):
         await whole_hub.client.remove_device(device)
     return whole_hub

@@ -16,6 +16,10 @@ from wifimgrd.domain.device import DeviceId
 
 SILENT: Final = b""
 """No answer."""
+CLOSED: Final = b"closed"
+"""No answer, and the end of the connection."""
+DEAD: Final = b"dead"
+"""The same, and no answer to anything that follows."""
 
 
 class Camera(Protocol):
@@ -78,6 +82,9 @@ class Http:
     """What is sent in place of an answer, by target."""
     holds: dict[str, asyncio.Event] = field(default_factory=dict)
     """What answers wait for, by target."""
+    lost: dict[str, bytes] = field(default_factory=dict)
+    """What is sent in place of an answer after all was done that was asked for, by the request's name."""
+    is_dead: bool = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
@@ -98,8 +105,13 @@ class Http:
             if path in self.holds:
                 await self.holds[path].wait()
             sent = self.instead[path] if path in self.instead else self.reply(target, body)
+            sent = self.lost.get(self.requests[-1], sent)
             if sent == SILENT:
                 await asyncio.Event().wait()
+            if sent == DEAD:
+                self.is_dead = True
+            if sent == CLOSED or self.is_dead:
+                return
             writer.write(sent)
             await writer.drain()
             if not self.keeps_alive:
@@ -230,6 +242,9 @@ class Insta360:
     refuses: bytes = b""
     """The body of the error that answers a start."""
     instead: dict[int, bytes] = field(default_factory=dict)
+    lost: dict[int, bytes] = field(default_factory=dict)
+    """What is sent in place of an answer after all was done that was asked for."""
+    is_dead: bool = False
     requests: list[int] = field(default_factory=list)
     arrived: list[float] = field(default_factory=list)
     kept_alive: asyncio.Event = field(default_factory=asyncio.Event)
@@ -252,6 +267,11 @@ class Insta360:
                 self.arrived.append(asyncio.get_running_loop().time())
                 self.bodies.append(found[12:])
                 reply = self.instead[code] if code in self.instead else self.reply(code, found[6:9])
+                reply = self.lost.get(code, reply)
+                if reply == DEAD:
+                    self.is_dead = True
+                if reply == CLOSED or self.is_dead:
+                    return
                 writer.write(reply)
 
     def reply(self, code: int, sequence: bytes) -> bytes:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.camera.conftest import until
 from tests.camera.scripted_cameras import (
+    CLOSED,
+    DEAD,
     SILENT,
     Camera,
     GoPro,
@@ -43,6 +45,7 @@ from wifimgrd.domain.errors import (
     NotConnected,
     NotSupported,
     ServiceRefused,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.runtime.tasks import Tasks
@@ -542,8 +545,132 @@ async def test_a_detached_camera_ends_its_command(fixture: Fixture) -> None:
             await fixture.listener.next(2)
     fixture.sessions.detach(ONE)
     results = await recording
-    assert isinstance(results[ONE].error, NotConnected)
+    assert isinstance(results[ONE].error, Unconfirmed)  # it has had the request
     assert results[DeviceId(2)].error is None
+
+
+async def test_a_camera_that_is_detached_before_its_command_is_not_connected(fixture: Fixture) -> None:
+    camera = GoPro()
+    camera.statuses["8"] = 1
+    fixture.attach(camera)
+    recording = asyncio.create_task(fixture.sessions.record([ONE], on=True))
+    await until(lambda: camera.requests.count("/gopro/camera/state") > 1)
+    fixture.sessions.detach(ONE)
+    assert isinstance((await recording)[ONE].error, NotConnected)
+    assert "/gopro/camera/shutter/start" not in camera.requests
+
+
+# -- answers that are lost
+
+COMMANDS: dict[type[GoPro | Theta | Insta360], dict[bool, str | int]] = {
+    GoPro: {True: "/gopro/camera/shutter/start", False: "/gopro/camera/shutter/stop"},
+    Theta: {True: "camera.startCapture", False: "camera.stopCapture"},
+    Insta360: {True: 4, False: 5},
+}
+LOSSES = {"closed": CLOSED, "silent": SILENT, "nonsense": b"\x00\x00\x00\x00\r\n\r\n"}
+
+
+def recording(kind: type[GoPro | Theta | Insta360], *, on: bool) -> GoPro | Theta | Insta360:
+    """A camera that does not do yet what it is to be told."""
+    camera = kind()
+    match camera:
+        case GoPro():
+            camera.statuses["10"] = int(not on)
+        case Theta():
+            camera.state["_captureStatus"] = "idle" if on else "shooting"
+            camera.options["captureMode"] = "video"
+        case Insta360():
+            camera.state = int(not on)
+    return camera
+
+
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+@pytest.mark.parametrize("kind", DRIVEN)
+@pytest.mark.parametrize("limits", [replace(SLOW, answer_s=0.3)])
+async def test_a_command_whose_answer_is_lost_is_done_if_the_camera_is_seen_to_do_it(
+    fixture: Fixture, kind: type[GoPro | Theta | Insta360], loss: bytes, on: bool
+) -> None:
+    camera, command = recording(kind, on=on), COMMANDS[kind][on]
+    fixture.attach(camera)
+    await fixture.listener.next()
+    camera.lost[command] = loss  # type: ignore[index]
+    opened = len(fixture.world.opened)
+    result = (await fixture.sessions.record([ONE], on=on))[ONE]
+    assert result.error is None
+    assert 0 < result.after_us < 3_000_000
+    assert fixture.listener.readings[1].is_recording is on
+    assert camera.requests.count(command) == 1  # type: ignore[arg-type]
+    assert len(fixture.world.opened) == opened + 1  # over a new connection
+
+
+@slow
+@pytest.mark.parametrize("kind", DRIVEN)
+async def test_a_command_whose_answer_is_lost_is_unconfirmed_if_the_camera_cannot_be_read(
+    fixture: Fixture, kind: type[GoPro | Theta | Insta360]
+) -> None:
+    camera, command = recording(kind, on=True), COMMANDS[kind][True]
+    fixture.attach(camera)
+    await fixture.listener.next()
+    camera.lost[command] = DEAD  # type: ignore[index]
+    error = await fixture.record()
+    assert isinstance(error, Unconfirmed)
+    assert error.message == "the camera's answer was lost, and its state could not be read in time"
+
+
+@slow
+async def test_a_lost_answer_of_a_camera_that_does_not_tell_is_unconfirmed(fixture: Fixture) -> None:
+    camera = GoPro()
+    del camera.statuses["10"]
+    camera.does = False
+    camera.lost["/gopro/camera/shutter/start"] = CLOSED
+    fixture.attach(camera)
+    error = await fixture.record()
+    assert isinstance(error, Unconfirmed)
+    assert error.message == "the camera's answer was lost, and it does not say whether it records"
+
+
+@pytest.mark.parametrize("limits", [replace(SLOW, answer_s=0.3)])
+async def test_a_command_whose_answer_is_lost_fails_if_the_camera_is_seen_not_to_do_it(
+    fixture: Fixture,
+) -> None:
+    camera = GoPro(does=False)
+    camera.lost["/gopro/camera/shutter/start"] = SILENT
+    fixture.attach(camera)
+    error = await fixture.record()
+    assert isinstance(error, DeviceNotReachable)
+    assert error.message == "no answer within 0.3 s"
+
+
+@slow
+async def test_a_command_whose_connection_had_ended_is_sent_again_once_it_is_seen_not_to_be_done(
+    fixture: Fixture,
+) -> None:
+    class Closes(GoPro):
+        def reply(self, target: str, body: bytes) -> bytes:
+            if target == start:
+                self.does, self.lost = bool(started), {} if started else {start: CLOSED}
+                started.append(target)
+            return super().reply(target, body)
+
+    start, started = "/gopro/camera/shutter/start", list[str]()
+    fixture.attach(Closes())
+    assert await fixture.record() is None
+    assert started == [start, start]
+
+
+@pytest.mark.parametrize("limits", [replace(SLOW, margin_s=9.5)])
+@pytest.mark.parametrize("is_sent", [True, False])
+async def test_a_command_that_runs_out_of_time_is_unconfirmed_once_it_was_sent(
+    fixture: Fixture, is_sent: bool
+) -> None:
+    camera = GoPro()
+    fixture.attach(camera)
+    await fixture.listener.next()
+    held = "shutter/start" if is_sent else "state"
+    camera.holds[f"/gopro/camera/{held}"] = asyncio.Event()
+    error = await fixture.record()
+    assert isinstance(error, Unconfirmed if is_sent else DeviceNotReachable)
 
 
 async def test_two_clients_at_once_are_served_one_after_the_other(fixture: Fixture) -> None:

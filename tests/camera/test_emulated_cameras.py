@@ -27,11 +27,19 @@ from wifimgrd.domain.camera import (
     TemperatureState,
 )
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import CameraRefused, DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.errors import (
+    CameraBusy,
+    CameraRefused,
+    DeviceNotReachable,
+    NotSupported,
+    Unconfirmed,
+    WifimgrdError,
+)
 from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
 READ_AGAIN_S: Final = 11.0
+CLOCK_AGAIN_S: Final = 611.0
 """Longer than from one read of an idle camera to the next."""
 SHIPPED: Final = Path(simulated.__file__).with_name("recording.toml").read_text()
 
@@ -182,6 +190,76 @@ async def test_what_they_do_not_do(fleet: Fleet) -> None:
 
 
 @with_fleet()
+async def test_cameras_that_take_photos_do_not_record_and_are_busy(fleet: Fleet) -> None:
+    fleet.world.set_fault("takes-photos", {})
+    await asyncio.sleep(READ_AGAIN_S)
+    assert fleet.all_have(recording=RecordingState.IDLE)
+    assert await fleet.record(on=True) == [CameraBusy] * 4
+    fleet.world.set_fault("takes-photos", {"off": True})
+    assert await fleet.record(on=True) == [None] * 4
+
+
+@pytest.mark.parametrize(("kind", "options"), [("time-lapse", {"speed": 20}), ("paused", {})])
+def test_a_recording_whose_count_is_slow_or_stands_still_is_one(kind: str, options: dict[str, Any]) -> None:
+    @with_fleet()
+    async def run(fleet: Fleet) -> None:
+        fleet.world.set_fault(kind, options)
+        await fleet.record(on=True)
+        await asyncio.sleep(3)
+        begins = [fleet.read[one].recording_since_us for one in fleet.ids]
+        assert None not in begins
+        for _ in range(10):
+            await asyncio.sleep(4)
+            assert fleet.all_have(recording=RecordingState.RECORDING)
+            assert [fleet.read[one].recording_since_us for one in fleet.ids] == begins
+        expected = 0 if kind == "paused" else 2
+        assert [fleet.read[one].recorded_s for one in fleet.ids] == [expected] * 4
+
+    run()
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_command_that_is_obeyed_and_not_answered_is_unconfirmed(on: bool) -> None:
+    @with_fleet()
+    async def run(fleet: Fleet) -> None:
+        if not on:
+            await fleet.record(on=True)
+            await asyncio.sleep(3)
+        fleet.world.set_fault("command-unanswered", {})
+        assert await fleet.record(on=on) == [Unconfirmed] * 4
+        fleet.world.set_fault("command-unanswered", {"off": True})
+        await asyncio.sleep(60)
+        state = RecordingState.RECORDING if on else RecordingState.IDLE
+        assert fleet.all_have(recording=state)
+        assert await fleet.record(on=on) == [None] * 4
+
+    run()
+
+
+@pytest.mark.parametrize("minutes", [120, -480, 330])
+def test_a_clock_with_another_zone_is_right(minutes: int) -> None:
+    @with_fleet()
+    async def run(fleet: Fleet) -> None:
+        for one in fleet.ids:
+            await fleet.sessions.set_clock(one)
+        fleet.world.set_fault("clock-zone", {"minutes": minutes})
+        await asyncio.sleep(CLOCK_AGAIN_S)
+        offsets = [fleet.read[one].clock_offset_us for one in fleet.ids]
+        assert all(offset is not None and abs(offset) <= 1_000_000 for offset in offsets), offsets
+
+    run()
+
+
+@with_fleet()
+async def test_a_clock_that_cameras_keep_is_not_set(fleet: Fleet) -> None:
+    fleet.world.set_fault("clock-off", {"seconds": 3600})
+    fleet.world.set_fault("clock-kept", {})
+    for one in fleet.ids:
+        with pytest.raises(CameraRefused, match="it keeps its own time"):
+            await fleet.sessions.set_clock(one)
+
+
+@with_fleet()
 async def test_silent_and_mad_cameras_are_read_again_once_they_are_well(fleet: Fleet) -> None:
     fleet.world.set_fault("control-silent", {})
     assert await fleet.record(on=True) == [DeviceNotReachable] * 4
@@ -205,12 +283,18 @@ async def test_clocks_are_set(fleet: Fleet) -> None:
     assert all(offset is not None and abs(offset) <= 1_000_000 for offset in offsets), offsets
 
 
-@with_fleet("adapter_count = 1\n[[camera]]\nssid = 'nine'\ndriver = 'gopro'\ncamera_model = 'HERO9 Black'\n")
+@with_fleet("adapter_count = 1\n[[camera]]\nssid = 'ten'\ndriver = 'gopro'\ncamera_model = 'HERO10 Black'\n")
 async def test_a_gopro_that_has_fewer_routes(fleet: Fleet) -> None:
     assert fleet.read[fleet.ids[0]].battery_level == 80
     assert await fleet.record(on=True) == [None]
     await asyncio.sleep(3)
     assert fleet.all_have(recording=RecordingState.RECORDING)
+
+
+@with_fleet("adapter_count = 1\n[[camera]]\nssid = 'nine'\ndriver = 'gopro-hero9'\n")
+async def test_a_hero9_is_read_and_not_commanded(fleet: Fleet) -> None:
+    assert fleet.read[fleet.ids[0]].battery_level == 80
+    assert await fleet.record(on=True) == [NotSupported]
 
 
 @with_fleet("adapter_count = 1\n[[camera]]\nssid = 's'\ndriver = 'osc'\ncamera_model = 'RICOH THETA S'\n")

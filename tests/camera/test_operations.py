@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,21 @@ from wifimgrd.camera._service import CameraService
 
 ADDRESS = "D4:32:60:00:10:01"
 OTHER = "D4:32:60:00:10:02"
+IN_PAIRING_MODE = {0x02F2: bytes([2, 0b101, 57, 1])}
+NOT_IN_PAIRING_MODE = {0x02F2: bytes([2, 0b001, 57, 1])}
+REFUSED = (
+    "the camera refused the connection {} times: if this stays so, it may have forgotten this hub: pair it"
+    " again"
+)
+FORGOTTEN = "the camera has forgotten this hub: pair it again"
+KEY_MISSING = ("org.bluez.Error.Failed", "le-connection-key-missing")
+AUTHENTICATION_FAILED = ("org.bluez.Error.AuthenticationFailed", "Authentication Failed")
+PROOFS: tuple[dict[str, Any], ...] = (
+    {"tells_reason": True},
+    {"failing_connects": 1, "failure": KEY_MISSING},
+    {"failing_connects": 1, "failure": AUTHENTICATION_FAILED},
+)
+"""How BlueZ says that a camera has no key for this host."""
 
 
 def bonded(**fields: Any) -> FakeGoPro:
@@ -51,6 +67,7 @@ async def refused(call: Any) -> tuple[str, str]:
         {"connected_unsignalled": True},
         {"late_characteristics_s": 0.2},
         {"io_errors": 2},
+        {"failing_connects": 3},
         {"busy_answers": 3},
         {"pushes": False},
         {"garbage": (b"", b"\x93", b"\xff" * 20, b"\x03\x93\x00\x45", b"\x05\x93\x00\x45\x01\x00")},
@@ -80,7 +97,10 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
     ("trait", "reason"),
     [
         ({"in_range": False}, "the camera was not heard: it is out of range, or switched off"),
-        ({"pairing_mode": False}, "the camera refused the connection: it is not in its pairing mode"),
+        (
+            {"pairing_mode": False},
+            "the camera refused the connection 4 times: it may not be in its pairing mode",
+        ),
         ({"refuses_pairing": True}, "the camera refused the pairing: it is not in its pairing mode"),
         ({"ignores_pair": True}, "the camera did not answer the pairing"),
         ({"loses_link_at": "read"}, "the Bluetooth connection to the camera was lost"),
@@ -121,15 +141,52 @@ async def test_a_bond_that_works_is_kept(bluez: FakeBluez, caller: Caller) -> No
     assert "RemoveDevice" not in bluez.calls
 
 
-async def test_pairing_again_replaces_a_bond_that_the_camera_has_lost(
+async def test_pairing_again_replaces_the_bond_of_a_camera_that_is_heard_in_its_pairing_mode(
     bluez: FakeBluez, caller: Caller
 ) -> None:
-    camera = FakeGoPro(ADDRESS, bonded=True, knows_host=False, pairing_mode=True)
+    camera = bonded(manufacturer=IN_PAIRING_MODE)
+    camera.knows_host, camera.pairing_mode = False, True
     bluez.add(camera)
-    assert (await refused(caller.wake(ADDRESS)))[0] == "NotPaired"
+    assert (await refused(caller.wake(ADDRESS)))[0] == "WakeFailed"
     assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
     assert camera.knows_host
     await caller.wake(ADDRESS)
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=str)
+async def test_pairing_again_replaces_a_bond_that_is_provably_lost(
+    bluez: FakeBluez, caller: Caller, proof: dict[str, Any]
+) -> None:
+    camera = bonded(**proof)
+    camera.knows_host, camera.pairing_mode = False, True
+    bluez.add(camera)
+    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert camera.knows_host
+
+
+@pytest.mark.parametrize("camera_says", [{}, {"manufacturer": NOT_IN_PAIRING_MODE}], ids=["nothing", "no"])
+@hurried
+async def test_pairing_again_keeps_a_bond_without_a_proof_that_it_is_lost(
+    bluez: FakeBluez, caller: Caller, camera_says: dict[str, Any]
+) -> None:
+    camera = bonded(failing_connects=4, **camera_says)
+    bluez.add(camera)
+    assert await refused(caller.pair(ADDRESS)) == (
+        "PairingFailed",
+        "the camera refused the connection 4 times, and was not heard in its pairing mode: this hub keeps its"
+        " bond",
+    )
+    assert "RemoveDevice" not in bluez.calls
+    await caller.wake(ADDRESS)
+
+
+@hurried
+async def test_a_pairing_mode_of_long_ago_is_no_proof(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(failing_connects=4, manufacturer=IN_PAIRING_MODE)
+    bluez.add(camera)
+    camera.manufacturer = NOT_IN_PAIRING_MODE
+    assert (await refused(caller.pair(ADDRESS)))[0] == "PairingFailed"
+    assert "RemoveDevice" not in bluez.calls
 
 
 async def test_a_cancelled_pairing_leaves_nothing(bluez: FakeBluez, caller: Caller) -> None:
@@ -163,6 +220,7 @@ async def test_the_bond_is_removed_on_request_and_nothing_happens_without_one(
         {},
         {"connected_unsignalled": True},
         {"io_errors": 3},
+        {"failing_connects": 3},
         {"busy_answers": 2},
         {"pushes": False},
         {"late_characteristics_s": 0.2},
@@ -208,7 +266,10 @@ async def test_connect_waits_for_a_camera_that_comes_into_range(bluez: FakeBluez
             {"in_range": False},
             ("WakeFailed", "no answer within 40 s: the camera is out of range, or switched off"),
         ),
-        ({"knows_host": False}, ("NotPaired", "the camera has forgotten this hub: pair it again")),
+        ({"knows_host": False}, ("WakeFailed", REFUSED.format(4))),
+        ({"knows_host": False, "tells_reason": True}, ("NotPaired", FORGOTTEN)),
+        ({"failing_connects": 99, "failure": KEY_MISSING}, ("NotPaired", FORGOTTEN)),
+        ({"failing_connects": 99, "failure": AUTHENTICATION_FAILED}, ("NotPaired", FORGOTTEN)),
         ({"hangs": True}, ("WakeFailed", "it took longer than 1 s")),
         ({"loses_link_at": "write"}, ("WakeFailed", "the Bluetooth connection to the camera was lost")),
         ({"access_point_stays_off": True}, ("WakeFailed", "the camera's access point does not come up")),
@@ -230,16 +291,42 @@ async def test_a_wake_that_fails_says_why_and_keeps_the_bond(
     assert camera.known
 
 
-async def test_a_lost_bond_ends_the_attempts_until_it_is_paired_again(
-    bluez: FakeBluez, caller: Caller
+@pytest.mark.parametrize("proof", [{}, *PROOFS], ids=str)
+async def test_a_camera_that_seems_to_have_forgotten_the_hub_is_woken_once_it_answers(
+    bluez: FakeBluez, caller: Caller, proof: dict[str, Any]
 ) -> None:
-    camera = bonded()
+    """Nothing that was concluded bars the next command: not even a proof, which another radio can send."""
+    camera = bonded(**proof)
     camera.knows_host = False
     bluez.add(camera)
-    for _ in range(3):
-        assert (await refused(caller.wake(ADDRESS)))[0] == "NotPaired"
-    assert camera.connects == 2
-    assert await caller.call("IsPaired", "s", ADDRESS) == [False]
+    for _ in range(2):
+        await refused(caller.wake(ADDRESS))
+        assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+    camera.knows_host, camera.failing_connects = True, 0
+    await caller.wake(ADDRESS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "le-connection-concurrent-connection-limit",
+        "le-connection-create-socket",
+        "le-connection-busy",
+        "le-connection-adapter-not-powered",
+        "Software caused connection abort",
+        "a text of another version",
+    ],
+)
+async def test_the_trouble_of_this_host_says_nothing_of_the_camera(
+    bluez: FakeBluez, caller: Caller, text: str
+) -> None:
+    camera = bonded(failing_connects=99, failure=("org.bluez.Error.Failed", text))
+    bluez.add(camera)
+    assert await refused(caller.wake(ADDRESS)) == (
+        "WakeFailed",
+        "the Bluetooth adapter could not connect to the camera",
+    )
+    assert camera.connects == 4
 
 
 async def test_one_refused_connection_is_no_lost_bond(bluez: FakeBluez, caller: Caller) -> None:
@@ -418,7 +505,8 @@ async def test_why_a_camera_refuses_a_command_over_bluetooth(bluez: FakeBluez, c
         ({"silent_to": b"\x13"}, "DeviceNotReachable", "the camera does not answer"),
         ({"busy_answers": 1000}, "DeviceNotReachable", "the camera does not become ready"),
         ({"loses_link_at": "write"}, "DeviceNotReachable", "the Bluetooth connection to the camera was lost"),
-        ({"knows_host": False}, "NotPaired", "the camera has forgotten this hub: pair it again"),
+        ({"knows_host": False}, "DeviceNotReachable", REFUSED.format(3)),
+        ({"knows_host": False, "tells_reason": True}, "NotPaired", FORGOTTEN),
         ({"bonded": False}, "NotPaired", "the camera is not paired with this hub"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -436,6 +524,64 @@ async def test_a_command_that_does_not_reach_the_camera(
     assert told[1].startswith(message)
     await until(lambda: not fake.connected)
     assert not camera.is_recording
+
+
+class Mute(GoProBluetooth):
+    """It obeys the shutter, and its answer to that is lost."""
+
+    def answer(self, message: bytes) -> bytes:
+        answer = super().answer(message)
+        return b"" if message[:1] == b"\x01" else answer
+
+
+@hurried
+async def test_a_command_over_bluetooth_whose_answer_is_lost_is_done_if_it_is_seen_to_be(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = EmulatedCamera(CameraSettings())
+    bluez.add(bonded(emulated=Mute(GoProEmulator(camera))))
+    result, reading = await caller.command(ADDRESS, "start-recording")
+    assert (result["code"], reading["recording"]) == ("", "recording")
+    assert result["after"] > 0
+
+
+@hurried
+async def test_a_camera_that_goes_silent_after_a_command_over_bluetooth_leaves_it_unconfirmed(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    fake, camera = emulated()
+    camera.set_unanswered(is_set=True)
+    bluez.add(fake)
+    result, _ = await caller.command(ADDRESS, "start-recording")
+    assert (result["code"], result["message"]) == (
+        "unconfirmed",
+        "the camera's answer was lost, and its state could not be read in time",
+    )
+    assert camera.is_recording
+
+
+async def test_a_link_that_ends_after_a_command_leaves_it_unconfirmed(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    fake, camera = emulated()
+    camera.set_unanswered(is_set=True)
+    bluez.add(fake)
+    command = asyncio.create_task(caller.command(ADDRESS, "start-recording"))
+    await until(lambda: camera.is_recording)
+    bluez.lose(fake)
+    result, _ = await command
+    assert result["code"] == "unconfirmed"
+
+
+async def test_a_command_over_bluetooth_that_takes_too_long_is_unconfirmed_once_it_was_sent(
+    bluez: FakeBluez, caller: Caller, service: CameraService
+) -> None:
+    fake, camera = emulated()
+    camera.set_unanswered(is_set=True)
+    service._operations._limits = replace(service._operations._limits, command_s=0.5)
+    bluez.add(fake)
+    assert (await refused(caller.command(ADDRESS, "start-recording")))[0] == "Unconfirmed"
+    assert camera.is_recording
 
 
 async def test_one_command_at_a_time_and_a_cancelled_one_disconnects(

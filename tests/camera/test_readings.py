@@ -24,6 +24,7 @@ WHOLE = CameraReading(
     battery_state=BatteryState.CHARGING,
     recording=RecordingState.IDLE,
     recording_since_us=1,
+    recorded_s=3,
     stop_reason=StopReason.SLOW_CARD,
     storage_state=StorageState.OK,
     storage_free=0,

@@ -220,7 +220,7 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
     assert [uuid for uuid, _ in theta.written] == [_theta._POWER, _theta._NETWORK] * 2
     theta.knows_host = False
     bluez.lose(theta)
-    assert await error_of(caller.wake(ADDRESS, "theta")) == "NotPaired"
+    assert await error_of(caller.wake(ADDRESS, "theta")) == "WakeFailed"
 
 
 @pytest.mark.parametrize(

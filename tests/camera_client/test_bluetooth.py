@@ -132,7 +132,9 @@ async def test_a_pairing_tells_the_network(
     await daemon.search(1, GOPROS)
     paired = await daemon.pair(ADDRESS, "fea6")
     assert (paired.ssid, paired.password) == (camera.ssid, Passphrase(camera.password.decode()))
+    assert await daemon.has_bond(ADDRESS)
     await daemon.unpair(ADDRESS)
+    assert not await daemon.has_bond(ADDRESS)
 
 
 async def test_a_command_has_its_result_and_what_the_camera_said(
@@ -155,7 +157,7 @@ async def test_a_command_has_its_result_and_what_the_camera_said(
     answer = await daemon.command(ADDRESS, "fea6", CameraCommand.START)
     assert isinstance(answer.result.error, CameraRefused)
     assert answer.result.error.message == "the camera has no card"
-    camera.knows_host = False
+    camera.knows_host, camera.tells_reason = False, True
     await until(lambda: not camera.connected)
     with pytest.raises(NotPaired):
         await daemon.command(ADDRESS, "fea6", CameraCommand.STOP)

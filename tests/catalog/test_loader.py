@@ -8,7 +8,15 @@ import pytest
 
 from wifimgrd import catalog
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, KeepAlive, Probe, Snapshot
+from wifimgrd.domain.camera_model import (
+    GENERIC,
+    Addressing,
+    CameraModel,
+    CameraModels,
+    KeepAlive,
+    Probe,
+    Snapshot,
+)
 
 GOOD = '[[model]]\ncodename = "a-1"\ndevice_name = "A 1"\n'
 
@@ -116,6 +124,39 @@ def test_a_later_file_says_more_of_a_model_and_adds_others(file: Path) -> None:
     assert list(models) == [*catalog.load(), "a-1"]
 
 
+def test_a_model_of_the_hosts_own_that_means_a_shipped_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('[[model]]\ncodename = "insta360x3"\ndevice_name = "X3"\n')
+    with pytest.raises(catalog.CatalogError, match='differs from "insta360-x3" in more than dashes'):
+        catalog.load(tmp_path)
+
+
+@pytest.mark.parametrize("codename", ["insta360_x3", "insta360-x3", "Insta360_X3", "INSTA360X3"])
+def test_dashes_and_case_do_not_matter_in_a_codename_that_is_looked_up(codename: str) -> None:
+    models = catalog.load()
+    assert codename in models
+    assert models[codename].codename == "insta360-x3"
+    assert codename not in list(models) or codename == "insta360-x3"
+
+
+@pytest.mark.parametrize(
+    ("codename", "closest"),
+    [
+        ("insta360_x33", "insta360-x3"),
+        ("GOPRO-HERO-120", "gopro-hero12"),
+        ("theta-x", "ricoh-theta-x"),
+        ("generic", "generic-wifi-camera"),
+    ],
+)
+def test_of_a_codename_that_is_unknown_the_closest_one_is_found(codename: str, closest: str) -> None:
+    models = catalog.load()
+    assert codename not in models
+    assert models.closest(codename) == closest
+
+
+def test_without_models_none_is_close() -> None:
+    assert CameraModels().closest("x") == ""
+
+
 def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
     assert catalog.load(tmp_path / "none") == catalog.load()
 
@@ -136,6 +177,10 @@ def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
         ('[[model]]\ncodename = "a"\ndevice_name = " "', "model[0].device_name: expected a text that is"),
         ('[[model]]\ncodename = "A b"\ndevice_name = "A"', "model[0].codename: expected lower case words"),
         (GOOD + GOOD, "model[1].codename: expected each codename once"),
+        (
+            GOOD + GOOD.replace("a-1", "a1"),
+            'model[1].codename: expected a codename that differs from "a-1" in more than dashes',
+        ),
         (GOOD + 'icon = "x.svg"', "model[0].icon: expected a path or an address"),
         (GOOD + 'bands = ["7GHz"]', 'model[0].bands[0]: expected "2.4GHz", "5GHz" or "6GHz", not '),
         (GOOD + 'bands = "5GHz"', "model[0].bands: expected a list"),

@@ -77,7 +77,7 @@ def test_the_table_fits_80_columns_and_cuts_no_state() -> None:
     device = replace(FRONT, name="A name that is longer than any other", camera=every)
     lines = cameras_view([device], screen(80), NOW)
     assert max(map(len, lines)) <= 80
-    assert "Recording 12:03  100 %, charging  2 h 10 min left" in lines[2]
+    assert "Not recording  100 %, charging  2 h 10 min left" in lines[2]
     assert "…" not in "".join(lines)
     said = " ".join(" ".join(lines).split())
     assert all(problem_words(one) in said for one in Problem)

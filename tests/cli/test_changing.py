@@ -71,7 +71,7 @@ async def test_a_shared_network_and_an_unknown_model_are_warned_about(hub: Hub) 
     ran = await wifimgrctl(hub.address, *line)
     assert ran.status == 0
     assert ran.err.splitlines() == [
-        'The model "insta360-x33" is not in the catalog; did you mean "insta360-x3"?',
+        'The model "insta360-x33" is not in the catalog; the closest one is insta360-x3.',
         'The network "SIM-CAM-1" is also registered for "Front" (device 1).',
     ]
 

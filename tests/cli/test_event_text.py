@@ -283,7 +283,7 @@ def test_a_recording_and_its_end_with_the_reason() -> None:
     for reason, words in (
         ("stopped", "the recording was stopped"),
         ("full", "the recording stopped: the card is full"),
-        ("unknown", "the recording stopped; the camera does not say why"),
+        ("unknown", "the recording stopped; why is not known"),
         ("later", "the recording stopped: later"),
     ):
         ended = {"id": 1, "reason": reason}

@@ -16,7 +16,7 @@ from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
 from tests.recording_cameras import CAMERAS, SCENARIO, connected
 from wifimgrd.bus.connection import Variant
-from wifimgrd.cli._recording import conclude, result_line
+from wifimgrd.cli._recording import conclude, result_line, with_names
 from wifimgrd.cli._screen import Screen
 from wifimgrd.domain.records import DeviceRecord, ResultRecord
 
@@ -37,7 +37,7 @@ async def test_all_record_and_stop(cameras: Hub) -> None:
     address = cameras.address
     ran = await wifimgrctl(address, "record", "--all")
     assert ran.status == 0
-    assert ran.err == "3 of 3 cameras are recording\n"
+    assert ran.err == "3 of 3 cameras record.\n"
     lines = ran.out.splitlines()
     assert {line.split()[0] for line in lines} == {"Nose", "Left", "Tail"}
     for line in lines:
@@ -69,7 +69,7 @@ async def test_a_partial_success_is_a_failure_with_its_cause(cameras: Hub) -> No
     await cameras.client.simulate("SetFault", "sa{sv}", "refuses-recording", fault)
     ran = await wifimgrctl(cameras.address, "record", "--all")
     assert ran.status == 1
-    assert ran.err == "2 of 3 cameras are recording\n"
+    assert ran.err == "2 of 3 cameras record.\n"
     [line] = [line for line in ran.out.splitlines() if "was not started" in line]
     assert line.startswith("Left (device ")
     assert line.endswith(" (camera-refused)")
@@ -92,7 +92,7 @@ async def test_each_camera_has_a_result_and_one_that_failed_is_a_failure(hub: Hu
             "Front (device 1) was not started: the device is disconnected (not-connected)",
         ],
     )
-    assert ran.err == "0 of 2 cameras are recording\n"
+    assert ran.err == "0 of 2 cameras record.\nNot connected: Front.\n"
     ran = await wifimgrctl(hub.address, "stop", "1", "--json")
     assert ran.status == 1
     [result] = ran.value["results"]
@@ -104,6 +104,24 @@ async def test_each_camera_has_a_result_and_one_that_failed_is_a_failure(hub: Hu
         "code": "not-connected",
         "message": "",
     }
+
+
+async def test_all_are_the_whole_rig_and_one_that_is_lost_is_named(cameras: Hub) -> None:
+    nose, left, tail = [one.id for one in cameras.client.devices.values()]
+    await cameras.client.simulate("PowerOffCamera", "ayb", CAMERAS["ricoh-theta-x"][0].encode(), True)
+    await cameras.until(tail, "disconnected")
+    await disconnect(cameras.client, left)
+    ran = await wifimgrctl(cameras.address, "record", "--all")
+    assert ran.status == 1
+    assert ran.err == "1 of 2 cameras record.\nNot connected: Tail.\n"
+    assert [line.split()[0] for line in ran.out.splitlines()] == ["Nose", "Tail"]
+    ran = await wifimgrctl(cameras.address, "record", "--all", "--connected")
+    assert (ran.status, ran.err) == (0, "1 of 1 cameras record.\n")
+    ran = await wifimgrctl(cameras.address, "stop", "--all", "--json")
+    assert [(one["device_id"], one["code"]) for one in ran.value["results"]] == [
+        (nose, None),
+        (tail, "not-connected"),
+    ]
 
 
 async def test_a_name_that_nobody_has_commands_no_camera(hub: Hub) -> None:
@@ -120,9 +138,9 @@ async def test_recording_on_none_is_a_failure_and_stopping_none_is_not(hub: Hub)
     await hub.until(1, "connected")
     ran = await wifimgrctl(hub.address, "record", "--all")
     assert (ran.status, ran.out) == (1, "")
-    assert ran.err == "No camera that can be commanded is connected, so none records.\n"
+    assert ran.err == "There is no camera to command, so none records.\n"
     ran = await wifimgrctl(hub.address, "stop", "--all")
-    assert (ran.status, ran.err) == (0, "No camera that can be commanded is connected.\n")
+    assert (ran.status, ran.err) == (0, "There is no camera to command.\n")
     assert (await wifimgrctl(hub.address, "record", "--all", "--json")).value == {"results": []}
 
 
@@ -155,7 +173,9 @@ async def test_a_monitor_tells_why_a_recording_has_ended_and_what_is_wrong(camer
     assert ["Recording", "no, though it was told to"] in lines
 
 
-@pytest.mark.parametrize("line", [["record"], ["stop"], ["record", "--all", "1"], ["clock"]])
+@pytest.mark.parametrize(
+    "line", [["record"], ["stop"], ["record", "--all", "1"], ["clock"], ["stop", "1", "--connected"]]
+)
 async def test_cameras_are_named_or_all_are_meant(line: list[str]) -> None:
     ran = await wifimgrctl("unix:path=/nowhere", *line)
     assert ran.status == 2
@@ -191,6 +211,16 @@ def screen() -> Screen:
             "\\x1b[2J (device 2) was not started: its card is\\nfull (camera-refused)",
         ),
         (ResultRecord(device_id=9, done=False, code="busy"), False, "device 9 was not stopped: busy"),
+        (
+            ResultRecord(device_id=1, done=False, code="unconfirmed", message="no answer"),
+            True,
+            "Front (device 1) may be recording: no answer (unconfirmed)",
+        ),
+        (
+            ResultRecord(device_id=1, done=False, code="unconfirmed", message="no answer"),
+            False,
+            "Front (device 1) may have stopped: no answer (unconfirmed)",
+        ),
     ],
 )
 def test_a_result_is_a_line(result: ResultRecord, on: bool, line: str) -> None:
@@ -199,17 +229,33 @@ def test_a_result_is_a_line(result: ResultRecord, on: bool, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "on", "is_done", "note"),
+    ("codes", "on", "everyone", "is_done", "note"),
     [
-        ([True, True, False], True, False, "2 of 3 cameras are recording\n"),
-        ([True, True], False, True, "2 of 2 cameras have stopped\n"),
-        ([True], True, True, ""),
-        ([False], True, False, ""),
+        ([None, None, "camera-refused"], True, False, False, "2 of 3 cameras record.\n"),
+        ([None, None], False, False, True, "2 of 2 cameras have stopped.\n"),
+        ([None], True, False, True, ""),
+        ([None], True, True, True, "1 of 1 cameras record.\n"),
+        (["camera-refused"], True, False, False, ""),
+        (
+            [None, "not-connected", "unconfirmed", "not-connected"],
+            True,
+            True,
+            False,
+            "1 of 4 cameras record.\nNot connected: Tail, device 4.\nNot known: Nose.\n",
+        ),
+        ([], True, True, False, "There is no camera to command, so none records.\n"),
+        ([], False, True, True, "There is no camera to command.\n"),
     ],
 )
-def test_a_partial_success_is_told(done: list[bool], on: bool, is_done: bool, note: str) -> None:
+def test_a_partial_success_is_told(
+    codes: list[str | None], on: bool, everyone: bool, is_done: bool, note: str
+) -> None:
     shown = screen()
-    results = [ResultRecord(device_id=number, done=one) for number, one in enumerate(done, 1)]
-    assert conclude(results, shown, on=on) is is_done
+    names = {1: "Left", 2: "Tail", 3: "Nose"}
+    devices = {one: DeviceRecord(one, name=name) for one, name in names.items()}
+    results = [
+        ResultRecord(device_id=number, done=code is None, code=code) for number, code in enumerate(codes, 1)
+    ]
+    assert conclude(with_names(results, devices), shown, on=on, everyone=everyone) is is_done
     assert isinstance(shown.err, io.StringIO)
     assert shown.err.getvalue() == note

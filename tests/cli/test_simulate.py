@@ -52,6 +52,7 @@ async def test_faults_have_options_of_each_type_and_end(hub: Hub) -> None:
     await simulated(hub, "fault", "signal", "--camera", "1", "--off")
     await hub.client.wait_until(lambda client: client.devices[1].signal_strength == 70, 10)
     await simulated(hub, "fault", "slow-join", "--seconds", "0.5")
+    await simulated(hub, "fault", "radio-trouble", "--camera", "GP25140001", "--connections", "5")
     await simulated(hub, "fault", "rfkill", "--interface", "wlan2", "--hard")
     await hub.client.wait_until(lambda client: client.interfaces["wlan2"].state == "unavailable", 10)
 

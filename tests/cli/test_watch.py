@@ -198,7 +198,7 @@ async def test_recording_by_key(
             await shown.until("is recording, after")
             await shown.until("> ", "Recording 0:02")  # the clock goes on without an event
             shown.terminal.type("S")
-            await shown.until("is not recording")
+            await shown.until("1 of 1 cameras have stopped.")
             shown.terminal.type("q")
             await ended(shown, 0)
 

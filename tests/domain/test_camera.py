@@ -155,7 +155,9 @@ def test_a_problem_does_not_come_and_go(
 
 
 def test_a_camera_that_should_record_and_does_not_is_a_problem_after_a_while() -> None:
-    wish = Wish().commanded(on=True)
+    wish = Wish().commanded(50 * S, on=True)
+    assert not wish.differs(IDLE)  # it was read before
+    wish = wish.seen(IDLE, 101 * S)
     assert wish.differs(IDLE)
     assert not wish.differs(FULL)
     assert not wish.differs(CameraReading())
@@ -165,11 +167,34 @@ def test_a_camera_that_should_record_and_does_not_is_a_problem_after_a_while() -
 
 def test_a_recording_that_somebody_starts_at_the_camera_is_no_problem() -> None:
     assert not Wish().differs(FULL)
-    stopped = Wish().commanded(on=False)
+    stopped = Wish().commanded(50 * S, on=False).seen(FULL, 101 * S)
     assert stopped.differs(FULL)
     assert problems_of(FULL, stopped, differs_s=DIFFERS_S) == (Problem.STILL_RECORDING,)
-    assert not stopped.seen(IDLE).differs(FULL)
-    assert stopped.seen(FULL).differs(FULL)
+    assert not stopped.seen(IDLE, 101 * S).differs(FULL)
+    assert stopped.seen(FULL, 101 * S).differs(FULL)
+
+
+def test_a_reading_from_before_a_stop_does_not_confirm_it() -> None:
+    stopped = Wish().commanded(100 * S, on=False)
+    before = replace(IDLE, read_us=100 * S - 1)
+    assert stopped.seen(before, 101 * S) == stopped
+    assert not stopped.differs(FULL)
+    assert not stopped.seen(replace(IDLE, read_us=100 * S), 101 * S).stops
+
+
+def test_a_reading_confirms_a_stop_also_after_the_hosts_clock_was_set_back() -> None:
+    stopped = Wish().commanded(100 * S, on=False)
+    assert not stopped.seen(replace(IDLE, read_us=10 * S), 10 * S).stops
+
+
+def test_it_is_not_known_whether_a_camera_records_until_that_is_read() -> None:
+    wish = Wish().commanded(100 * S, on=True).unconfirmed()
+    assert problems_of(CameraReading(), wish, differs_s=0) == (Problem.RECORDING_UNCONFIRMED,)
+    for unread in (CameraReading(read_us=101 * S), replace(FULL, read_us=100 * S - 1)):
+        assert wish.seen(unread, 102 * S).is_unconfirmed
+    for read in (FULL, IDLE):
+        assert not wish.seen(replace(read, read_us=101 * S), 102 * S).is_unconfirmed
+    assert not wish.commanded(103 * S, on=False).is_unconfirmed
 
 
 @pytest.mark.parametrize(
@@ -190,13 +215,17 @@ def test_why_a_recording_ended_is_what_the_camera_says(change: dict[str, Any], r
     assert sentences.recording_ended(reason).endswith(".")
 
 
-def test_another_recording_is_the_end_of_the_one_before() -> None:
-    assert ended(90 * S, IDLE)
-    assert not ended(90 * S, FULL)
-    assert not ended(90 * S, replace(FULL, recording_since_us=92 * S))
-    assert ended(90 * S, replace(FULL, recording_since_us=93 * S))
-    assert not ended(90 * S, CameraReading())
-    assert stop_reason(replace(FULL, recording_since_us=93 * S), commanded=False) is StopReason.UNKNOWN
+def test_a_recording_has_ended_when_the_camera_is_idle_or_counts_anew() -> None:
+    assert ended(9, IDLE)
+    assert not ended(9, CameraReading())
+    assert not ended(9, FULL)
+    assert not ended(9, replace(FULL, recorded_s=9))
+    assert ended(9, replace(FULL, recorded_s=8))
+    assert stop_reason(replace(FULL, recorded_s=8), commanded=False) is StopReason.UNKNOWN
+
+
+def test_a_time_lapse_or_a_clock_that_is_set_does_not_end_a_recording() -> None:
+    assert not ended(9, replace(FULL, recorded_s=10, recording_since_us=90 * S + 3600 * S))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,14 +108,33 @@ def test_no_hour_has_more_wakes_than_are_allowed(times_s: list[float]) -> None:
     wakes, began = Wakes(), list[float]()
     for now_s in times_s:
         if wakes.may_begin(now_s):
-            wakes = wakes.began(now_s)
+            wakes = wakes.woke(now_s)
             began.append(now_s)
     for start_s in began:
         assert sum(start_s <= one < start_s + HOUR_S for one in began) <= WAKES_PER_HOUR
 
 
-def test_a_lost_bond_allows_none() -> None:
-    assert not Wakes().lost().may_begin(0)
+def test_after_failures_the_hub_tries_again_after_1_and_5_minutes_and_then_each_half_hour() -> None:
+    wakes, now_s, pauses_s = Wakes(), 100.0, []
+    for _ in range(5):
+        assert wakes.may_begin(now_s)
+        wakes = wakes.failed(now_s)
+        assert not wakes.may_begin(math.nextafter(wakes.retry_s, 0))
+        pauses_s.append(wakes.retry_s - now_s)
+        now_s = wakes.retry_s
+    assert pauses_s == [60, 300, 1800, 1800, 1800]
+
+
+def test_a_command_tries_again_at_once_and_does_not_postpone_the_next_retry() -> None:
+    wakes = Wakes().failed(0)
+    assert wakes.may_begin(1, is_commanded=True)
+    assert wakes.failed(1) == wakes.failed(59) == wakes
+
+
+def test_a_camera_that_has_answered_counts_as_if_it_had_never_failed() -> None:
+    failed = replace(Wakes().failed(0).failed(60), is_bonded=False)
+    assert failed.answered() == Wakes()
+    assert failed.woke(70).failed(80).retry_s == 80 + 60
 
 
 def test_a_later_sight_is_told_in_steps_and_another_state_at_once() -> None:

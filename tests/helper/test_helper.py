@@ -35,6 +35,7 @@ from tests.helper.small_world import (
     small_world,
 )
 from tests.message_bus import MessageBusDaemon
+from wifimgrd import catalog
 from wifimgrd.api import names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
 from wifimgrd.bus.values import typed
@@ -428,6 +429,12 @@ async def test_an_interface_whose_index_is_too_large_leaves_out_its_camera_alone
     await world.start_helper()
     assert await world.lead_to(camera, (2, "10.77.0.2", "w2", "192.168.42.1", "")) == ""
     assert await world.fetch("10.77.0.1") == "camera 1"
+
+
+def test_what_a_model_pushes_is_accepted_however_its_codename_is_written() -> None:
+    models = Policy(models=catalog.load())
+    assert [one.number for one in models.accepts("GoPro_Hero12")] == [8554]
+    assert models.accepts("gopro-hero99") == ()
 
 
 def test_a_configuration_that_may_not_be_read_allows_nothing(

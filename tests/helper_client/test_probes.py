@@ -71,6 +71,13 @@ async def test_a_page_is_an_answer_whatever_its_status() -> None:
     assert asked[0].startswith(b"GET /osc/info HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % port)
 
 
+@pytest.mark.parametrize("lines", [1, 4])
+async def test_lines_of_a_log_before_an_answer_are_passed_over(lines: int) -> None:
+    log = b"gpHttpServer: [04325594][INFO ] conn 0: /gopro/camera/state @civetweb.c:17872\n" * lines
+    async with serving(saying(log + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", [])) as port:
+        assert await ask(port, "/gopro/camera/state") is Answer.ANSWERED
+
+
 async def test_what_does_not_speak_http_is_no_answer() -> None:
     async with serving(saying(b"SSH-2.0-x\r\n", [])) as port:
         assert await ask(port, "/osc/info") is Answer.SILENT

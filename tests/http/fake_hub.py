@@ -27,6 +27,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.records import DeviceRecord, OutcomeRecord, ResultRecord, ServiceRecord
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.helper.sockets import open_socket
 
 
@@ -113,7 +114,7 @@ class FakeHub(HubClient):
         await self._do(command.name, device_id, wait_s)
 
     async def record(
-        self, device_ids: Iterable[int], *, on: bool, everyone: bool = False
+        self, device_ids: Iterable[int], *, on: bool, everyone: Everyone = Everyone.NOBODY
     ) -> list[ResultRecord]:
         await self._do("record", list(device_ids), on, everyone)
         return self.results

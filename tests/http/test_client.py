@@ -58,6 +58,7 @@ ANSWERS = [
         b"ok!!!",
     ),
     (b"HTTP/1.0 200\r\n\r\nuntil the end", b"until the end"),
+    (b"gpHttpServer: [04325594][INFO ] conn 0: / @civetweb.c:17872\n" + OK, b"ok"),
 ]
 
 

@@ -53,6 +53,7 @@ def test_a_device_record_has_the_contracts_members_and_those_of_reconnecting() -
         "connection_status": "connected",
         "connected": True,
         "connection_settings": {"ssid": "Kamera ä"},
+        "expected": False,
         "interface": "wlan0",
         "local_address": "192.168.42.2",
         "camera_address": "192.168.42.1",

@@ -97,7 +97,7 @@ class AnySleep(AnyLife):
     def fall_asleep(self, ssid: bytes) -> None:
         self.act(self.bench.world.sleep_camera, ssid)
 
-    @rule(kind=st.sampled_from(["bond-lost", "out-of-range"]), ssid=SLEEPERS, off=USUALLY)
+    @rule(kind=st.sampled_from(["bond-lost", "out-of-range", "radio-trouble"]), ssid=SLEEPERS, off=USUALLY)
     def bluetooth_fault(self, kind: str, ssid: bytes, off: bool) -> None:
         self.act(self.bench.world.set_fault, kind, {"ssid": ssid.decode(), "off": off})
 

@@ -15,11 +15,13 @@ from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import catalog
 from wifimgrd.domain.camera import (
+    COMMAND_S,
     BatteryState,
     CameraDriver,
     CameraReading,
     CameraStatus,
     CommandResult,
+    EndSeen,
     Problem,
     RecordingState,
     StopReason,
@@ -34,9 +36,11 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     NotConnected,
     NotSupported,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, DeviceUpdated, RecordingStopped
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 
@@ -332,14 +336,226 @@ def test_many_cameras_are_told_at_once_and_each_has_its_result(on_cameras: OnCam
     on_cameras(test)
 
 
-def test_all_are_those_that_are_connected_and_have_a_driver(on_cameras: OnCameras) -> None:
+def test_all_are_the_expected_cameras_with_a_driver_connected_or_not(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
-        first = await cameras.connected(1)
-        await cameras.connected(2, codename="x")
-        await cameras.bench.create(3, codename="insta360-x4")
+        first, lost, put_away = [await cameras.connected(number) for number in (1, 2, 3)]
+        await cameras.bench.hub.connections.disconnect(put_away)
+        await cameras.connected(4, codename="x")
+        await cameras.bench.create(5, codename="insta360-x4")
+        cameras.bench.world.power_off_camera(b"SIM-CAM-2", orderly=True)
+        await asyncio.sleep(30)
         assert await cameras.bench.hub.cameras.record([], on=True) == {}
-        results = await cameras.bench.hub.cameras.record([], on=True, everyone=True)
-        assert list(results) == [first]
+        results = await cameras.bench.hub.cameras.record([], on=True, everyone=Everyone.RIG)
+        assert list(results) == [first, lost]
+        assert results[first].error is None
+        assert isinstance(results[lost].error, NotConnected)
+        assert [cameras.camera(one).requested for one in (first, lost, put_away)] == [True, True, False]
+        assert cameras.control.commands == [([first], True)]
+        connected = await cameras.bench.hub.cameras.record([], on=True, everyone=Everyone.CONNECTED)
+        assert list(connected) == [first]
+
+    on_cameras(test)
+
+
+def test_a_camera_that_was_put_away_while_it_recorded_is_told_to_stop_with_all(
+    on_cameras: OnCameras,
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        await hub.cameras.start_recording(device)
+        await hub.connections.disconnect(device)
+        assert await hub.cameras.record([], on=True, everyone=Everyone.RIG) == {}
+        results = await hub.cameras.record([], on=False, everyone=Everyone.RIG)
+        assert isinstance(results[device].error, NotConnected)
+        assert not cameras.camera(device).requested
+        await hub.connections.connect(device, wait=True)
+        cameras.control.says(device)
+        await asyncio.sleep(10)
+        assert cameras.camera(device).problems == (Problem.STILL_RECORDING,)
+
+    on_cameras(test)
+
+
+# -- not known
+
+
+def test_a_command_whose_answer_was_lost_is_decided_by_what_is_read_then(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device, read_us=1)
+        cameras.control.refuses[device] = Unconfirmed("no answer")
+        for state, error in ((RecordingState.RECORDING, None), (RecordingState.IDLE, DeviceNotReachable)):
+            start = asyncio.create_task(hub.cameras.record([device], on=True))
+            await asyncio.sleep(5)
+            cameras.control.says(device, recording=state, read_us=S)
+            result = (await start)[device]
+            assert result.error is None if error is None else isinstance(result.error, error)
+            assert Problem.RECORDING_UNCONFIRMED not in cameras.camera(device).problems
+            cameras.control.says(device, recording=RecordingState.IDLE, read_us=1)
+
+    on_cameras(test)
+
+
+def test_a_command_whose_answer_was_lost_is_not_known_until_the_camera_is_read(
+    on_cameras: OnCameras,
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device, read_us=1)
+        cameras.control.refuses[device] = Unconfirmed("no answer")
+        began_s = asyncio.get_running_loop().time()
+        with pytest.raises(Unconfirmed, match="no answer"):
+            await hub.cameras.start_recording(device)
+        assert asyncio.get_running_loop().time() - began_s <= COMMAND_S
+        assert cameras.camera(device).problems == (Problem.RECORDING_UNCONFIRMED,)
+        assert cameras.camera(device).requested
+        await hub.connections.disconnect(device)
+        assert cameras.camera(device).problems == (Problem.RECORDING_UNCONFIRMED,)
+        await hub.connections.connect(device, wait=True)
+        cameras.control.says(device, recording=RecordingState.RECORDING, read_us=S)
+        assert cameras.camera(device).problems == ()
+
+    on_cameras(test)
+
+
+# -- one recording is one
+
+
+def count(cameras: Cameras, device: DeviceId, seconds: int, **values: Any) -> None:
+    """The camera says that it records, and so many seconds."""
+    cameras.control.says(device, recording=RecordingState.RECORDING, recorded_s=seconds, **values)
+
+
+def test_a_count_that_is_slower_than_the_clock_does_not_split_a_recording(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for number in range(20):
+            count(cameras, device, number // 10, recording_since_us=(7 + 2 * number) * S)
+            await asyncio.sleep(2)
+        assert cameras.ends() == []
+        assert cameras.camera(device).reading.recording_since_us == 7 * S
+
+    on_cameras(test)
+
+
+def test_a_count_that_goes_back_is_another_recording(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60, recording_since_us=7 * S)
+        count(cameras, device, 1, recording_since_us=70 * S)
+        assert cameras.ends() == [StopReason.UNKNOWN]
+        assert cameras.camera(device).reading.recording_since_us == 70 * S
+
+    on_cameras(test)
+
+
+def test_a_camera_that_goes_on_to_its_next_file_records_on(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 1800, recording_since_us=7 * S)
+        cameras.control.says(device, recording=RecordingState.IDLE, recorded_s=None)
+        await asyncio.sleep(0.9)
+        count(cameras, device, 0, recording_since_us=1807 * S)
+        await asyncio.sleep(5)
+        assert cameras.ends() == []
+        assert cameras.camera(device).reading.recording_since_us == 7 * S
+
+    on_cameras(test)
+
+
+def test_an_end_whose_cause_is_known_is_told_at_once(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60)
+        cameras.control.says(device, recording=RecordingState.IDLE, stop_reason=StopReason.FULL)
+        assert cameras.ends() == [StopReason.FULL]
+
+    on_cameras(test)
+
+
+def test_a_recording_that_begins_by_a_command_is_not_the_one_that_just_ended(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60)
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        await cameras.bench.hub.cameras.start_recording(device)
+        assert cameras.ends() == [StopReason.UNKNOWN]
+
+    on_cameras(test)
+
+
+def how(cameras: Cameras) -> list[EndSeen]:
+    return [event.seen for event in cameras.bench.story.of(RecordingStopped)]
+
+
+def test_a_camera_that_was_switched_off_is_told_as_that(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60)
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        cameras.bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+        await asyncio.sleep(0.5)
+        assert how(cameras) == [EndSeen.SWITCHED_OFF]
+
+    on_cameras(test)
+
+
+def test_a_lost_link_does_not_split_a_recording(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60, recording_since_us=7 * S)
+        cameras.bench.world.power_off_camera(b"SIM-CAM-1", orderly=False)
+        await asyncio.sleep(60)
+        cameras.bench.world.power_on_camera(b"SIM-CAM-1")
+        await asyncio.sleep(120)
+        count(cameras, device, 70, recording_since_us=170 * S)
+        assert cameras.ends() == []
+        assert cameras.camera(device).reading.recording_since_us == 7 * S
+        cameras.bench.world.power_off_camera(b"SIM-CAM-1", orderly=False)
+        await asyncio.sleep(60)
+        cameras.bench.world.power_on_camera(b"SIM-CAM-1")
+        await asyncio.sleep(120)
+        cameras.control.says(device, recording=RecordingState.IDLE, recorded_s=None)
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert over.seen is EndSeen.LATER
+        assert "connection was lost" in over.link_error
+
+    on_cameras(test)
+
+
+def test_a_recording_outlives_the_daemon_and_ends_at_first_sight(on_cameras: OnCameras) -> None:
+    store = StoreInMemory()
+
+    async def before(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60, recording_since_us=7 * S)
+
+    async def after(cameras: Cameras) -> None:
+        [device] = cameras.bench.story.devices
+        await cameras.bench.hub.connections.connect(device, wait=True)
+        count(cameras, device, 61, recording_since_us=170 * S)
+        assert cameras.ends() == []
+        assert cameras.camera(device).reading.recording_since_us == 7 * S
+
+    async def later(cameras: Cameras) -> None:
+        [device] = cameras.bench.story.devices
+        await cameras.bench.hub.connections.connect(device, wait=True)
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert (over.reason, over.since_us, over.seen) == (StopReason.UNKNOWN, 7 * S, EndSeen.LATER)
+
+    for test in (before, after, later):
+        on_cameras(test, store=store)
+
+
+def test_a_recording_of_a_removed_device_ends_with_the_removal(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60, recording_since_us=7 * S)
+        await cameras.bench.hub.remove(device)
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert (over.device_name, over.since_us, over.seen) == ("SIM-CAM-1", 7 * S, EndSeen.NEVER)
 
     on_cameras(test)
 
@@ -363,6 +579,7 @@ def test_what_ends_while_it_is_told_to_stop_was_stopped(on_cameras: OnCameras) -
         assert cameras.ends() == [StopReason.STOPPED] * 2
         assert [one["log_level"] for one in logs if one["event"] == "recording_stopped"] == ["info"] * 2
         cameras.control.says(device, recording=RecordingState.IDLE, recording_since_us=None)
+        await asyncio.sleep(1)
         assert cameras.ends()[2:] == [StopReason.UNKNOWN]
 
     on_cameras(test)
@@ -373,8 +590,9 @@ def test_what_ends_while_it_is_told_to_stop_was_stopped(on_cameras: OnCameras) -
     [
         (CameraRefused("no"), StopReason.UNKNOWN),
         (CameraBusy("no"), StopReason.UNKNOWN),
-        (DeviceNotReachable("no answer"), StopReason.STOPPED),
-        (BackendUnavailable("no answer"), StopReason.STOPPED),
+        (DeviceNotReachable("it was not sent"), StopReason.UNKNOWN),
+        (BackendUnavailable("it was not sent"), StopReason.UNKNOWN),
+        (Unconfirmed("no answer"), StopReason.STOPPED),
     ],
 )
 def test_a_camera_that_was_told_to_stop_and_stops_later(
@@ -384,11 +602,14 @@ def test_a_camera_that_was_told_to_stop_and_stops_later(
         device, hub = await cameras.connected(), cameras.bench.hub
         cameras.control.says(device)
         await hub.cameras.start_recording(device)
+        cameras.control.says(device, read_us=1)
         cameras.control.refuses[device] = error
         with pytest.raises(type(error)):
             await hub.cameras.stop_recording(device)
         assert cameras.ends() == []
-        cameras.control.says(device, recording=RecordingState.IDLE, recording_since_us=None)
+        idle = {"recording": RecordingState.IDLE, "recording_since_us": None}
+        cameras.control.says(device, **idle, read_us=S)
+        await asyncio.sleep(1)
         assert cameras.ends() == [reason]
 
     on_cameras(test)

@@ -13,9 +13,11 @@ import pytest
 from tests.manager.conftest import Bench, make_bench
 from tests.manager.story import Story
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain import sentences
+from wifimgrd.domain.camera import EndSeen, StopReason
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, NoInterfaceAvailable
-from wifimgrd.domain.events import Event
+from wifimgrd.domain.events import Event, RecordingStopped
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.domain.signal_history import Samples, SignalSample
 from wifimgrd.manager.history import History
@@ -483,5 +485,34 @@ def test_a_device_that_is_forgotten_leaves_no_row() -> None:
             history.forget(device)
             assert {row.device_id for row in await history.read(HistoryFilter())} == {other}
             await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_recording_that_ended_without_its_link_says_why_that_was_lost() -> None:
+    text = sentences.recording_ended(StopReason.UNKNOWN, EndSeen.LATER, "the camera was switched off")
+    assert text == "The recording stopped while the camera was not connected: the camera was switched off."
+    full = sentences.recording_ended(StopReason.FULL, EndSeen.LATER, "the camera was switched off")
+    assert full == "The recording stopped: the card is full."
+
+
+@pytest.mark.parametrize(
+    ("seen", "message"),
+    [
+        (EndSeen.DIRECTLY, "The recording stopped; why is not known."),
+        (EndSeen.SWITCHED_OFF, "The recording stopped: the camera was switched off."),
+        (EndSeen.LATER, "The recording stopped while the hub could not see it; why is not known."),
+        (EndSeen.NEVER, "The device was removed, and the recording was not seen to stop."),
+    ],
+)
+def test_a_recording_has_a_row_that_says_how_its_end_was_seen(seen: EndSeen, message: str) -> None:
+    async def test() -> None:
+        history = History(HistoryInMemory(), now_us)
+        history.start("simulated", [], lambda _: "")
+        history.publish(RecordingStopped(DeviceId(1), "Nose", StopReason.UNKNOWN, SECOND // 2, seen))
+        (row,) = await history.read(HistoryFilter())
+        assert (row.kind, row.device_name, row.code) == ("recording", "Nose", "unknown")
+        assert (row.time_us, row.ended_us, row.message) == (SECOND // 2, SECOND, message)
+        await history.stop()
 
     run(test())

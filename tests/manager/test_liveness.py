@@ -9,7 +9,15 @@ import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
-from wifimgrd.domain.camera_model import Addressing, Bluetooth, CameraModel, KeepAlive, Probe, WakeMethod
+from wifimgrd.domain.camera_model import (
+    Addressing,
+    Bluetooth,
+    CameraModel,
+    CameraModels,
+    KeepAlive,
+    Probe,
+    WakeMethod,
+)
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import ErrorCode, NoInterfaceAvailable
 from wifimgrd.domain.interface import BackendFacts
@@ -57,7 +65,7 @@ def is_reachable(bench: Bench, device_id: DeviceId) -> bool:
 
 
 def model(**facts: object) -> HubSettings:
-    return HubSettings(models={"x": CameraModel("x", "X", **facts)})  # type: ignore[arg-type]
+    return HubSettings(models=CameraModels([CameraModel("x", "X", **facts)]))  # type: ignore[arg-type]
 
 
 def test_a_camera_that_answers_is_reachable_once_it_is_connected(on_bench: RunOnBench) -> None:

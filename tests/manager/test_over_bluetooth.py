@@ -33,9 +33,12 @@ from wifimgrd.domain.errors import (
     Cancelled,
     DeviceNotReachable,
     NotConnected,
+    NotPaired,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.manager.settings import HubSettings
 
 SSID = GOPRO["ssid"]
@@ -220,6 +223,29 @@ def test_why_it_refuses_and_that_it_is_no_problem_for_ever(on_bench: RunOnBench)
     on_bench(test)
 
 
+def test_a_command_whose_answer_is_lost_is_unconfirmed(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await with_wifi_off(bench)
+        bench.world.set_fault("command-unanswered", {"ssid": SSID})
+        await refused(bench.hub.cameras.start_recording(device), Unconfirmed, "the camera's answer was lost")
+        assert emulated(bench).is_recording
+
+    on_bench(test)
+
+
+def test_a_command_that_takes_too_long_once_it_was_sent_is_unconfirmed(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await with_wifi_off(bench)
+
+        async def command(address: str, service: str, command: CameraCommand) -> CameraAnswer:
+            raise Unconfirmed("the camera's answer was lost")
+
+        bench.world.bluetooth.command = command  # type: ignore[method-assign]
+        await refused(bench.hub.cameras.start_recording(device), Unconfirmed, "the camera's answer was lost")
+
+    on_bench(test)
+
+
 def test_such_a_camera_is_not_started_again_by_itself(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await with_wifi_off(bench)
@@ -244,8 +270,8 @@ def test_several_over_bluetooth_and_wifi_have_a_result_each(on_bench: RunOnBench
         assert list(results) == [other, device, DeviceId(99)]
         assert [one.error is None for one in results.values()] == [False, True, False]
         assert emulated(bench).is_recording
-        everyone = await bench.hub.cameras.record([], on=False, everyone=True)
-        assert everyone == {}  # those that are connected
+        everyone = await bench.hub.cameras.record([], on=False, everyone=Everyone.RIG)
+        assert [type(one.error) for one in everyone.values()] == [NotConnected]  # nobody is searched for
         assert emulated(bench).is_recording
 
     on_bench(test)
@@ -275,14 +301,23 @@ def test_a_command_that_fails_on_the_way(
     on_bench(test)
 
 
-def test_a_bond_that_is_lost_is_told_and_not_tried_again(on_bench: RunOnBench) -> None:
+@pytest.mark.parametrize(
+    ("fault", "kind", "match"),
+    [
+        ("bond-lost", NotConnected, "pair it again"),
+        ("radio-trouble", DeviceNotReachable, "refused the connection 6 times"),
+    ],
+)
+def test_a_bond_that_may_be_lost_is_told_and_the_next_command_tries_again(
+    on_bench: RunOnBench, fault: str, kind: type[WifimgrdError], match: str
+) -> None:
     async def test(bench: Bench) -> None:
         device = await with_wifi_off(bench)
-        sent = commands(bench)
-        bench.world.set_fault("bond-lost", {"ssid": SSID})
-        await refused(bench.hub.cameras.start_recording(device), NotConnected, "pair it again")
-        await refused(bench.hub.cameras.start_recording(device), NotConnected, "^the device is disconnected$")
-        assert sent == [CameraCommand.START]
+        bench.world.set_fault(fault, {"ssid": SSID})
+        for _ in range(2):
+            await refused(bench.hub.cameras.start_recording(device), kind, match)
+        bench.world.set_fault(fault, {"ssid": SSID, "off": True})
+        await bench.hub.cameras.start_recording(device)
 
     on_bench(test)
 
@@ -298,7 +333,8 @@ def test_a_camera_that_hangs_ends_the_command_in_time(on_bench: RunOnBench) -> N
 
         bench.world.bluetooth.command = command  # type: ignore[method-assign, assignment]
         began_s = asyncio.get_running_loop().time()
-        await refused(bench.hub.cameras.stop_recording(device), DeviceNotReachable, "in time")
+        await refused(bench.hub.cameras.stop_recording(device), Unconfirmed, "in time")
+        assert Problem.RECORDING_UNCONFIRMED in camera(bench, device).problems
         assert asyncio.get_running_loop().time() - began_s <= COMMAND_S
 
     on_bench(test)
@@ -329,5 +365,62 @@ def test_what_is_said_over_bluetooth_does_not_replace_what_a_link_has_read(on_be
         bench.world.bluetooth.command = command  # type: ignore[method-assign, assignment]
         await bench.hub.cameras.start_recording(device)
         assert camera(bench, device).reading.battery_level is None
+
+    on_bench(test)
+
+
+async def connected_hero9(bench: Bench, *, is_paired: bool) -> DeviceId:
+    """A HERO9, which starts and stops only over Bluetooth, connected over Wi-Fi."""
+    hero9 = {**GOPRO, "codename": "gopro-hero9"}
+    if is_paired:
+        device = await paired(bench, hero9)
+        bench.world.power_on_camera(SSID.encode())
+    else:
+        bench.world.power_on_camera(SSID.encode())
+        device = await bench.hub.create({"connection_type": "wifi"} | hero9)
+    await bench.hub.connections.connect(device, wait=True)
+    return device
+
+
+def test_a_connected_hero9_records_and_stops_over_bluetooth(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device, sent = await connected_hero9(bench, is_paired=True), commands(bench)
+        assert bench.state(device) is DeviceState.CONNECTED
+        results = await bench.hub.cameras.record([], on=True, everyone=Everyone.RIG)
+        assert [one.error for one in results.values()] == [None]
+        assert emulated(bench).is_recording
+        assert camera(bench, device).reading.recording is RecordingState.RECORDING
+        await bench.hub.cameras.stop_recording(device)
+        assert not emulated(bench).is_recording
+        assert sent == [CameraCommand.START, CameraCommand.STOP]
+
+    on_bench(test)
+
+
+def test_a_connected_hero9_that_is_not_paired_is_told_over_its_network(on_bench: RunOnBench) -> None:
+    """Which its driver refuses, before others wait for it."""
+
+    async def test(bench: Bench) -> None:
+        device, sent = await connected_hero9(bench, is_paired=False), commands(bench)
+        result = (await bench.hub.cameras.record([device], on=True))[device]
+        assert result.error is not None
+        assert sent == []
+
+    on_bench(test)
+
+
+def test_a_connected_hero9_that_fails_over_bluetooth_is_not_called_disconnected(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await connected_hero9(bench, is_paired=True)
+
+        async def command(*_: object) -> CameraAnswer:
+            raise NotPaired("it may have forgotten this hub")
+
+        bench.world.bluetooth.command = command  # type: ignore[method-assign, assignment]
+        await refused(
+            bench.hub.cameras.start_recording(device), DeviceNotReachable, "^over Bluetooth: it may"
+        )
 
     on_bench(test)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from wifimgrd.domain.errors import (
     NotSupported,
     PairingFailed,
     WakeFailed,
+    WifimgrdError,
 )
 from wifimgrd.domain.events import (
     BluetoothChanged,
@@ -38,7 +40,7 @@ from wifimgrd.domain.events import (
     PowerChanged,
     WakeEnded,
 )
-from wifimgrd.domain.power import SEEN_S, WAKES_PER_HOUR, Advertiser, BluetoothState
+from wifimgrd.domain.power import SEEN_S, WAKES_PER_HOUR, Advertiser, BluetoothState, WakeRequest
 
 GOPRO = {"codename": "gopro-hero12", "ssid": "GP25140001", "password": "gopro-pass-1"}
 INSTA360 = {"codename": "insta360-x4", "ssid": "X4 SIM360.OSC", "password": "insta-pass-1"}
@@ -72,6 +74,12 @@ def power_state(bench: Bench, device: DeviceId) -> PowerState | None:
     power = status(bench, device).power
     assert power is not None
     return power.state
+
+
+def is_paired(bench: Bench, device: DeviceId) -> bool:
+    power = status(bench, device).power
+    assert power is not None
+    return bool(power.is_paired)
 
 
 async def fails(work: Awaitable[object], error: type[Exception], match: str = ".") -> None:
@@ -398,19 +406,75 @@ def test_a_camera_out_of_range_fails_with_a_cause_and_gives_its_adapter_back(on_
     on_bench(test)
 
 
-def test_a_lost_bond_stops_all_wakes_until_it_is_paired_again(on_bench: RunOnBench) -> None:
+@pytest.mark.parametrize(
+    ("fault", "kind", "match"),
+    [
+        (
+            "radio-trouble",
+            WakeFailed,
+            "refused the connection 6 times: if this stays so, it may have forgotten",
+        ),
+        ("bond-lost", NotPaired, "forgotten"),
+    ],
+)
+def test_a_camera_that_may_have_forgotten_the_hub_stays_paired_and_each_wake_tries_again(
+    on_bench: RunOnBench, fault: str, kind: type[WifimgrdError], match: str
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.set_fault(fault, {"ssid": "GP25140001"})
+        for _ in range(2):
+            await fails(bench.hub.bluetooth.wake(device, wait=True), kind, match)
+            assert is_paired(bench, device)
+        bench.world.set_fault(fault, {"ssid": "GP25140001", "off": True})
+        await bench.hub.bluetooth.wake(device, wait=True)
+
+    on_bench(test)
+
+
+def test_a_few_connections_that_fail_do_not_fail_a_wake(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.set_fault("radio-trouble", {"ssid": "GP25140001", "connections": 5})
+        await bench.hub.bluetooth.wake(device, wait=True)
+
+    on_bench(test)
+
+
+def test_a_bond_that_the_camera_has_lost_is_made_anew_by_pairing(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await paired(bench)
         bench.world.set_fault("bond-lost", {"ssid": "GP25140001"})
         await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired, "forgotten")
-        power = status(bench, device).power
-        assert power is not None
-        assert power.is_paired is False
-        await fails(bench.hub.bluetooth.wake(device, wait=False), NotPaired)
         await bench.hub.bluetooth.pair(device, wait=True)
         bench.world.sleep_camera(b"GP25140001")
         await bench.hub.bluetooth.search(1)
         await bench.hub.bluetooth.wake(device, wait=True)
+
+    on_bench(test)
+
+
+def test_a_pairing_among_radio_trouble_keeps_the_bond(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.set_fault("radio-trouble", {"ssid": "GP25140001", "connections": 6})
+        await fails(bench.hub.bluetooth.pair(device, wait=True), PairingFailed, "refused")
+        assert is_paired(bench, device)
+        await bench.hub.bluetooth.wake(device, wait=True)
+
+    on_bench(test)
+
+
+def test_a_bond_that_this_host_has_lost_is_told_until_it_is_paired_again(on_bench: RunOnBench) -> None:
+    """As by `bluetoothctl remove`."""
+
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.world.bluetooth.unpair(status(bench, device).device.bluetooth_address)
+        await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired, "not paired with this hub")
+        assert not is_paired(bench, device)
+        await bench.hub.bluetooth.pair(device, wait=True)
+        assert is_paired(bench, device)
 
     on_bench(test)
 
@@ -475,6 +539,43 @@ def test_a_lost_camera_is_woken_if_that_is_allowed_and_at_most_three_times_an_ho
         assert bench.state(device) is DeviceState.DISCONNECTED
         await asyncio.sleep(3600)
         assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("fault", ["radio-trouble", "bond-lost", "out-of-range"])
+def test_a_lost_camera_that_does_not_answer_is_tried_again_after_1_and_5_minutes_and_each_half_hour(
+    on_bench: RunOnBench, fault: str
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_wake=True)
+        await bench.hub.connections.connect(device, wait=True)
+        bench.world.sleep_camera(b"GP25140001")
+        bench.world.set_fault(fault, {"ssid": "GP25140001"})
+        began_s, wake = list[float](), bench.world.bluetooth.wake
+
+        async def timed(request: WakeRequest) -> None:
+            began_s.append(asyncio.get_running_loop().time())
+            await wake(request)
+
+        bench.world.bluetooth.wake = timed  # type: ignore[method-assign]
+        await asyncio.sleep(1.5 * 3600)
+        pauses_s = [after_s - before_s for before_s, after_s in pairwise(began_s)]
+        for pause_s, wanted_s in zip(pauses_s, (60, 300, 1800, 1800), strict=True):
+            assert wanted_s <= pause_s < wanted_s + 120  # a lost camera is looked for from time to time
+        bench.world.set_fault(fault, {"ssid": "GP25140001", "off": True})
+        await asyncio.sleep(1800 + 120)
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_connect_by_a_client_wakes_a_camera_that_has_just_not_answered(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_wake=True)
+        bench.world.set_fault("radio-trouble", {"connections": 6})
+        await fails(bench.hub.connections.connect(device, wait=True), WakeFailed, "refused")
+        await bench.hub.connections.connect(device, wait=True)
 
     on_bench(test)
 

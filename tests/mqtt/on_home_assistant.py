@@ -188,7 +188,8 @@ async def test_what_a_camera_says_is_a_state_and_what_is_not_known_is_none(
     service = ServiceRecord(backend_state="ready")
     async with observer(broker.port) as hub, home.running() as assistant:
         hub.send(topics.availability, b"online", retain=True)
-        record = encoded(hub_json("boat", service, "0" * 16, commands=True, recording=1))
+        rig = [replace(nose, expected=True)]
+        record = encoded(hub_json("boat", service, "0" * 16, commands=True, devices=rig))
         hub.send(topics.hub_record, record, retain=True)
         for topic, message in (discovery.hub("", [], records=True), discovery.camera(nose)):
             hub.send(topic, message, retain=True)

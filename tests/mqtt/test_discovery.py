@@ -22,6 +22,7 @@ from wifimgrd.config import Config, Http, Mqtt
 from wifimgrd.domain.commands import CONNECT, DISCONNECT, SLEEP, START_RECORDING, STOP_RECORDING, WAKE
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.mqtt._command_messages import CommandMessage, parse_command
 from wifimgrd.mqtt._discovery import Discovery, parse_prefix, retained_topics
 from wifimgrd.mqtt._discovery_rights import LOSSES, DiscoveryRights
@@ -206,7 +207,7 @@ def test_the_switches_record_on_one_camera_and_on_all() -> None:
     assert target is not None
     for payload, on in (("payload_on", True), ("payload_off", False)):
         command = parse_command(CommandMessage(target, switch[payload].encode()))
-        assert recording_order(command.options, "") == RecordingOrder(on=on, everyone=True)
+        assert recording_order(command.options, "") == RecordingOrder(on=on, everyone=Everyone.RIG)
 
 
 def test_a_camera_without_a_driver_tells_nothing_and_does_not_record() -> None:

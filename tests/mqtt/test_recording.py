@@ -53,7 +53,7 @@ async def test_a_hub_records_on_all_and_each_has_a_result(hub: Hub, seen: Observ
     await hub.client.simulate("SetFault", "sa{sv}", "refuses-recording", fault)
     order = {"command": "record", "options": {"recording": True, "all": True}}
     answer = await seen.command(f"{HUB}/command", order, f"{HUB}/result")
-    assert (answer["ok"], answer["device_id"], answer["message"]) == (True, None, "2 of 3 done")
+    assert (answer["ok"], answer["device_id"], answer["message"]) == (True, None, "2 of 3 cameras record.")
     assert {one["device_id"]: (one["done"], one["code"]) for one in answer["results"]} == {
         one: (True, None) if one != left else (False, "camera-refused") for one in hub.client.devices
     }
@@ -114,7 +114,7 @@ async def test_cameras_of_all_hubs_record_from_the_command_line(
             return await wifimgrctl(NO_BUS, "--broker", f"mqtt://127.0.0.1:{port}", *line)
 
         ran = await at("record", "boat/Nose", "boat/Tail")
-        assert (ran.status, ran.err) == (0, "2 of 2 cameras are recording\n")
+        assert (ran.status, ran.err) == (0, "2 of 2 cameras record.\n")
         first, second = ran.out.splitlines()
         assert first.startswith(f"boat/Nose (device {named(hub, 'Nose')}) is recording, after ")
         assert second.startswith("boat/Tail (device ")

@@ -16,6 +16,7 @@ from wifimgrd.client.commands import RecordingOrder, recording_order
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.mqtt._command_messages import (
     REMEMBERED,
     REMEMBERED_S,
@@ -343,7 +344,7 @@ def test_a_command_has_its_options_and_no_others() -> None:
     ("options", "order"),
     [
         ({"recording": True, "device_ids": [2, 1]}, RecordingOrder(on=True, device_ids=(2, 1))),
-        ({"recording": False, "all": True}, RecordingOrder(on=False, everyone=True)),
+        ({"recording": False, "all": True}, RecordingOrder(on=False, everyone=Everyone.RIG)),
         ({"recording": False, "device_ids": []}, RecordingOrder(on=False)),
         ({"recording": True, "device_ids": [2], "all": False, "else": 1}, RecordingOrder(True, (2,))),
         ({}, None),

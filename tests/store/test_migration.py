@@ -37,6 +37,7 @@ FRONT = Device(
     last_adapter=AdapterIdentity("02:00:00:00:00:01", "1-1.2", "SN1"),
     sightings=(Sighting("02:5c:30:a7:eb:0d", 2412), Sighting("02:5c:30:a7:eb:0e", 5180)),
     wanted=True,
+    expected=True,
     address="10.77.0.1",
 )
 NOSE = Device(
@@ -52,6 +53,7 @@ NOSE = Device(
     auto_reconnect=False,
     priority=3,
     waiting_since_us=BEGAN_US + 6 * SECOND,
+    expected=True,
     pin=AdapterPin(usb_port="1-1.4"),
     address="10.77.0.3",
 )

@@ -27,6 +27,7 @@ from wifimgrd.domain.records import (
     result_record,
 )
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 
@@ -142,7 +143,10 @@ class ManagerObject(ExportedInterface):
 
     async def _record(self, on: bool, call: MethodCall) -> Sequence[object]:
         paths, options = typed(tuple[list[str], dict[str, object]], call.body)
-        everyone = switch(options, "all", default=False)
+        everyone = Everyone.of(
+            everyone=switch(options, "all", default=False),
+            connected=switch(options, "connected", default=False),
+        )
         found = await self._hub.cameras.record(map(_device_at, paths), on=on, everyone=everyone)
         return ([variants_of(result_record(device_id, one)) for device_id, one in found.items()],)
 

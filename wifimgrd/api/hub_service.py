@@ -17,6 +17,7 @@ from wifimgrd.api.properties import has_interface, properties_of
 from wifimgrd.api.simulator_object import SimulatorObject, World
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection
+from wifimgrd.domain.camera import EndSeen
 from wifimgrd.domain.commands import OPTIONAL_INTERFACES
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import BackendUnavailable
@@ -170,10 +171,9 @@ class HubService:
                 self._emit(self._device(device), "ConnectionFailed", [failure.code.value, failure.message])
             case OperationFailed(device, operation, code, message):
                 self._emit(self._device(device), "OperationFailed", [operation, code.value, message])
-            case RecordingStopped(device, reason):
-                self._emit(
-                    self._exported(names.device_path(device), names.CAMERA), "RecordingStopped", [reason]
-                )
+            case RecordingStopped(device_id=device) if event.seen is not EndSeen.NEVER:
+                camera = self._exported(names.device_path(device), names.CAMERA)
+                self._emit(camera, "RecordingStopped", [event.reason])
             case DeviceRemoved(device):
                 self._unexport(names.device_path(device))
 

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
 from wifimgrd.camera import names
+from wifimgrd.camera._advertisements import parse
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._radio import Radio
+from wifimgrd.camera.drivers import gopro_messages as gopro
 from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired
 from wifimgrd.proxies.bluez import definitions as bluez
+from wifimgrd.proxies.bluez.definitions import CONNECT_FAULTS, DeviceProperties, Fault
 from wifimgrd.proxies.bluez.objects import Adapter, AgentManager, Device
 from wifimgrd.runtime.tasks import Tasks
 
 AGENT_PATH: Final = names.PATH + "/agent"
 _CAPABILITY: Final = "NoInputNoOutput"
 """Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
-_LOST_AFTER: Final = 2
-"""Refused connections in a row to a bonded camera that mean that its bond is lost."""
+_REFUSALS: Final = 2
+"""So many refused connections in a row are told as such: a single one is mostly a lost packet."""
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
 _NOT_PAIRED: Final = "the camera is not paired with this hub"
 _OUT_OF_RANGE: Final = "no answer within 40 s: the camera is out of range, or switched off"
-_NOT_IN_PAIRING_MODE: Final = "the camera refused the connection: it is not in its pairing mode"
+_NOT_HEARD: Final = "the camera was not heard: it is out of range, or switched off"
+_MAY_HAVE_FORGOTTEN: Final = "if this stays so, it may have forgotten this hub: pair it again"
+_NOT_IN_PAIRING_MODE: Final = "it may not be in its pairing mode"
+_KEPT: Final = "was not heard in its pairing mode: this hub keeps its bond"
 _NO_PAIRING: Final = "the camera refused the pairing: it is not in its pairing mode"
 
 
@@ -47,14 +53,9 @@ class Central:
         """Disconnect calls that are not answered, by the device's path."""
         self._removals: dict[str, asyncio.Task[None]] = {}
         """Devices that are being removed, by address."""
-        self._lost: set[str] = set()
-        """The addresses of cameras that have forgotten their bond: no attempt helps until they are paired."""
 
     def is_paired(self, address: str) -> bool:
-        """Whether this host has a bond with a camera that has not forgotten it."""
-        return self._has_bond(address) and address not in self._lost
-
-    def _has_bond(self, address: str) -> bool:
+        """Whether this host has a bond with a camera."""
         path = self.objects.device(address)
         return path is not None and self.objects.devices[path].get("Paired", False)
 
@@ -72,48 +73,45 @@ class Central:
                 path = self.objects.device(address)
         return path
 
-    async def connect_bonded(self, address: str) -> Link:
-        """Connect to a bonded camera; raises Trouble, NotPaired and BluetoothUnavailable."""
+    async def connect_bonded(self, address: str, pauses_s: Sequence[float] | None = None) -> Link:
+        """Connect to a bonded camera; `pauses_s` are those before each further try, if they are not the
+        usual ones. Raises Trouble, NotPaired and BluetoothUnavailable."""
         self.radio.require_ready()
         path = self.objects.device(address)
-        if path is None or not self._has_bond(address):
+        if path is None or not self.is_paired(address):
             raise NotPaired(_NOT_PAIRED)
-        if address in self._lost:
-            raise NotPaired(_FORGOTTEN)
-        return await self._connect(address, path)
+        return await self._connect(address, path, self.limits.pauses_s if pauses_s is None else pauses_s)
 
     async def connect_known(self, address: str) -> Link:
         """Connect to a camera with or without a bond; raises as `connect_bonded`."""
         self.radio.require_ready()
         path = await self.find(address)
         if path is None:
-            raise Trouble("the camera was not heard: it is out of range, or switched off")
-        return await self._connect(address, path)
+            raise Trouble(_NOT_HEARD)
+        return await self._connect(address, path, self.limits.pauses_s)
 
-    async def _connect(self, address: str, path: str) -> Link:
-        """Connect and wait for the services; raises Trouble, NotPaired and BluetoothUnavailable."""
-        refused = 0
-        for pause_s in (*self.limits.pauses_s, None):
+    async def _connect(self, address: str, path: str, pauses_s: Sequence[float]) -> Link:
+        """Connect and wait for the services; raises Trouble, Refusals if the camera seems to refuse,
+        BondLost, and BluetoothUnavailable."""
+        refusals, is_bonded = 0, self.is_paired(address)
+        self.objects.take_authentication_failure(path)
+        for pause_s in (*pauses_s, None):
             try:
-                link = await self._try_to_connect(path)
+                return await self._try_to_connect(path, is_bonded=is_bonded)
             except _ConnectionRefused:
-                refused += 1
-                if refused >= _LOST_AFTER:
-                    if not self._has_bond(address):
-                        raise Trouble(_NOT_IN_PAIRING_MODE) from None
-                    self._lost.add(address)
-                    raise NotPaired(_FORGOTTEN) from None
+                refusals += 1
             except _AdapterBusy:
-                refused = 0
-            else:
-                return link
-            if pause_s is None:
-                break
-            await asyncio.sleep(pause_s)
+                pass
+            if pause_s is not None:
+                await asyncio.sleep(pause_s)
+            if self.objects.take_authentication_failure(path) and is_bonded:
+                raise BondLost(_FORGOTTEN)
             self.radio.require_ready()
-        raise Trouble("the Bluetooth adapter could not connect to the camera")
+        if refusals < _REFUSALS:
+            raise Trouble("the Bluetooth adapter could not connect to the camera")
+        raise Refusals(refusals, is_bonded=is_bonded)
 
-    async def _try_to_connect(self, path: str) -> Link:
+    async def _try_to_connect(self, path: str, *, is_bonded: bool) -> Link:
         if path in self._disconnections:  # it would end the new link
             await asyncio.wait({self._disconnections[path]})
         loop, link = asyncio.get_running_loop(), Link(self._connection, self.objects, path, self.limits)
@@ -133,7 +131,7 @@ class Central:
             self.disconnect(path)
             raise
         except BusError as error:
-            raise self._why(error, path, loop.time() - began_s) from None
+            raise self._why(error, path, loop.time() - began_s, is_bonded=is_bonded) from None
         if not link.is_up:
             if loop.time() - began_s < self.limits.quick_s:
                 raise _ConnectionRefused
@@ -146,18 +144,19 @@ class Central:
     def _is_resolved(self, path: str) -> bool:
         return self.objects.devices.get(path, {}).get("ServicesResolved", False)
 
-    def _why(self, error: BusError, path: str, after_s: float) -> Exception:
-        """Why a Connect has failed: BlueZ has one text for a camera that is absent, and for one that
-        refuses."""
+    def _why(self, error: BusError, path: str, after_s: float, *, is_bonded: bool) -> Exception:
+        """Why a Connect has failed: BlueZ has one text for a camera that is absent, for one that refuses, and
+        for packets that were lost."""
         if self.objects.powered_adapter() is None:
             return self.radio.refusal(error)
-        if error.name == bluez.IN_PROGRESS or error.message in (bluez.TEXT_IN_PROGRESS, bluez.TEXT_IO_ERROR):
-            return _AdapterBusy()
+        fault = CONNECT_FAULTS.get(error.message, Fault.NOT_DEVICE)
+        if error.name == bluez.AUTHENTICATION_FAILED or fault is Fault.KEY:
+            return BondLost(_FORGOTTEN) if is_bonded else _ConnectionRefused()
         if path not in self.objects.devices:
-            return NotPaired(_NOT_PAIRED)
-        if after_s >= self.limits.absent_s:
+            return NotPaired(_NOT_PAIRED) if is_bonded else Trouble(_NOT_HEARD)
+        if fault is Fault.RADIO_OR_DEVICE and after_s >= self.limits.absent_s:
             return Trouble(_OUT_OF_RANGE)
-        if after_s < self.limits.quick_s:
+        if fault is Fault.RADIO_OR_DEVICE and after_s < self.limits.quick_s:
             return _ConnectionRefused()
         return _AdapterBusy()
 
@@ -181,17 +180,22 @@ class Central:
     async def bond(
         self, address: str, wants_bond: Callable[[Link], Awaitable[bool]] | None = None
     ) -> tuple[Link, bool]:
-        """Connect to a camera and bond with it if it is not, or if it has forgotten that; returns whether the
-        bond is new, in which case its failure must be followed by `remove`. `wants_bond` tells by the
-        connection whether the camera is one that bonds. Raises Trouble and BluetoothUnavailable."""
+        """Connect to a camera and bond with it if it is not, or if it has provably forgotten that; returns
+        whether the bond is new, in which case its failure must be followed by `remove`. `wants_bond` tells by
+        the connection whether the camera is one that bonds. Raises Trouble and BluetoothUnavailable."""
         self.radio.require_ready()
         if address in self._removals:
             await asyncio.wait({self._removals[address]})
-        if self._has_bond(address):
-            self._lost.discard(address)
+        if self.is_paired(address):
             try:
                 return await self.connect_bonded(address), False
-            except NotPaired:
+            except BondLost:
+                await self.remove(address)
+            except NotPaired:  # it is gone meanwhile
+                pass
+            except Refusals as refusals:
+                if not await self._is_in_pairing_mode(address):
+                    raise Trouble(f"{refusals.times}, and {_KEPT}") from None
                 await self.remove(address)
         self._end_leftover(address)
         try:
@@ -199,14 +203,34 @@ class Central:
             is_new = wants_bond is None or await wants_bond(link)
             if is_new:
                 await self._pair(link)
-        except NotPaired:
-            await self.remove(address)
-            raise Trouble(_NOT_IN_PAIRING_MODE) from None
-        except BaseException:
+        except BaseException as error:
             self.remove_later(address)
+            if isinstance(error, Refusals):
+                raise Trouble(f"{error.times}: {_NOT_IN_PAIRING_MODE}") from None
             raise
-        self._lost.discard(address)
         return link, is_new
+
+    async def _is_in_pairing_mode(self, address: str) -> bool:
+        """Whether a camera is heard now that says so; raises BluetoothUnavailable. BlueZ keeps what it has
+        heard long ago, and signals that a device is heard before it signals what the device says now."""
+        is_heard = asyncio.Event()
+
+        def heard(_: str, device: DeviceProperties) -> None:
+            if device.get("Address") == address:
+                is_heard.set()
+                self.objects.wake()
+
+        stop_watching = self.objects.watch_devices(heard)
+        try:
+            async with self.radio.discovery((), self.limits.find_s) as ended:
+                await self.objects.until(lambda: is_heard.is_set() or ended.is_set(), self.limits.find_s)
+                await self.objects.until(lambda: not is_heard.is_set() or ended.is_set(), self.limits.hear_s)
+        finally:
+            stop_watching()
+        path = self.objects.device(address)
+        if path is None or not is_heard.is_set():
+            return False
+        return parse(self.objects.devices[path], gopro.SERVICE).pairing_mode or False
 
     def _end_leftover(self, address: str) -> None:
         """Disconnect a camera that this host has no bond with: a bluetoothd that was stopped in the middle
@@ -279,7 +303,6 @@ class Central:
 
     async def remove(self, address: str) -> None:
         """Remove a device with its bond, if BlueZ has it; raises BluetoothUnavailable."""
-        self._lost.discard(address)
         path = self.objects.device(address)
         if path is None:
             if not self.objects.owner:
@@ -306,8 +329,21 @@ class Central:
         task.add_done_callback(lambda _: self._removals.pop(address, None))
 
 
+class BondLost(NotPaired):
+    """The camera has no key for this host, as BlueZ says."""
+
+
+class Refusals(Trouble):
+    """Each connection ended at once: mostly the radio's trouble, sometimes a camera that has lost its bond or
+    that is not in its pairing mode. It proves nothing."""
+
+    def __init__(self, number: int, *, is_bonded: bool) -> None:
+        self.times = f"the camera refused the connection {number} times"
+        super().__init__(f"{self.times}: {_MAY_HAVE_FORGOTTEN}" if is_bonded else self.times)
+
+
 class _ConnectionRefused(Exception):
-    """The link ended at once: a camera that has forgotten its bond, or that is not in its pairing mode."""
+    """The link ended at once."""
 
 
 class _AdapterBusy(Exception):

@@ -14,11 +14,13 @@ class Limits:
     absent_s: float = 30.0
     """A Connect that failed after this has not heard the camera."""
     quick_s: float = 2.0
-    """One that failed before this was refused by the camera."""
+    """One that failed before this was refused by the camera, or lost its first packets."""
     services_s: float = 15.0
     characteristics_s: float = 5.0
     """They may appear after ServicesResolved."""
     find_s: float = 20.0
+    hear_s: float = 3.0
+    """How long a device that is heard is listened to, until what BlueZ says of it is what it says now."""
     pair_s: float = 30.0
     answer_s: float = 5.0
     """A camera's answer to a message."""
@@ -28,6 +30,8 @@ class Limits:
     access_point_s: float = 15.0
     pauses_s: tuple[float, ...] = (0.3, 0.5, 1.0, 2.0, 4.0)
     """Before each further Connect, e.g. when the kernel is still ending the last link."""
+    command_pauses_s: tuple[float, ...] = (0.3, 0.5, 1.0, 2.0)
+    """The same for a Command, which has less time."""
     pairing_s: float = 60.0
     """A whole Pair."""
     sleep_s: float = 60.0

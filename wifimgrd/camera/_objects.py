@@ -47,6 +47,8 @@ class Objects:
         """By object path, those that were heard last at the end."""
         self.kept: set[str] = set()
         """The addresses of devices that are not forgotten while BlueZ has them."""
+        self._unauthenticated: set[str] = set()
+        """The paths of devices whose link has ended because they, or this host, had no key."""
         self._characteristics: dict[str, dict[str, str]] = {}
         """Of each device that has some, by object path: the UUID of each, by its own."""
         self._on_value: dict[str, Callable[[bytes], None]] = {}
@@ -74,6 +76,13 @@ class Objects:
             path_namespace=definitions.BLUEZ_PATH,
             interface=names.PROPERTIES,
             member="PropertiesChanged",
+        )
+        await self._connection.watch(
+            self._disconnected,
+            sender=definitions.BLUEZ,
+            path_namespace=definitions.BLUEZ_PATH,
+            interface=definitions.DEVICE,
+            member="Disconnected",
         )
         owner = await self._connection.name_owner(definitions.BLUEZ)
         if owner is not None and not self.owner:
@@ -125,6 +134,13 @@ class Objects:
 
     # -- reading
 
+    def take_authentication_failure(self, device: str) -> bool:
+        """Whether BlueZ has said, since this was asked last, that a link with a device has ended because one
+        of the two had no key."""
+        found = device in self._unauthenticated
+        self._unauthenticated.discard(device)
+        return found
+
     def powered_adapter(self) -> str | None:
         """The path of the first adapter that is on; None if there is none."""
         return min((path for path, one in self.adapters.items() if one.get("Powered")), default=None)
@@ -164,11 +180,22 @@ class Objects:
 
     def _owner_changed(self, change: OwnerChange) -> None:
         self.owner, self.loaded = change.after, False
-        for kept in (self.adapters, self.devices, self._characteristics, self._on_value):
+        for kept in (
+            self.adapters,
+            self.devices,
+            self._characteristics,
+            self._on_value,
+            self._unauthenticated,
+        ):
             kept.clear()
         self._changed(adapters=True)
         if change.after:
             self._tasks.start("bluez-objects", self._load(), expected=(BusClosed,))
+
+    def _disconnected(self, signal: Signal) -> None:
+        reason, _ = typed(tuple[str, str], list(signal.body))
+        if reason == definitions.REASON_AUTHENTICATION and signal.path in self.devices:
+            self._unauthenticated.add(signal.path)
 
     def _interfaces_added(self, signal: Signal) -> None:
         path, interfaces = typed(tuple[str, dict[str, dict[str, object]]], list(signal.body))
@@ -186,6 +213,7 @@ class Objects:
                     self.adapters.pop(path, None)
                 case definitions.DEVICE:
                     self.devices.pop(path, None)
+                    self._unauthenticated.discard(path)
                 case definitions.CHARACTERISTIC:
                     self._forget_characteristic(path)
             self._changed(adapters=interface == definitions.ADAPTER)

@@ -16,7 +16,8 @@ from wifimgrd.camera._central import Central
 from wifimgrd.camera._gopro import GoPro
 from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._theta import Theta, theta_bonds
-from wifimgrd.camera.conversations import carry_out
+from wifimgrd.camera.conversations import UNCONFIRMED, carry_out
+from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
@@ -25,6 +26,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     InvalidRequest,
     PairingFailed,
+    Unconfirmed,
     WakeFailed,
     WifimgrdError,
 )
@@ -74,11 +76,16 @@ class Operations:
         await self._run(address, self._sleep(address, protocol), self._limits.sleep_s, WakeFailed)
 
     async def command(self, address: str, command: CameraCommand) -> CameraAnswer:
-        """Have a GoPro carry out a command, and disconnect; raises NotPaired, DeviceNotReachable and
-        others."""
-        return await self._run(
-            address, self._command(address, command), self._limits.command_s, DeviceNotReachable
-        )
+        """Have a GoPro carry out a command, and disconnect; raises NotPaired, DeviceNotReachable, Unconfirmed
+        and others."""
+        driver = GoProBluetoothDriver()
+        work = self._command(address, driver, command)
+        try:
+            return await self._run(address, work, self._limits.command_s, DeviceNotReachable)
+        except (DeviceNotReachable, BluetoothUnavailable):
+            if driver.may_have_obeyed:
+                raise Unconfirmed(UNCONFIRMED) from None
+            raise
 
     async def pair(self, address: str, protocol: str) -> PairedCamera:
         """Pair with a camera and read its credentials; raises PairingFailed and others."""
@@ -193,9 +200,12 @@ class Operations:
                 await self._or_disconnect(link, _sleep_theta(Theta(link)))
         self._central.disconnect(link.path)
 
-    async def _command(self, address: str, command: CameraCommand) -> CameraAnswer:
-        link = await self._taken_over(address, self._central.connect_bonded)
-        answer = await self._or_disconnect(link, _command_gopro(GoPro(link), command))
+    async def _command(
+        self, address: str, driver: GoProBluetoothDriver, command: CameraCommand
+    ) -> CameraAnswer:
+        connect = partial(self._central.connect_bonded, pauses_s=self._limits.command_pauses_s)
+        link = await self._taken_over(address, connect)
+        answer = await self._or_disconnect(link, _command_gopro(GoPro(link), driver, command))
         self._central.disconnect(link.path)
         return answer
 
@@ -297,9 +307,9 @@ async def _sleep_gopro(camera: GoPro) -> None:
     await camera.sleep()
 
 
-async def _command_gopro(camera: GoPro, command: CameraCommand) -> CameraAnswer:
+async def _command_gopro(camera: GoPro, driver: GoProBluetoothDriver, command: CameraCommand) -> CameraAnswer:
     await camera.start()
-    return await carry_out(command, camera.exchange)
+    return await carry_out(driver, command, camera.exchange, lost=(Trouble,))
 
 
 async def _wake_theta(camera: Theta) -> None:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import structlog
 
 from wifimgrd.camera._connection import Connection, ConnectionEnded, SessionLimits
-from wifimgrd.camera.conversations import Clock, converse
+from wifimgrd.camera.conversations import Clock, converse, settle
 from wifimgrd.camera.drivers.protocol import (
     MICROSECONDS,
     UNREADABLE,
@@ -32,6 +32,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     InterfaceLost,
     NotConnected,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.ports import OpenCameraSocket
@@ -41,8 +42,15 @@ Report = Callable[[DeviceId, CameraReading], None]
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
+_BROKE: Final = "the connection to the camera broke"
+_LOST: Final = (DeviceNotReachable, InterfaceLost, NotConnected, DeviceNotFound, Nonsense, OSError)
+"""After these a camera that was sent a command may have done it."""
 _RESTART: Final = Backoff(first_s=1.0, last_s=60.0)
 """After a bug: sessions end their own failures."""
+
+
+class _Ended(DeviceNotReachable):
+    """The camera has ended a connection that was idle, or instead of an answer."""
 
 
 @dataclass(eq=False)
@@ -55,13 +63,20 @@ class Attempt:
     """No other command to this camera is under way."""
     is_ready: bool = False
     """It waits for the others."""
-    is_sent: bool = False
+    sent_s: float = 0.0
+    """When its request was sent, by the loop's clock; the camera may have done it. 0 = it was not sent."""
     is_left_out: bool = False
     """It has not answered, and the others have not waited any longer."""
 
+    @property
+    def is_sent(self) -> bool:
+        """Whether its request was sent."""
+        return self.sent_s != 0
+
     def send(self) -> None:
         """Send the request of an attempt that is ready, at once."""
-        self.is_sent = self.session.send_command()
+        if self.session.send_command():
+            self.sent_s = asyncio.get_running_loop().time()
 
 
 class Gate:
@@ -144,7 +159,7 @@ class Session:
             await self._converse(self._driver.read())
             self._publish()
             if not self._driver.reading.is_recording and self._is_clock_due():
-                await self._read_clock()
+                await self._read_clock(self._driver.read_clock)
         except (WifimgrdError, Nonsense, OSError) as error:
             self._fail(error)
         else:
@@ -159,10 +174,12 @@ class Session:
         age_us = self._clock() - self._clock_us
         return not 0 <= age_us < self._limits.clock_s * MICROSECONDS
 
-    async def _read_clock(self) -> None:
+    async def _read_clock(self, read: Callable[[int], Conversation[None]]) -> None:
         self._clock_us = self._clock()
-        await self._converse(self._driver.read_clock(HostTime.at(self._clock()).offset_s))
-        self._publish()
+        try:
+            await self._converse(read(HostTime.at(self._clock()).offset_s))
+        finally:
+            self._publish()
 
     async def _until_due(self) -> None:
         limits = self._limits
@@ -229,8 +246,8 @@ class Session:
             self._driver.missed()
             self._poked.set()
             return
-        if self._driver.pushed(push, self._clock()):
-            self._poked.set()
+        if (after_s := self._driver.pushed(push, self._clock())) is not None:
+            asyncio.get_running_loop().call_later(after_s, self._poked.set)
         self._publish()
 
     def _ended(self) -> None:
@@ -291,30 +308,54 @@ class Session:
         if await self._converse(self._driver.prepare(on=attempt.on)):
             return 0
         await self._connect()
-        self._command = request = self._driver.command(on=attempt.on)
+        self._command = self._driver.command(on=attempt.on)
         await gate.wait(attempt)
-        answer = await self._command_answer(request, is_sent=attempt.is_sent)
-        return (await self._converse(self._driver.conclude(answer, on=attempt.on))).took_us
+        try:
+            return await self._obeyed(attempt)
+        except _Ended:  # the camera had ended an idle connection, and was seen not to have done it
+            self._command = self._driver.command(on=attempt.on)
+            return await self._obeyed(attempt, again=True)
+
+    async def _obeyed(self, attempt: Attempt, *, again: bool = False) -> int:
+        """Have a command carried out; returns the microseconds from its sending to the answer that says that
+        it is done. If the answer is lost, the camera is read over another connection."""
+        try:
+            answer = await self._command_answer(attempt, again=again)
+            return (await self._converse(self._driver.conclude(answer, on=attempt.on))).took_us
+        except _LOST as error:
+            if not attempt.is_sent:
+                raise
+            self._drop()
+            return await settle(
+                self._driver, self._exchange, error, on=attempt.on, sent_s=attempt.sent_s, lost=_LOST
+            )
 
     def send_command(self) -> bool:
         """Send the command that is prepared, at once; false if the camera has ended the connection."""
         if self._command is None or self._connection is None or not self._connection.is_usable:
             return False
         self._connection.send(self._command)
+        self._command = None
         return True
 
-    async def _command_answer(self, request: Request, *, is_sent: bool) -> Answer:
-        self._command = None
-        if is_sent and self._connection is not None:
-            try:
-                return await self._answer(self._connection)
-            except ConnectionEnded as ended:
-                if ended.heard:
-                    raise DeviceNotReachable(str(ended)) from None
-        return await self._exchange(request)
+    async def _command_answer(self, attempt: Attempt, *, again: bool) -> Answer:
+        """The answer to the command, which is sent now if it is not yet. Raises as `_exchange`, _Ended if the
+        camera has ended a connection that was idle."""
+        is_new = self._command is not None
+        if is_new:
+            await self._connect()
+            attempt.send()
+        if self._connection is None:
+            raise DeviceNotReachable(_BROKE)
+        try:
+            return await self._answer(self._connection)
+        except ConnectionEnded as ended:
+            kind = DeviceNotReachable if is_new or again or ended.heard else _Ended
+            raise kind(str(ended)) from None
 
     async def set_clock(self) -> None:
-        """Set the camera's clock, and read it; raises the errors of commands, CameraBusy if it records."""
+        """Set the camera's clock, and read it; raises the errors of commands, CameraBusy if it records, and
+        CameraRefused if its clock is wrong afterwards."""
         async with self._turn:
             try:
                 await self._begin()
@@ -324,7 +365,7 @@ class Session:
                     raise busy_recording()
                 await self._connect()
                 await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
-                await self._read_clock()
+                await self._read_clock(self._driver.check_clock)
             except (WifimgrdError, Nonsense, OSError) as error:
                 raise self._failed(error) from None
             self._succeed()
@@ -334,14 +375,14 @@ class Session:
         match error:
             case InterfaceLost() | DeviceNotFound():
                 told: WifimgrdError = NotConnected("the camera is no longer connected")
-            case WifimgrdError() if not isinstance(error, DeviceNotReachable):
-                return error
-            case DeviceNotReachable():
+            case DeviceNotReachable() | Unconfirmed():
                 told = error
+            case WifimgrdError():
+                return error
             case Nonsense():
                 told = CameraRefused(UNREADABLE)
             case _:
-                told = DeviceNotReachable("the connection to the camera broke")
+                told = DeviceNotReachable(_BROKE)
         self._fail(error)
         return told
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
-from wifimgrd.camera.conversations import Clock
-from wifimgrd.camera.drivers.gopro import GoProDriver
+from wifimgrd.camera.conversations import UNCONFIRMED, Clock
+from wifimgrd.camera.drivers.gopro import GoProDriver, Hero9Driver
 from wifimgrd.camera.drivers.insta360 import Insta360Driver
 from wifimgrd.camera.drivers.osc import OscDriver
 from wifimgrd.camera.drivers.protocol import NetworkDriver
@@ -22,13 +22,14 @@ from wifimgrd.domain.camera import (
     CommandResult,
 )
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, WifimgrdError
+from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, Unconfirmed, WifimgrdError
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
 
 _DRIVERS: Final[Mapping[CameraDriver, type[NetworkDriver]]] = MappingProxyType(
     {
         CameraDriver.GOPRO: GoProDriver,
+        CameraDriver.GOPRO_HERO9: Hero9Driver,
         CameraDriver.INSTA360: Insta360Driver,
         CameraDriver.OSC: OscDriver,
     }
@@ -140,7 +141,9 @@ class CameraSessions:
         if task.done() and not task.cancelled() and task.exception() is None:
             return task.result()
         error: WifimgrdError
-        if attempt.session.is_closed:
+        if attempt.is_sent:
+            error = Unconfirmed(UNCONFIRMED)
+        elif attempt.session.is_closed:
             error = NotConnected(_DISCONNECTED)
         elif not attempt.has_turn and attempt.session.is_commanded:
             error = CameraBusy(_OTHER_COMMAND)

@@ -249,6 +249,11 @@ class ProcessBluetooth:
         """See CameraBluetooth.unpair."""
         await self._carry_out("Unpair", "s", [address], _SHORT_S)
 
+    async def has_bond(self, address: str) -> bool:
+        """See CameraBluetooth.has_bond."""
+        [has_bond] = typed(tuple[bool], await self._carry_out("IsPaired", "s", [address], _SHORT_S))
+        return has_bond
+
     async def _carry_out(
         self, member: str, signature: str, body: Sequence[object], limit_s: float
     ) -> list[object]:

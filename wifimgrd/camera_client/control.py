@@ -7,7 +7,7 @@ camera it wants, and gets it from here. Cameras that are attached are attached a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -27,6 +27,7 @@ from wifimgrd.domain.errors import (
     InvalidRequest,
     NotConnected,
     ServiceRefused,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
@@ -228,14 +229,14 @@ class ProcessControl:
         if asked:
             try:
                 body = [[int(one) for one in asked], on]
-                [rows] = typed(
-                    tuple[list[Result]], await self._command(asked, "Record", "atb", body, limit_s)
-                )
+                reply = await self._command(asked, "Record", "atb", body, limit_s, _unanswered)
+                [rows] = typed(tuple[list[Result]], reply)
                 found = _results(rows)
-            except (WifimgrdError, BusError) as error:
-                failed = error.message if isinstance(error, BackendUnavailable) else NO_ANSWER
-                found = {one: CommandResult(error=BackendUnavailable(failed)) for one in asked}
-        no_answer = CommandResult(error=BackendUnavailable(NO_ANSWER))
+            except BackendUnavailable as error:  # they were not commanded
+                found = {one: CommandResult(error=error) for one in asked}
+            except (WifimgrdError, BusError):
+                found = {}
+        no_answer = CommandResult(error=Unconfirmed(NO_ANSWER))
         not_connected = CommandResult(error=NotConnected(_NOT_CONNECTED))
         return {one: found.get(one, no_answer) if one in asked else not_connected for one in device_ids}
 
@@ -252,8 +253,10 @@ class ProcessControl:
         signature: str,
         body: Sequence[object],
         limit_s: float,
+        unavailable: Callable[[str], WifimgrdError] = BackendUnavailable,
     ) -> list[object]:
-        """Call the process once it has these cameras; it is not started for that."""
+        """Call the process once it has these cameras; it is not started for that. Raises BackendUnavailable
+        if it was not called, and `unavailable` if it has not answered."""
         loop = asyncio.get_running_loop()
         end_s = loop.time() + limit_s
         if not self._are_attached(device_ids):
@@ -262,10 +265,16 @@ class ProcessControl:
                     await self._is_tried.wait()
             if not self._are_attached(device_ids):
                 raise BackendUnavailable(self._failure.message if self._failure is not None else NO_ANSWER)
-        return await self._call(member, signature, body, end_s - loop.time())
+        left_s = end_s - loop.time()
+        return await self._process.carry_out(member, signature, body, left_s, unavailable)
 
     def _are_attached(self, device_ids: Collection[DeviceId]) -> bool:
         return all(self._in_process.get(one) is self._wanted.get(one) for one in device_ids)
+
+
+def _unanswered(reason: str) -> WifimgrdError:
+    """Why the process has not answered a command: it has had it unless it is not there."""
+    return Unconfirmed(reason) if reason == NO_ANSWER else BackendUnavailable(reason)
 
 
 def _results(rows: Sequence[Result]) -> dict[DeviceId, CommandResult]:

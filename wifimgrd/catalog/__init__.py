@@ -1,5 +1,5 @@
 """Camera models as data."""
 
-from wifimgrd.catalog._loader import FOLDER, CatalogError, Models, load, read
+from wifimgrd.catalog._loader import FOLDER, CatalogError, load, read
 
-__all__ = ["FOLDER", "CatalogError", "Models", "load", "read"]
+__all__ = ["FOLDER", "CatalogError", "load", "read"]

@@ -2,7 +2,8 @@
 
 Each file holds `[[model]]` tables, and may hold `[defaults]` for all of its models. Those of a
 folder of the host's own come after the shipped ones: a new codename is a new model; for a known
-codename, the keys that are set win and the others stay.
+codename, the keys that are set win and the others stay. Two codenames that mean the same when they are looked
+up are an error.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.domain.camera_model import CameraModel, CameraModels, codename_key
 from wifimgrd.domain.checks import Invalid, expect
 from wifimgrd.toml_tables import Document, TomlError, build
 
@@ -21,9 +22,6 @@ SHIPPED: Final = Path(__file__).parent
 FOLDER: Final = "catalog.d"
 """The folder of the host's own models, beside the configuration file."""
 _DEFAULTS: Final = frozenset(one.name for one in fields(CameraModel)) - {"codename", "device_name"}
-
-Models = Mapping[str, CameraModel]
-"""By codename, in the order in which they are offered."""
 
 
 class CatalogError(ValueError):
@@ -38,18 +36,18 @@ class _Known:
     model: CameraModel
 
 
-def load(folder: Path | None = None) -> Models:
+def load(folder: Path | None = None) -> CameraModels:
     """The shipped models, and those of `folder` if it exists; raises CatalogError."""
     own = [] if folder is None else sorted(folder.glob("*.toml"))
     return read([*sorted(SHIPPED.glob("*.toml")), *own]) if own else _shipped()
 
 
 @cache
-def _shipped() -> Models:
+def _shipped() -> CameraModels:
     return read(sorted(SHIPPED.glob("*.toml")))
 
 
-def read(files: Iterable[Path]) -> Models:
+def read(files: Iterable[Path]) -> CameraModels:
     """The models of some files, later ones over earlier ones; raises CatalogError."""
     known: dict[str, _Known] = {}
     for file in files:
@@ -59,7 +57,7 @@ def read(files: Iterable[Path]) -> Models:
                 known |= _read(document.table, known)
         except TomlError as error:
             raise CatalogError(str(error)) from None
-    return {codename: one.model for codename, one in known.items()}
+    return CameraModels(one.model for one in known.values())
 
 
 def _read(document: Mapping[str, Any], before: Mapping[str, _Known]) -> dict[str, _Known]:
@@ -80,10 +78,17 @@ def _read(document: Mapping[str, Any], before: Mapping[str, _Known]) -> dict[str
         try:
             one = _model(table, defaults, before)
             expect(one.model.codename not in found, "codename", "each codename once")
+            _expect_distinct(one.model.codename, (*before, *found))
         except Invalid as invalid:
             raise Invalid(("model", number, *invalid.keys), invalid.problem) from None
         found[one.model.codename] = one
     return found
+
+
+def _expect_distinct(codename: str, others: Iterable[str]) -> None:
+    for other in others:
+        is_other = other == codename or codename_key(other) != codename_key(codename)
+        expect(is_other, "codename", f'a codename that differs from "{other}" in more than dashes')
 
 
 def _model(table: object, defaults: Mapping[str, Any], before: Mapping[str, _Known]) -> _Known:

@@ -6,12 +6,12 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import read_network
-from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, HELP, joined, parser
+from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, HELP, RECORD, STOP, joined, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
@@ -49,8 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen.of_process(json=arguments.json)
     try:
         _check_broker(arguments)
-        if arguments.command == CONNECT.name:
-            _check_connect(arguments)
+        if (check := _CHECKS.get(arguments.command)) is not None:
+            check(arguments)
         if arguments.command == "add":
             read_network(arguments)
         elif arguments.command == "set":
@@ -100,6 +100,12 @@ def _check_connect(arguments: argparse.Namespace) -> None:
         raise UsageError("--group does not work with --broker")
 
 
+def _check_recording(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if a command to all is narrowed that names cameras."""
+    if arguments.connected and not arguments.all:
+        raise UsageError("--connected needs --all")
+
+
 def _check_broker(arguments: argparse.Namespace) -> None:
     """Raise UsageError where a command has a broker that has none, or the other way round."""
     if arguments.broker is None:
@@ -109,6 +115,14 @@ def _check_broker(arguments: argparse.Namespace) -> None:
             raise UsageError("broker options need --broker")
     elif arguments.command not in AT_BROKER:
         raise UsageError("does not work with --broker")
+
+
+_CHECKS: Final[Mapping[str, Callable[[argparse.Namespace], None]]] = {
+    CONNECT.name: _check_connect,
+    RECORD: _check_recording,
+    STOP: _check_recording,
+}
+"""What raises UsageError where the options of a command do not go together."""
 
 
 def _replace_closed_streams() -> None:

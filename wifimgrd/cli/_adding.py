@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from wifimgrd.cli._bluetooth import choose_camera
-from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._outcome import current, show_warnings, show_way_out, summary, title
 from wifimgrd.cli._password import UsageError, prompted, read_password, read_stdin
 from wifimgrd.cli._registering_arguments import DEFAULT_CODENAME
@@ -63,8 +62,6 @@ def _scanned(argument: str) -> WifiText:
 async def add(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Register a device; its password was read before, unless Bluetooth tells it."""
     codename = arguments.codename
-    if codename is not None:
-        warn_of_unknown(codename, screen)
     wanted: dict[str, Any] = {"connection_type": CONNECTION_TYPE}
     if arguments.bluetooth is not None:
         address = arguments.bluetooth or await choose_camera(hub, screen)

@@ -231,7 +231,10 @@ def _recording(command: argparse.ArgumentParser) -> None:
     which.add_argument(
         "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
     )
-    which.add_argument("--all", action="store_true", help="every connected camera that can be commanded")
+    which.add_argument("--all", action="store_true", help="every camera of the rig, connected or not")
+    command.add_argument(
+        "--connected", action="store_true", help="with --all: only the cameras that are connected"
+    )
 
 
 def _passphrase(parser: argparse.ArgumentParser) -> None:

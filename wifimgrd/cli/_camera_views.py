@@ -9,7 +9,7 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import STYLE_OF_STATE, Style
 from wifimgrd.cli._times import hours_and_minutes, moment
-from wifimgrd.domain.camera import BatteryState, RecordingState, StorageState
+from wifimgrd.domain.camera import BatteryState, Problem, RecordingState, StorageState
 from wifimgrd.domain.camera_state import (
     PROBLEM_WORDS,
     camera_state_of,
@@ -96,7 +96,8 @@ def camera_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]
 
 def _recording(camera: CameraRecord, now_us: int) -> str | None:
     if camera.recording_state is None:
-        return None
+        is_unconfirmed = Problem.RECORDING_UNCONFIRMED in camera.problems
+        return "not known since the last command" if is_unconfirmed else None
     if camera.recording_state != RecordingState.RECORDING:
         return "no, though it was told to" if camera.recording_requested else "no"
     since = moment(camera.recording_since, now_us)

@@ -14,7 +14,6 @@ from wifimgrd.cli._bluetooth import bluetooth
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._groups import connect_group, groups, members
 from wifimgrd.cli._history import history
-from wifimgrd.cli._models import warn_of_unknown
 from wifimgrd.cli._monitor import monitor
 from wifimgrd.cli._outcome import (
     TIMEOUT,
@@ -136,8 +135,6 @@ async def change(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     device = find_device(hub.devices, arguments.device)
     given = vars(arguments)
     wanted: dict[str, Any] = {name: given[name] for name in CHANGEABLE if name in given}
-    if "codename" in wanted:
-        warn_of_unknown(wanted["codename"], screen)
     await hub.update_device(device.id, wanted)
     device = current(hub, device.id)
     screen.show(device_json(device), [f"{title(device)} was changed"])
@@ -229,7 +226,9 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
         return late if _is_late(outcome, arguments) else None
 
     wanted = [device for device in hub.devices.values() if device.state != "connected"]
+    left_out = [safe(device.name) for device in hub.devices.values() if device.is_connected]
     if not arguments.all:
+        left_out = []
         wanted = [hub.devices[one] for one in named(hub.devices, arguments.devices)]
     wanted.sort(key=lambda device: (-device.priority, device.id))
     ends = await asyncio.gather(*map(one, wanted))
@@ -243,6 +242,8 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
     screen.show([device_json(device) for device in now], map(safe, lines))
     if not wanted:
         screen.hint("Every device is connected." if hub.devices else "No device is registered.")
+    elif left_out:
+        screen.hint(f"Connected before: {', '.join(left_out)}.")
     return not any(ends)
 
 

@@ -20,7 +20,7 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.client.commands import DONE, STARTED
 from wifimgrd.client.json_records import device_json
-from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_recording
+from wifimgrd.domain.camera_state import CameraState, camera_state_of
 from wifimgrd.domain.commands import WAIT, WHEN_FREE, WITH_WAKE, DeviceCommand
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.records import DeviceRecord
@@ -95,14 +95,13 @@ def _hubs(client: FleetClient, screen: Screen) -> None:
 
 def _hub_json(hub: FleetHub) -> dict[str, Any]:
     record, devices = hub.record, hub.devices.values()
-    recording = sum(map(is_recording, devices))
     return {
         **hub_json(
             hub.id,
             record.service,
             record.epoch,
             commands=record.commands,
-            recording=recording,
+            devices=devices,
             page=record.page,
         ),
         "online": hub.online,

@@ -11,7 +11,7 @@ from wifimgrd.cli._arguments import RECORD
 from wifimgrd.cli._finding import meant
 from wifimgrd.cli._outcome import TIMEOUT
 from wifimgrd.cli._password import UsageError
-from wifimgrd.cli._recording import conclude, named, result_line
+from wifimgrd.cli._recording import conclude, named, result_line, with_names
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import Style, safe
 from wifimgrd.client.json_members import ResultJson
@@ -46,13 +46,14 @@ async def record_at_broker(
             for hub_id, names in wanted.items()
         }
         if arguments.all:
-            orders = {hub_id: {"recording": on, "all": True} for hub_id in sorted(hubs)}
+            order = {"recording": on, "all": True, "connected": arguments.connected}
+            orders = dict.fromkeys(sorted(hubs), order)
         screen.progress("Waiting for the hubs ...")
         try:
             answers = await asyncio.gather(*(_of_hub(client, hubs[one], orders[one]) for one in orders))
         finally:
             screen.progress("")
-        return _show(dict(zip(orders, answers, strict=True)), hubs, screen, on=on)
+        return _show(dict(zip(orders, answers, strict=True)), hubs, screen, on=on, everyone=arguments.all)
 
 
 def _by_hub(arguments: argparse.Namespace) -> dict[str, list[str]]:
@@ -85,10 +86,11 @@ def _show(
     screen: Screen,
     *,
     on: bool,
+    everyone: bool,
 ) -> bool:
     lines: list[str] = []
     values: list[dict[str, Any]] = []
-    results: list[ResultRecord] = []
+    results: list[tuple[str, ResultRecord]] = []
     has_failed = False
     for hub_id, answer in answers.items():
         if isinstance(answer, tuple):
@@ -97,11 +99,12 @@ def _show(
             of_hub = ResultJson(device_id=None, done=False, after_ms=None, code=code, message=message)
             values.append({"hub": hub_id, **of_hub})
             continue
-        results += answer
+        devices, where = hubs[hub_id].devices, f"{safe(hub_id)}/"
+        results += with_names(answer, devices, where)
         for one in answer:
             values.append({"hub": hub_id, **ResultJson.of(one)})
-            lines.append(result_line(one, hubs[hub_id].devices, screen, on=on, where=f"{safe(hub_id)}/"))
+            lines.append(result_line(one, devices, screen, on=on, where=where))
     screen.show({"results": values}, lines)
     if has_failed and not results:
         return False
-    return conclude(results, screen, on=on) and not has_failed
+    return conclude(results, screen, on=on, everyone=everyone) and not has_failed

@@ -16,7 +16,10 @@ FAULT_OPTIONS: Final = (
     "interface",
     "seconds",
     "percent",
+    "speed",
+    "minutes",
     "reason",
+    "connections",
     "heals",
     "crashed",
     "hard",
@@ -116,7 +119,10 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         ("--interface", "INTERFACE", str, "of one adapter only"),
         ("--seconds", "NUMBER", float, "how long something takes, or goes wrong"),
         ("--percent", "NUMBER", int, "the signal or the battery"),
+        ("--speed", "NUMBER", float, "how many seconds make one of a time lapse"),
+        ("--minutes", "NUMBER", int, "the time zone of a clock, east of UTC"),
         ("--reason", "WORD", str, "why a recording stops"),
+        ("--connections", "NUMBER", int, "how many connections over Bluetooth fail"),
         ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
     ):
         fault.add_argument(option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text)

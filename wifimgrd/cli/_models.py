@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 
-from wifimgrd.cli._finding import meant
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Column
 from wifimgrd.cli._text import safe
 from wifimgrd.config import ConfigError, load_models
-from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.domain.camera_model import CameraModels
 
 
 def models(arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -36,21 +34,9 @@ def complete_codenames(screen: Screen) -> bool:
     return True
 
 
-def known_models() -> Mapping[str, CameraModel]:
+def known_models() -> CameraModels:
     """The catalog; empty if it cannot be read, which `models` reports."""
     try:
         return load_models()
     except ConfigError:
-        return {}
-
-
-def warn_of_unknown(codename: str, screen: Screen) -> None:
-    """Print a warning if a codename is not in the catalog: it is allowed, and may be a mistake."""
-    known = known_models()
-    if known and codename not in known:
-        hint = meant(codename, known)
-        screen.hint(
-            f'The model "{safe(codename)}" is not in the catalog{safe(hint) if hint else ""}.'.replace(
-                "?.", "?"
-            )
-        )
+        return CameraModels()

@@ -13,10 +13,13 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import Style, safe
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import ResultJson
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord, ResultRecord
+from wifimgrd.domain.rig import Everyone
+from wifimgrd.domain.sentences import recorded_on_many
 
-_NONE_TO_RECORD: Final = "No camera that can be commanded is connected, so none records."
-_NONE_TO_STOP: Final = "No camera that can be commanded is connected."
+_NONE_TO_RECORD: Final = "There is no camera to command, so none records."
+_NONE_TO_STOP: Final = "There is no camera to command."
 
 
 async def record(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -26,12 +29,13 @@ async def record(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     device_ids = named(hub.devices, arguments.devices)
     screen.progress("Waiting for the cameras ...")
     try:
-        results = await hub.record(device_ids, on=on, everyone=arguments.all)
+        everyone = Everyone.of(everyone=arguments.all, connected=arguments.connected)
+        results = await hub.record(device_ids, on=on, everyone=everyone)
     finally:
         screen.progress("")
     lines = [result_line(one, hub.devices, screen, on=on) for one in results]
     screen.show({"results": list(map(ResultJson.of, results))}, lines)
-    return conclude(results, screen, on=on)
+    return conclude(with_names(results, hub.devices), screen, on=on, everyone=arguments.all)
 
 
 def named(devices: Mapping[int, DeviceRecord], wanted: Iterable[str], where: str = "") -> list[int]:
@@ -50,20 +54,36 @@ def result_line(
         after = "already" if result.after is None else f"after {round(result.after / 1000)} ms"
         return f"{subject} {screen.styled(what, Style.GOOD)}, {after}"
     why = f"{result.message} ({result.code})" if result.message else str(result.code)
-    what = "was not started" if on else "was not stopped"
+    if result.code == ErrorCode.UNCONFIRMED:
+        what = "may be recording" if on else "may have stopped"
+    else:
+        what = "was not started" if on else "was not stopped"
     return f"{subject} {screen.styled(what, Style.BAD)}: {safe(why)}"
 
 
-def conclude(results: Sequence[ResultRecord], screen: Screen, *, on: bool) -> bool:
-    """Whether every camera does what was wanted; a note of how many if there are several, or none."""
-    if len(results) != 1:
-        screen.hint(summary_of(results, on=on))
-    return all(one.done for one in results) if results else not on
+Named = Sequence[tuple[str, ResultRecord]]
+"""The results of a command, each with the name of its camera."""
 
 
-def summary_of(results: Sequence[ResultRecord], *, on: bool) -> str:
-    """How many cameras do what was wanted."""
+def with_names(
+    results: Iterable[ResultRecord], devices: Mapping[int, DeviceRecord], where: str = ""
+) -> Named:
+    """The results of the cameras of one hub; `where` is what each name begins with."""
+    names = {one: device.name for one, device in devices.items()}
+    return [(where + names.get(one.device_id, f"device {one.device_id}"), one) for one in results]
+
+
+def conclude(results: Named, screen: Screen, *, on: bool, everyone: bool) -> bool:
+    """Whether every camera does what was wanted; a summary if there are several, or none, or `everyone` was
+    meant."""
+    if everyone or len(results) != 1:
+        for line in summary_of(results, on=on):
+            screen.hint(line)
+    return all(one.done for _, one in results) if results else not on
+
+
+def summary_of(results: Named, *, on: bool) -> list[str]:
+    """How many cameras do what was wanted, and which could not be told, or may do it."""
     if not results:
-        return _NONE_TO_RECORD if on else _NONE_TO_STOP
-    done = sum(one.done for one in results)
-    return f"{done} of {len(results)} cameras {'are recording' if on else 'have stopped'}"
+        return [_NONE_TO_RECORD if on else _NONE_TO_STOP]
+    return [safe(line) for line in recorded_on_many([(name, one.code) for name, one in results], on=on)]

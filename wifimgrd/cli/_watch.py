@@ -20,7 +20,7 @@ from wifimgrd.cli._event_text import EventText, Sentence
 from wifimgrd.cli._monitor import snapshot
 from wifimgrd.cli._outcome import outcome_text, timeout_s, title
 from wifimgrd.cli._password import UsageError
-from wifimgrd.cli._recording import result_line, summary_of
+from wifimgrd.cli._recording import result_line, summary_of, with_names
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import Style
 from wifimgrd.cli._watch_view import Watched, frame
@@ -30,8 +30,9 @@ from wifimgrd.client.commands import carry_out
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_state import is_recording
 from wifimgrd.domain.commands import CONNECT, DISCONNECT, WAKE, WHEN_FREE, DeviceCommand
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.rig import Everyone
 
 try:
     import curses
@@ -46,6 +47,8 @@ _ESCAPE_MS: Final = 25
 _HANG_UP: Final = 10
 """So often without a key in a row stdin says that there is one only once it has ended."""
 _PIECE: Final = re.compile(r"\x1b\[([0-9;]*)m|([^\x1b]+)")
+_IN_SUMMARY: Final = (ErrorCode.NOT_CONNECTED, ErrorCode.UNCONFIRMED)
+"""The codes of the cameras that a summary names."""
 _NO_TERMINAL: Final = "needs a terminal; wifimgrctl monitor prints events anywhere"
 
 
@@ -154,22 +157,26 @@ class _Watching:
         """Start or stop recording on the selected device."""
         device = self._devices.get(self._selected or 0)
         if device is not None:
-            self._record([device.id], on=not is_recording(device), everyone=False)
+            self._record([device.id], on=not is_recording(device))
 
     def record_all(self, *, on: bool) -> None:
-        """Start or stop recording on all that can be commanded."""
-        self._record([], on=on, everyone=True)
+        """Start or stop recording on all cameras of the rig."""
+        self._record([], on=on, everyone=Everyone.RIG)
 
-    def _record(self, device_ids: list[int], *, on: bool, everyone: bool) -> None:
+    def _record(self, device_ids: list[int], *, on: bool, everyone: Everyone = Everyone.NOBODY) -> None:
         self._say("Waiting for the cameras ...")
 
         async def recorded() -> None:
+            devices = self._hub.devices
             results = await self._hub.record(device_ids, on=on, everyone=everyone)
             failed = [one for one in results if not one.done]
-            lines = [result_line(one, self._hub.devices, self._plain, on=on) for one in failed or results[:1]]
-            if len(results) != 1:
-                lines = [summary_of(results, on=on), *(lines if failed else [])]
-            self._say("; ".join(lines), Style.BAD if failed or not results else Style.GOOD)
+            if everyone is Everyone.NOBODY:
+                said = "; ".join(result_line(one, devices, self._plain, on=on) for one in results)
+            else:
+                refused = [one for one in failed if one.code not in _IN_SUMMARY]
+                whose = [result_line(one, devices, self._plain, on=on) for one in refused]
+                said = " ".join([*summary_of(with_names(results, devices), on=on), "; ".join(whose)])
+            self._say(said.rstrip(), Style.BAD if failed or not results else Style.GOOD)
 
         self._start(None, recorded)
 

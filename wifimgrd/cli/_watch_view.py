@@ -17,12 +17,12 @@ from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 _HEADS: Final = (
     Column("NAME"),
     Column("STATE"),
-    Column("SIGNAL", rank=1),
-    Column("BATTERY", rank=2, is_optional=True),
-    Column("CARD", rank=3, is_optional=True),
+    Column("SIGNAL", rank=2),
+    Column("BATTERY", rank=3, is_optional=True),
+    Column("CARD", rank=4, is_optional=True),
     Column("INTERFACE", rank=5),
     Column("ADDRESS", rank=6, is_optional=True),
-    Column("PROBLEMS", rank=4, is_optional=True),
+    Column("PROBLEMS", rank=1, is_optional=True),
 )
 _KEYS: Final = (
     "q quit",

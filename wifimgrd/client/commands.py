@@ -14,6 +14,7 @@ from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import BackendUnavailable, DeviceNotFound, InvalidRequest
 from wifimgrd.domain.history import LARGEST_ID
 from wifimgrd.domain.records import DeviceRecord, OutcomeRecord
+from wifimgrd.domain.rig import Everyone
 
 WAITING: Final = "waiting"
 DONE: Final = "done"
@@ -155,16 +156,15 @@ class RecordingOrder:
     on: bool
     """Start recording, or stop."""
     device_ids: tuple[int, ...] = ()
-    everyone: bool = False
-    """All that are connected and have a driver."""
+    everyone: Everyone = Everyone.NOBODY
 
 
 def recording_order(members: object, what: str) -> RecordingOrder:
-    """Read an order in JSON: `recording`, and either `device_ids` or `all`. `what` it is, for the sentence of
-    InvalidRequest, which this raises."""
+    """Read an order in JSON: `recording`, and either `device_ids` or `all`, with it perhaps `connected`.
+    `what` it is, for the sentence of InvalidRequest, which this raises."""
     wrong = InvalidRequest(
         f'{what} must be an object with "recording", true or false, and either "device_ids", a list of at'
-        f' most {MOST_AT_ONCE} ids, or "all": true'
+        f' most {MOST_AT_ONCE} ids, or "all": true, and with it "connected", true or false'
     )
     if not isinstance(members, dict) or not isinstance(members.get("recording"), bool):
         raise wrong
@@ -172,7 +172,11 @@ def recording_order(members: object, what: str) -> RecordingOrder:
     is_list = isinstance(ids, list) and len(ids) <= MOST_AT_ONCE and all(map(_is_id, ids))
     if not isinstance(everyone, bool) or (ids is None) is not everyone or not (everyone or is_list):
         raise wrong
-    return RecordingOrder(members["recording"], tuple(ids or ()), everyone)
+    connected = members.get("connected", False)
+    if not isinstance(connected, bool) or (connected and not everyone):
+        raise wrong
+    whom = Everyone.of(everyone=everyone, connected=connected)
+    return RecordingOrder(members["recording"], tuple(ids or ()), whom)
 
 
 def _is_id(value: object) -> bool:

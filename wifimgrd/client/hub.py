@@ -26,6 +26,7 @@ from wifimgrd.domain.records import (
     SearchRecord,
     SignalHistoryRecord,
 )
+from wifimgrd.domain.rig import Everyone
 from wifimgrd.runtime.tasks import Tasks
 
 _ANSWER_S: Final = 10.0
@@ -138,12 +139,16 @@ class HubClient(LiveObjects):
         return [record_of(BluetoothRecord, row) for row in await self._rows("GetBluetoothDevices", {})]
 
     async def record(
-        self, device_ids: Iterable[int], *, on: bool, everyone: bool = False
+        self, device_ids: Iterable[int], *, on: bool, everyone: Everyone = Everyone.NOBODY
     ) -> list[ResultRecord]:
-        """Start or stop recording on several cameras at once, each with a result of its own; `everyone`: also
-        on all that are connected and have a driver. Raises NotAuthorized."""
+        """Start or stop recording on several cameras at once, on those of a list and on `everyone`, each with
+        a result of its own. Raises NotAuthorized."""
         member = "StartRecording" if on else "StopRecording"
-        body = [list(map(names.device_path, device_ids)), {"all": Variant("b", everyone)}]
+        options = {
+            "all": Variant("b", everyone is not Everyone.NOBODY),
+            "connected": Variant("b", everyone is Everyone.CONNECTED),
+        }
+        body = [list(map(names.device_path, device_ids)), options]
         reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "aoa{sv}", body)
         rows = typed(tuple[list[dict[str, object]]], reply)[0]
         return [record_of(ResultRecord, row) for row in rows]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Final
 
 from wifimgrd.domain.errors import WifimgrdError
@@ -39,15 +39,15 @@ _CLOCK_STEP_US: Final = 1_000_000
 """Cameras tell whole seconds."""
 _DRIFT_US: Final = 3600 * 1_000_000
 """The shortest time over which a drift is told."""
-_ANOTHER_US: Final = 3_000_000
-"""A recording that began later by so much than the one before is another one: cameras tell whole seconds."""
 
 
 class CameraDriver(StrEnum):
     """What a camera is spoken to in, over its network."""
 
     GOPRO = "gopro"
-    """Open GoPro over HTTP: HERO9 and newer."""
+    """Open GoPro over HTTP: HERO10 and newer."""
+    GOPRO_HERO9 = "gopro-hero9"
+    """The same of a HERO9, which says what it does, and is only told what to do over Bluetooth."""
     INSTA360 = "insta360"
     """Insta360's own messages at TCP port 6666: ONE RS, X3, X4, X5."""
     OSC = "osc"
@@ -61,11 +61,17 @@ class CameraDriver(StrEnum):
     @property
     def has_bluetooth(self) -> bool:
         """Whether a paired camera takes commands over Bluetooth, too."""
-        return self is CameraDriver.GOPRO
+        return self in (CameraDriver.GOPRO, CameraDriver.GOPRO_HERO9)
+
+    @property
+    def records_over_network(self) -> bool:
+        """Whether the camera starts and stops recording over its network; else only over Bluetooth."""
+        return self is not CameraDriver.GOPRO_HERO9
 
 
 _PORTS: Final[Mapping[CameraDriver, int]] = {
     CameraDriver.GOPRO: 8080,
+    CameraDriver.GOPRO_HERO9: 8080,
     CameraDriver.INSTA360: 6666,
     CameraDriver.OSC: 80,
 }
@@ -115,6 +121,19 @@ class StopReason(StrEnum):
     TOO_HOT = "too-hot"
     SLOW_CARD = "slow-card"
     UNKNOWN = "unknown"
+
+
+class EndSeen(Enum):
+    """How the hub knows that a recording has ended."""
+
+    DIRECTLY = auto()
+    """It was seen while the camera was connected."""
+    SWITCHED_OFF = auto()
+    """The same, and the camera's link ended in the next moment: somebody has switched it off."""
+    LATER = auto()
+    """It was over when the camera was read again."""
+    NEVER = auto()
+    """It was not seen to end, and will not be: the device was removed."""
 
 
 class Problem(StrEnum):
@@ -284,17 +303,38 @@ class Wish:
     """It should record, until it is told to stop."""
     stops: bool = False
     """It was told to stop, and was not seen idle since. Whoever then starts it at the camera may."""
+    since_us: int = 0
+    """When that was commanded, microseconds since the epoch. A reading from before says nothing of it."""
+    was_read: bool = False
+    """The camera was read since, or since the first command to do that."""
+    is_unconfirmed: bool = False
+    """It may have done the command, and was not read since."""
 
-    def commanded(self, *, on: bool) -> Wish:
+    def commanded(self, at_us: int, *, on: bool) -> Wish:
         """A command to start recording, or to stop."""
-        return Wish(records=on, stops=not on)
+        wish = Wish(records=on, stops=not on, since_us=at_us)
+        return wish if wish.is_another(self) else replace(wish, was_read=self.was_read)
 
-    def seen(self, reading: CameraReading) -> Wish:
-        """The camera was read."""
-        return replace(self, stops=self.stops and reading.recording is not RecordingState.IDLE)
+    def is_another(self, before: Wish) -> bool:
+        """Whether something else is wanted than before."""
+        return (self.records, self.stops) != (before.records, before.stops)
+
+    def unconfirmed(self) -> Wish:
+        """The command may have been done: its answer was lost, and the camera could not be read."""
+        return replace(self, is_unconfirmed=True)
+
+    def seen(self, reading: CameraReading, now_us: int) -> Wish:
+        """The camera was read; `now_us` is the time, by a clock that may have been set back since the
+        command."""
+        if reading.recording is None or reading.read_us < self.since_us <= now_us:
+            return self
+        is_idle = reading.recording is RecordingState.IDLE
+        return replace(self, stops=self.stops and not is_idle, was_read=True, is_unconfirmed=False)
 
     def differs(self, reading: CameraReading) -> bool:
         """Whether the camera does something else, as far as that is known."""
+        if not self.was_read:
+            return False
         if self.records:
             return reading.recording is RecordingState.IDLE
         return self.stops and reading.recording is RecordingState.RECORDING
@@ -312,6 +352,7 @@ def problems_of(
     found = {
         Problem.NOT_RECORDING: is_late and wish.records,
         Problem.STILL_RECORDING: is_late and not wish.records,
+        Problem.RECORDING_UNCONFIRMED: wish.is_unconfirmed,
         Problem.TOO_HOT: reading.temperature is TemperatureState.TOO_HOT,
         Problem.TOO_COLD: reading.temperature is TemperatureState.TOO_COLD,
         Problem.BATTERY_LOW: reading.battery_level is not None
@@ -330,13 +371,13 @@ def problems_of(
     return tuple(problem for problem, is_there in found.items() if is_there)
 
 
-def ended(began_us: int, reading: CameraReading) -> bool:
-    """Whether a recording that was seen, and began at `began_us`, has ended: the camera is idle, or another
-    one runs."""
+def ended(recorded_s: int, reading: CameraReading) -> bool:
+    """Whether a recording of which the camera had counted so many seconds has ended: the camera is idle, or
+    has begun to count anew, since another one runs. When one began tells nothing: a count may be slower than
+    the clock, and the clock may be set."""
     if reading.recording is RecordingState.IDLE:
         return True
-    since_us = reading.recording_since_us
-    return since_us is not None and since_us - began_us >= _ANOTHER_US
+    return reading.recorded_s is not None and reading.recorded_s < recorded_s
 
 
 def drift_ppm(reading: CameraReading, set_us: int) -> int | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Final
 
 from wifimgrd.domain.adapter import Band
@@ -252,6 +254,39 @@ class CameraModel:
 
 GENERIC: Final = CameraModel("generic-wifi-camera", "Wi-Fi camera")
 """The model of a camera with an unknown codename."""
+
+
+class CameraModels(Mapping[str, CameraModel]):
+    """Camera models by codename, in the order in which they are offered. `_`, `-` and case do not matter in a
+    codename that is looked up: `Insta360_X3` is `insta360-x3`."""
+
+    def __init__(self, models: Iterable[CameraModel] = ()) -> None:
+        self._by_key = {codename_key(one.codename): one for one in models}
+
+    def __getitem__(self, codename: str) -> CameraModel:
+        return self._by_key[codename_key(codename)]
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.codename for one in self._by_key.values())
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def closest(self, codename: str) -> str:
+        """The codename that is the most similar to one that is not among them; empty if there are none."""
+        return _closest(codename_key(codename), tuple(self))
+
+
+def codename_key(codename: str) -> str:
+    """What is equal in codenames that mean the same model."""
+    return codename.replace("_", "").replace("-", "").casefold()
+
+
+@lru_cache(maxsize=256)
+def _closest(key: str, known: tuple[str, ...]) -> str:
+    by_key = {codename_key(one): one for one in known}
+    near = difflib.get_close_matches(key, by_key, n=1, cutoff=0.0)
+    return by_key[near[0]] if near else ""
 
 
 def guess_model(models: Iterable[CameraModel], ssid: str | None, bssids: Iterable[str]) -> str:

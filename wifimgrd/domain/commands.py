@@ -138,13 +138,14 @@ _OF_CAMERA: Final = (
     ErrorCode.DEVICE_NOT_REACHABLE,
     ErrorCode.BUSY,
 )
+_OF_RECORDING: Final = (*_OF_CAMERA, ErrorCode.UNCONFIRMED)
 START_RECORDING: Final = DeviceCommand(
     "start_recording",
     "Start recording.",
     Right.CONTROL_CAMERAS,
     interface=CAMERA,
     message_type="command.device.recording.start",
-    errors=_OF_CAMERA,
+    errors=_OF_RECORDING,
 )
 STOP_RECORDING: Final = DeviceCommand(
     "stop_recording",
@@ -152,7 +153,7 @@ STOP_RECORDING: Final = DeviceCommand(
     Right.CONTROL_CAMERAS,
     interface=CAMERA,
     message_type="command.device.recording.stop",
-    errors=_OF_CAMERA,
+    errors=_OF_RECORDING,
 )
 SET_CLOCK: Final = DeviceCommand(
     "set_clock",

@@ -237,7 +237,7 @@ class NotSupported(WifimgrdError):
 
 
 class NotPaired(WifimgrdError):
-    """The camera and this hub are not paired over Bluetooth, or one of them has forgotten the other."""
+    """The camera and this hub are not paired over Bluetooth, or one has provably forgotten the other."""
 
     code = ErrorCode.NOT_PAIRED
     status = 409

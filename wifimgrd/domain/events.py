@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from wifimgrd.domain.camera import StopReason
+from wifimgrd.domain.camera import EndSeen, StopReason
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
 from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
@@ -121,9 +121,13 @@ class RecordingStopped:
     """A recording has ended."""
 
     device_id: DeviceId
+    device_name: str
     reason: StopReason
     since_us: int
-    """When it began, microseconds since the epoch; 0 = not known."""
+    """When it began, microseconds since the epoch."""
+    seen: EndSeen = EndSeen.DIRECTLY
+    link_error: str = ""
+    """Why the link ended that it had outlived or ended with, as a sentence; empty if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

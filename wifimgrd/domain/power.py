@@ -16,6 +16,8 @@ SEEN_S: Final = 60.0
 """How long it is known whether a camera sleeps, from the last time it was seen."""
 WAKES_PER_HOUR: Final = 3
 """How often a camera is woken without a command."""
+RETRIES_S: Final = (60.0, 300.0, 1800.0)
+"""How long after each wake that failed the hub tries another one without a command; the last time goes on."""
 SEARCH_S: Final = 5
 LONGEST_SEARCH_S: Final = 20
 """How long a search lasts, by default and at most."""
@@ -120,24 +122,41 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Wakes:
-    """The wakes of a camera without a command, and whether there may be another one."""
+    """The wakes of a camera, and whether there may be another one without a command: a camera that somebody
+    has switched off is not kept awake, and one that does not answer is not called all the time.
+
+    Times are seconds on a clock that only goes forward.
+    """
 
     times_s: tuple[float, ...] = ()
-    """When they began, on a clock that only goes forward."""
-    bond_lost: bool = False
-    """The camera or this host has forgotten the other: no wake until they are paired again."""
+    """When it was woken without a command."""
+    failures: int = 0
+    """The wakes that have failed since the camera last answered, of those that RETRIES_S allowed."""
+    retry_s: float = float("-inf")
+    """When the hub may try again."""
+    is_bonded: bool = True
+    """This host has a bond with the camera, as far as is known, if there has to be one."""
 
-    def may_begin(self, now_s: float) -> bool:
-        """Whether another wake may begin."""
-        return not self.bond_lost and len(self._within_hour(now_s)) < WAKES_PER_HOUR
+    def may_begin(self, now_s: float, *, is_commanded: bool = False) -> bool:
+        """Whether another wake may begin that nobody has asked for; `is_commanded`: as a part of a connect by
+        a command, which no failure before bars."""
+        is_time = is_commanded or now_s >= self.retry_s
+        return is_time and len(self._within_hour(now_s)) < WAKES_PER_HOUR
 
-    def began(self, now_s: float) -> Wakes:
-        """One begins."""
-        return replace(self, times_s=(*self._within_hour(now_s), now_s))
+    def woke(self, now_s: float) -> Wakes:
+        """The camera was woken without a command."""
+        return replace(self.answered(), times_s=(*self._within_hour(now_s), now_s))
 
-    def lost(self) -> Wakes:
-        """One of the two has forgotten the other."""
-        return replace(self, bond_lost=True)
+    def failed(self, now_s: float) -> Wakes:
+        """A wake has failed. One by a command, before the next retry, does not postpone that."""
+        if now_s < self.retry_s:
+            return self
+        pause_s = RETRIES_S[min(self.failures, len(RETRIES_S) - 1)]
+        return replace(self, failures=self.failures + 1, retry_s=now_s + pause_s)
+
+    def answered(self) -> Wakes:
+        """The camera was reached over Bluetooth: no failure before matters."""
+        return Wakes(self.times_s)
 
     def _within_hour(self, now_s: float) -> tuple[float, ...]:
         return tuple(one for one in self.times_s if now_s - one < _HOUR_S)

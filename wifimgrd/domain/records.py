@@ -376,7 +376,9 @@ class InterfaceRecord(Record):
             " received anything.",
         ),
     ] = None
-    health_reason: Annotated[str | None, Field(Kind.TEXT, "Why its health is not good: a sentence.")] = None
+    health_reason: Annotated[str | None, Field(Kind.TEXT, "Why its health is not good, as a sentence.")] = (
+        None
+    )
 
     @property
     def leads_radio(self) -> bool:

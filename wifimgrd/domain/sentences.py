@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
-from wifimgrd.domain.camera import CameraReading, Problem, StopReason, stop_reason
+from wifimgrd.domain.camera import CameraReading, EndSeen, Problem, StopReason, stop_reason
 from wifimgrd.domain.device import DeviceId, Ssid
+from wifimgrd.domain.errors import ErrorCode
 
 
 def title(device_id: DeviceId | int, name: str) -> str:
@@ -61,6 +63,12 @@ def same_network(ssid: Ssid, device_id: DeviceId, name: str) -> str:
     return f'The network "{ssid.printable}" is also registered for {title(device_id, name)}.'
 
 
+def unknown_model(codename: str, closest: str) -> str:
+    """A codename that is not in the catalog."""
+    hint = f"; the closest one is {closest}" if closest else ""
+    return f'The model "{codename}" is not in the catalog{hint}.'
+
+
 def pin_overruled(pin: AdapterPin) -> str:
     """A pin of a device's own that is not used."""
     return f"It is pinned to {pin}, but a pin in the configuration takes precedence."
@@ -113,16 +121,38 @@ def woken() -> str:
     return "The camera was woken."
 
 
-def recording_ended(reason: StopReason) -> str:
-    """Why a recording ended."""
+_ENDS: Final = {
+    EndSeen.SWITCHED_OFF: "The recording stopped: the camera was switched off.",
+    EndSeen.LATER: "The recording stopped while the hub could not see it; why is not known.",
+    EndSeen.NEVER: "The device was removed, and the recording was not seen to stop.",
+}
+
+
+def recording_ended(reason: StopReason, seen: EndSeen = EndSeen.DIRECTLY, link_error: str = "") -> str:
+    """Why a recording ended; `link_error` is why the camera's link had ended during it, if it had."""
+    if reason is StopReason.UNKNOWN and seen is EndSeen.LATER and link_error:
+        return f"The recording stopped while the camera was not connected: {link_error}."
+    if reason is StopReason.UNKNOWN and seen in _ENDS:
+        return _ENDS[seen]
     return {
         StopReason.STOPPED: "The recording was stopped.",
         StopReason.FULL: "The recording stopped: the card is full.",
         StopReason.BATTERY: "The recording stopped: the battery is empty.",
         StopReason.TOO_HOT: "The recording stopped: the camera is too hot.",
         StopReason.SLOW_CARD: "The recording stopped: the card is too slow.",
-        StopReason.UNKNOWN: "The recording stopped; the camera does not say why.",
+        StopReason.UNKNOWN: "The recording stopped; why is not known.",
     }[reason]
+
+
+def recorded_on_many(results: Sequence[tuple[str, str | None]], *, on: bool) -> list[str]:
+    """What has come of a command to several cameras, each with its name and the code of its error: how many
+    do what was wanted, and which of the others could not be told, or may do it."""
+    done = sum(code is None for _, code in results)
+    told = [f"{done} of {len(results)} cameras {'record' if on else 'have stopped'}."]
+    for what, wanted in (("Not connected", ErrorCode.NOT_CONNECTED), ("Not known", ErrorCode.UNCONFIRMED)):
+        if names := [name for name, code in results if code == wanted]:
+            told.append(f"{what}: {', '.join(names)}.")
+    return told
 
 
 _PROBLEMS: Final = {

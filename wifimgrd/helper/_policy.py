@@ -10,6 +10,7 @@ import structlog
 
 from wifimgrd.config import Config, ConfigError, load, load_models
 from wifimgrd.domain.addresses import AcceptedPort, SocketKind, parse_port, parse_share
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.web_address import listen_address
 
 _log = structlog.get_logger()
@@ -24,12 +25,14 @@ class Policy:
     shared: tuple[IPv4Network, ...] = ()
     accepted: frozenset[AcceptedPort] = frozenset()
     """Of all cameras."""
-    pushes: dict[str, frozenset[AcceptedPort]] = field(default_factory=dict)
-    """Of the cameras of a model, by its codename."""
+    models: CameraModels = field(default_factory=CameraModels)
+    """What cameras of each model push to."""
 
     def accepts(self, codename: str) -> tuple[AcceptedPort, ...]:
         """The ports that a camera of this model may send to."""
-        return tuple(sorted(self.accepted | self.pushes.get(codename, frozenset())))
+        model = self.models.get(codename)
+        pushed = () if model is None else map(parse_port, model.pushes)
+        return tuple(sorted(self.accepted.union(pushed)))
 
 
 def read_policy(path: Path | None) -> Policy:
@@ -43,7 +46,7 @@ def read_policy(path: Path | None) -> Policy:
     policy = Policy(
         tuple(map(parse_share, config.cameras.share)),
         frozenset(map(parse_port, config.cameras.accept)),
-        {name: frozenset(map(parse_port, model.pushes)) for name, model in models.items() if model.pushes},
+        models,
     )
     for port in sorted(policy.accepted & _listeners(config)):
         _log.warning(

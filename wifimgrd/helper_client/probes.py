@@ -14,6 +14,7 @@ from wifimgrd.domain.camera_model import HTTP_PORT, KeepAlive, Probe
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, ServiceRefused, WifimgrdError
 from wifimgrd.ports import Answer, CameraSockets
+from wifimgrd.runtime.http_answers import NotHttp, begin_of_answer
 
 _log = structlog.get_logger()
 
@@ -80,22 +81,24 @@ class SocketProbes:
 
 
 async def _answer(one: socket.socket, address: str, probe: Probe) -> Answer:
-    answer = await _get(one, address, probe.port, probe.path)
-    return Answer.ANSWERED if answer.startswith(b"HTTP/") else Answer.SILENT
+    is_answered = await _get(one, address, probe.port, probe.path)
+    return Answer.ANSWERED if is_answered else Answer.SILENT
 
 
-async def _get(one: socket.socket, address: str, port: int, path: str) -> bytes:
-    """The beginning of the answer to a GET request (RFC 9112, 3 and 9.6)."""
+async def _get(one: socket.socket, address: str, port: int, path: str) -> bool:
+    """Whether a GET request is answered by HTTP (RFC 9112, 3 and 9.6)."""
     host = address if port == HTTP_PORT else f"{address}:{port}"
     loop = asyncio.get_running_loop()
     request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\nConnection: close\r\n\r\n"
     await loop.sock_sendall(one, request.encode("ascii"))
-    answer = b""
-    while b"\n" not in answer and len(answer) < _MOST_READ and (more := await loop.sock_recv(one, 4096)):
-        answer += more
+    answer, begin = b"", None
+    with suppress(NotHttp):
+        while begin is None and (more := await loop.sock_recv(one, 4096)):
+            answer += more
+            begin = begin_of_answer(answer)
     with suppress(OSError):  # the rest is read, so that closing does not reset the connection
         async with asyncio.timeout(_REST_S):
             rest = 0
             while rest < _MOST_READ and (more := await loop.sock_recv(one, 4096)):
                 rest += len(more)
-    return answer
+    return begin is not None

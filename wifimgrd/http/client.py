@@ -17,6 +17,7 @@ import h11
 from multidict import CIMultiDict
 
 from wifimgrd.http.front.framing import FRAMING_BYTES, HEAD_BYTES, HEAD_FIELDS, PIECE_BYTES
+from wifimgrd.runtime.http_answers import NotHttp, begin_of_answer
 from wifimgrd.runtime.streams import open_stream
 
 SILENCE_S: Final = 60.0
@@ -55,6 +56,8 @@ class HttpConnection:
         self._received = 0
         """Octets since the beginning of the head, then since that of the body."""
         self._sending: asyncio.Task[None] | None = None
+        self._before: bytes | None = None
+        """What was received until the answer begins; None afterwards."""
 
     @classmethod
     async def open(
@@ -96,6 +99,7 @@ class HttpConnection:
         with _broken():
             head = self._http.send(h11.Request(method=method, target=target, headers=fields))
             self._writer.write(head or b"")
+            self._before = b""
             if body is None:
                 self._writer.write(self._http.send(h11.EndOfMessage()) or b"")
             else:
@@ -151,8 +155,24 @@ class HttpConnection:
     async def _receive(self) -> None:
         octets = await self._reader.read(PIECE_BYTES)
         self._received += len(octets)
-        self._http.receive_data(octets)
+        if (taken := self._after_begin(octets)) is not None:
+            self._http.receive_data(taken)
         await asyncio.sleep(0)  # what is there already is read without one, and others have their turn
+
+    def _after_begin(self, octets: bytes) -> bytes | None:
+        """What was received without the lines before the answer; None if that is not known yet."""
+        if self._before is None:
+            return octets
+        received = self._before + octets
+        try:
+            begin = begin_of_answer(received)
+        except NotHttp:  # h11 says what is wrong
+            begin = 0
+        if begin is None and octets:
+            self._before = received
+            return None
+        self._before = None
+        return received[begin or 0 :]
 
     async def _send_body(self, body: AsyncIterator[bytes]) -> None:
         try:

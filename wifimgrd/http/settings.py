@@ -9,6 +9,7 @@ from typing import Final
 
 from wifimgrd import catalog
 from wifimgrd.config import Config, ConfigError, Map, TileSource
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name
 from wifimgrd.http.access.tls import TlsFiles
 from wifimgrd.runtime.credentials import credential
@@ -49,11 +50,11 @@ class Settings:
     tile_sources: tuple[TileSource, ...] = ()
     map: Map = field(default_factory=Map)
     """With `tiles` set, if a source of tiles has an archive."""
-    models: catalog.Models = field(default_factory=catalog.load)
+    models: CameraModels = field(default_factory=catalog.load)
     """The camera models that a client can offer."""
 
     @classmethod
-    def of(cls, config: Config, listen: str | None = None, models: catalog.Models | None = None) -> Settings:
+    def of(cls, config: Config, listen: str | None = None, models: CameraModels | None = None) -> Settings:
         """Read the configuration; `listen`, of the command line, replaces its own value, `models` the shipped
         ones.
 

@@ -35,6 +35,11 @@ class NoBluetooth:
     async def unpair(self, address: str) -> None:
         """No keys are here."""
 
+    async def has_bond(self, address: str) -> bool:
+        """False."""
+        del address
+        return False
+
 
 class NoControl:
     """Implements `wifimgrd.ports.CameraControl`; no camera is read, and commands are refused."""

@@ -11,7 +11,7 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, Problem, Wish
 from wifimgrd.domain.device import Device
-from wifimgrd.domain.errors import BackendUnavailable, DeviceNotReachable
+from wifimgrd.domain.errors import Unconfirmed
 
 _log = structlog.get_logger()
 
@@ -27,6 +27,13 @@ class Camera:
     wish: Wish = field(default_factory=Wish)
     began_us: int = 0
     """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
+    recorded_s: int = 0
+    """Seconds that the camera has counted of it."""
+    link_error: str = ""
+    """Why the link was lost in which the camera was seen to record last."""
+    ending: asyncio.TimerHandle | None = None
+    """It was seen to end, and nobody knows why: until that is told. A camera that goes on to the next file
+    seems to stop, too, and so does one that is being switched off."""
     stops: int = 0
     """Commands to stop that are under way."""
     is_stopped: bool = False
@@ -87,8 +94,8 @@ def log_failure(device: Device, result: CommandResult, *, is_repeated: bool = Fa
 
 
 def may_be_done(result: CommandResult) -> bool:
-    """Whether a command has succeeded, or its answer has not come."""
-    return result.error is None or isinstance(result.error, DeviceNotReachable | BackendUnavailable)
+    """Whether a command has succeeded, or may have."""
+    return result.error is None or isinstance(result.error, Unconfirmed)
 
 
 def cancel(timer: asyncio.TimerHandle | None) -> None:

@@ -74,12 +74,19 @@ class Connections:
     # -- commands
 
     async def connect(
-        self, device_id: DeviceId, *, wait: bool, when_free: bool = False, wake: bool = False
+        self,
+        device_id: DeviceId,
+        *,
+        wait: bool,
+        when_free: bool = False,
+        wake: bool = False,
+        is_first: bool = False,
     ) -> None:
         """Connect a device; returns when an attempt runs, with `wait` when it has ended.
 
         With `when_free` a device for which no interface is free waits for one, and this returns at once. With
-        `wake` the camera is woken if its network is not on the air. Raises DeviceNotFound, Busy,
+        `wake` the camera is woken if its network is not on the air. A new device whose first attempt
+        (`is_first`) is refused is not expected to be connected. Raises DeviceNotFound, Busy,
         NoInterfaceAvailable, BackendUnavailable, NotSupported (`wake`), and with `wait` the error that made
         the attempt fail, or Cancelled.
         """
@@ -92,14 +99,16 @@ class Connections:
         if connect_means(entry.state) is ConnectMeans.START:
             await self._make_room(entry)
             entry = self._state.entry_to_change(device_id)
-        match connect_means(entry.state):
+        means = connect_means(entry.state)
+        self._state.expect(entry, connected=True, state_follows=means is ConnectMeans.START)
+        match means:
             case ConnectMeans.START:
                 self.device_commanded.notify(entry)
                 entry.wake_asked = wake
                 if when_free and self._must_wait(entry):
                     await self._wait_for_interface(entry)
                     return
-                self.start_attempt(entry)
+                self.start_attempt(entry, is_first=is_first)
             case ConnectMeans.JOIN if entry.automatic:
                 self._prepare(entry)
                 entry.automatic = False
@@ -109,7 +118,7 @@ class Connections:
     def _must_wait(self, entry: DeviceEntry) -> bool:
         """Whether no interface is free for a device, while the backend could join."""
         is_ready = self._backend.status.state is BackendState.READY
-        return is_ready and self._state.allocator.would_get(self.claim(entry)) is None
+        return is_ready and self._state.allocator.would_get(self.claim(entry.device)) is None
 
     async def _wait_for_interface(self, entry: DeviceEntry) -> None:
         """Let a device wait; the caller is answered once that is on disk. Raises what the store raises."""
@@ -130,16 +139,23 @@ class Connections:
 
     async def _make_room(self, entry: DeviceEntry) -> None:
         """If no interface is left, cancel an automatic attempt: a command takes precedence."""
-        allocator, claim = self._state.allocator, self.claim(entry)
-        if allocator.would_get(claim) is not None:
-            return
-        unasked = [
+        claim = self.claim(entry.device)
+        if self._state.allocator.would_get(claim) is None and (unasked := self._in_the_way(claim)):
+            await self.release(min(unasked, key=lambda other: (other.device.priority, -other.device.id)))
+
+    def _in_the_way(self, claim: Claim) -> list[DeviceEntry]:
+        """The automatic attempts of which each has an interface that would serve a claim."""
+        return [
             other
             for other in self._state.entries.values()
-            if other.automatic and allocator.release(other.device.id).would_get(claim) is not None
+            if other.automatic and self._state.allocator.release(other.device.id).would_get(claim) is not None
         ]
-        if unasked:
-            await self.release(min(unasked, key=lambda other: (other.device.priority, -other.device.id)))
+
+    def may_begin(self, device: Device) -> bool:
+        """Whether a command to connect a device would begin an attempt now."""
+        claim, is_ready = self.claim(device), self._backend.status.state is BackendState.READY
+        would_get = self._state.allocator.would_get(claim) is not None
+        return is_ready and (would_get or bool(self._in_the_way(claim)))
 
     async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
@@ -147,6 +163,8 @@ class Connections:
         if entry.turn is not None and not entry.turn.done():
             entry.turn.set_result(False)
         was_waiting = bool(entry.device.waiting_since_us)
+        is_released = disconnect_means(entry.state) is DisconnectMeans.RELEASE
+        self._state.expect(entry, connected=False, state_follows=is_released or was_waiting)
         self._state.end_waiting(entry)
         if entry.state is DeviceState.DISCONNECTED:
             self._prepare(entry)
@@ -170,20 +188,19 @@ class Connections:
         if wait and entry.teardown is not None:
             await asyncio.shield(entry.teardown)
 
-    def claim(self, entry: DeviceEntry) -> Claim:
+    def claim(self, device: Device) -> Claim:
         """A device's request for an interface."""
-        device = entry.device
         return Claim(device.id, device.last_adapter, self._bands(device))
 
-    def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False) -> None:
+    def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False, is_first: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
         entry.automatic = automatic
         try:
             self._backend.status.require_ready(self._backend.name)
-            state.allocator, name = state.allocator.assign(self.claim(entry), state.device_name)
+            state.allocator, name = state.allocator.assign(self.claim(entry.device), state.device_name)
         except (NoInterfaceAvailable, BackendUnavailable) as refusal:
-            state.record(entry, device)
+            state.record(entry, replace(device, expected=device.expected and not is_first))
             _log.warning(
                 "connection_refused",
                 device=device.id,

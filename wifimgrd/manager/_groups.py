@@ -96,7 +96,10 @@ class Groups:
             except WifimgrdError as refusal:
                 _log.warning("group_refused", group=name, code=refusal.code, reason=refusal.message)
                 raise
-            begun = await self._begin(name, entries, plan, {**unable, **plan.refusals})
+            refused = {**unable, **plan.refusals}
+            for device_id in refused:
+                self._state.expect(self._state.entries[device_id], connected=True)
+            begun = await self._begin(name, entries, plan, refused)
         ends: dict[DeviceId, WifimgrdError | None] = {}
         for device_id, end in begun.items():
             ends[device_id] = await _end(end) if isinstance(end, asyncio.Future) else end
@@ -126,7 +129,7 @@ class Groups:
     def _sleeps_on(self, entry: DeviceEntry) -> bool:
         """Whether a camera is known to sleep, and its attempt would not wake it."""
         is_asleep = entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP
-        return is_asleep and not self._waking.may_wake(entry)
+        return is_asleep and not self._waking.may_wake(entry, is_commanded=True)
 
     def _plan(self, entries: Sequence[DeviceEntry], *, partial: bool) -> GroupPlan:
         state = self._state
@@ -145,7 +148,7 @@ class Groups:
             for one in state.allocator.assignments
             if one not in staying and (entry := state.entries.get(one)) is not None
         ]
-        members = [Member(self._connections.claim(one), one.device.priority) for one in seeking]
+        members = [Member(self._connections.claim(one.device), one.device.priority) for one in seeking]
         return plan_group(state.allocator, members, holders, state.device_name, partial=partial)
 
     async def _begin(

@@ -18,6 +18,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     NotConnected,
     NotPaired,
+    Unconfirmed,
     WifimgrdError,
 )
 from wifimgrd.domain.power import BluetoothState
@@ -42,14 +43,16 @@ class OverBluetooth:
 
     def may_reach(self, entry: DeviceEntry) -> bool:
         """Whether a camera that is not connected takes commands over Bluetooth if it is on."""
+        return entry.state is DeviceState.DISCONNECTED and self.has_bond(entry)
+
+    def has_bond(self, entry: DeviceEntry) -> bool:
+        """Whether a camera that is on takes commands over Bluetooth, connected or not."""
         model = self._state.model(entry.device)
         return (
-            entry.state is DeviceState.DISCONNECTED
-            and model.control is not None
+            model.control is not None
             and model.control.driver.has_bluetooth
             and model.bluetooth is not None
             and bool(entry.device.bluetooth_address)
-            and not entry.wakes.bond_lost
             and self._bluetooth.status.state is BluetoothState.READY
         )
 
@@ -73,18 +76,24 @@ class OverBluetooth:
 
     async def carry_out(self, entry: DeviceEntry, command: CameraCommand, until_s: float) -> CameraAnswer:
         """Have a camera that was found carry out a command, until a time of the loop's clock; raises
-        NotConnected, DeviceNotReachable, Busy."""
+        NotConnected, DeviceNotReachable, Busy, Unconfirmed."""
         bluetooth = self._state.model(entry.device).bluetooth
         service = "" if bluetooth is None else bluetooth.service
         try:
             async with asyncio.timeout_at(until_s):
-                return await self._bluetooth.command(entry.device.bluetooth_address, service, command)
+                answer = await self._bluetooth.command(entry.device.bluetooth_address, service, command)
         except TimeoutError:
-            raise DeviceNotReachable("the camera did not answer over Bluetooth in time") from None
-        except (DeviceNotReachable, Busy):
+            if command is CameraCommand.SET_CLOCK:
+                raise DeviceNotReachable("the camera did not answer over Bluetooth in time") from None
+            raise Unconfirmed("the camera did not answer over Bluetooth in time") from None
+        except (DeviceNotReachable, Busy, Unconfirmed):
             raise
         except WifimgrdError as error:
             if isinstance(error, NotPaired):
-                self._waking.bond_lost(entry)
+                await self._waking.failed(entry, error)
             said = "the command was cancelled" if isinstance(error, Cancelled) else error.message
+            if entry.state is DeviceState.CONNECTED:
+                raise DeviceNotReachable(f"over Bluetooth: {said}") from None
             raise NotConnected(f"{_DISCONNECTED}, and over Bluetooth: {said}") from None
+        self._waking.answered(entry)
+        return answer

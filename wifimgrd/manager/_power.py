@@ -126,6 +126,7 @@ class Power:
         if entry.camera.reading.is_recording:
             raise CameraBusy("the camera records: stop that first")
         if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
+            self._state.expect(entry, connected=False)
             return
         self._waking.require_bluetooth()
         await self._run(entry, SLEEP.name, partial(self._sleep, entry, request), wait=wait)
@@ -240,7 +241,7 @@ class Power:
         """Whether the network of a device is on the air: by a scan of all channels on the adapter that it
         would get, which gives way to an attempt, or because another adapter has received it since then. None
         if it is not known: no adapter is free."""
-        interface = self._state.allocator.would_get(self._connections.claim(entry))
+        interface = self._state.allocator.would_get(self._connections.claim(entry.device))
         try:
             scanned = [] if interface is None else (await self._scans.scan(interface)).scanned
             networks = await self._scans.networks()
@@ -259,9 +260,10 @@ class Power:
         try:
             async with asyncio.timeout(_SLEEP_S):
                 await self._bluetooth.sleep(request.key, request.service)
-        except NotPaired:
-            self._waking.bond_lost(entry)
+        except NotPaired as error:
+            await self._waking.failed(entry, error)
             raise
+        self._waking.answered(entry)
         _log.info("asleep", device=entry.device.id, device_name=entry.device.name)
         self._waking.saw(entry, PowerState.ASLEEP)
 

@@ -208,7 +208,7 @@ class Reconnecting:
 
     def _idle_interface(self, entry: DeviceEntry) -> str | None:
         """An interface that the device would be assigned, and on which no search runs."""
-        return self._state.allocator.would_get(self._connections.claim(entry), but=self._searches)
+        return self._state.allocator.would_get(self._connections.claim(entry.device), but=self._searches)
 
     def _has_idle_interface(self) -> bool:
         """Whether any interface is available: if not, the due devices need not be checked."""
@@ -221,7 +221,7 @@ class Reconnecting:
             async with asyncio.timeout(_SEARCH_S):
                 others = self._state.registry.cameras_of_others(device)
                 seen = await self._backend.is_visible(interface, device.ssid, device.sightings, others)
-            is_woken = not seen and self._waking.may_wake(entry)  # by the attempt
+            is_woken = not seen and self._waking.may_wake(entry, is_commanded=False)  # by the attempt
             if not seen and not is_woken:
                 self.network_not_found.notify(FailedSearch(device, interface))
         except (WifimgrdError, TimeoutError) as error:

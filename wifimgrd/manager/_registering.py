@@ -177,6 +177,7 @@ class Registering:
                 bluetooth_address=bluetooth_address,
                 pin=request.beginning.pin,
             )
+            draft = replace(draft, expected=self._is_expected(draft, request.beginning))
             device = await self._store.add(draft, request.passphrase, key, b"" if key is None else values)
             entry = DeviceEntry(device)
             if bluetooth_address:
@@ -192,10 +193,20 @@ class Registering:
 
     async def _connect_first(self, device_id: DeviceId, beginning: Beginning) -> None:
         """Start the first attempt of a registered device, if that is wanted; a refusal is published."""
-        wanted = beginning.connect
-        if self._state.settings.connect_on_create if wanted is None else wanted:
+        if self._connects_first(beginning):
             with suppress(WifimgrdError):
-                await self._connections.connect(device_id, wait=False, when_free=beginning.when_free)
+                await self._connections.connect(
+                    device_id, wait=False, when_free=beginning.when_free, is_first=True
+                )
+
+    def _is_expected(self, device: Device, beginning: Beginning) -> bool:
+        """Whether a new device is one of the rig: its first attempt begins, or it waits for an adapter."""
+        begins = beginning.when_free or self._connections.may_begin(device)
+        return self._connects_first(beginning) and begins
+
+    def _connects_first(self, beginning: Beginning) -> bool:
+        """Whether a device is connected when it is registered."""
+        return self._state.settings.connect_on_create if beginning.connect is None else beginning.connect
 
     def _require_free(self, name: str, device_id: DeviceId | None = None) -> None:
         """Raises InvalidRequest if another device has a name."""

@@ -13,6 +13,7 @@ from typing import Final
 
 import structlog
 
+from wifimgrd.domain import sentences
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel
 from wifimgrd.domain.device import (
@@ -118,6 +119,13 @@ class HubState:
         models = self.settings.models
         return models.get(device.codename) or models.get(GENERIC.codename, GENERIC)
 
+    def _unknown_model(self, device: Device) -> tuple[str, ...]:
+        """A warning where the catalog does not have a device's model."""
+        models = self.settings.models
+        if not models or device.codename in models:
+            return ()
+        return (sentences.unknown_model(device.codename, models.closest(device.codename)),)
+
     def holder(self, interface: str) -> DeviceEntry | None:
         """The entry of the device that has an interface, or None."""
         device = self.allocator.holders.get(interface)
@@ -151,7 +159,11 @@ class HubState:
             phase=entry.phase,
             power=self._power(entry),
             camera=None if self.model(entry.device).control is None else entry.camera,
-            warnings=self.registry.same_network(entry.device) + self.unmet.get(entry.device.id, ()),
+            warnings=(
+                *self._unknown_model(entry.device),
+                *self.registry.same_network(entry.device),
+                *self.unmet.get(entry.device.id, ()),
+            ),
         )
 
     def _power(self, entry: DeviceEntry) -> PowerStatus | None:
@@ -159,7 +171,7 @@ class HubState:
         bluetooth = self.model(entry.device).bluetooth
         if bluetooth is None:
             return None
-        is_paired = bool(entry.device.bluetooth_address) and not entry.wakes.bond_lost
+        is_paired = bool(entry.device.bluetooth_address) and entry.wakes.is_bonded
         return PowerStatus(entry.sight.state, entry.sight.seen_us, is_paired if bluetooth.pairing else None)
 
     def address(self, entry: DeviceEntry) -> str:
@@ -237,6 +249,14 @@ class HubState:
             self.registry.replace(entry, device)
             if not entry.removing:
                 self.store.record(device, at_once=at_once)
+
+    def expect(self, entry: DeviceEntry, *, connected: bool, state_follows: bool = False) -> None:
+        """A command has asked for a connection of a device, or for none, whatever becomes of it. It is
+        published, unless the next event of the device's state follows at once."""
+        if entry.device.expected is not connected:
+            self.record(entry, replace(entry.device, expected=connected), at_once=True)
+            if not state_follows:
+                self.publish(DeviceUpdated(self.status(entry)))
 
     def address_devices(self) -> list[DeviceEntry]:
         """Assign an address to each device that should have one and has none of the present network;

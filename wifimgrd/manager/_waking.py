@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -16,6 +17,7 @@ from wifimgrd.domain.device import ConnectionPhase, DeviceId, PowerState
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
+    Cancelled,
     DeviceNotReachable,
     NotPaired,
     NotSupported,
@@ -32,6 +34,7 @@ from wifimgrd.domain.power import (
     BluetoothStatus,
     Sight,
     WakeRequest,
+    Wakes,
     is_device,
     power_state_of,
     wake_request,
@@ -127,10 +130,24 @@ class Waking:
             self.forget(entry)
             self._set_sight(entry, Sight(None, entry.sight.seen_us))
 
-    def bond_lost(self, entry: DeviceEntry) -> None:
-        """The camera of a device, or this host, has forgotten the other."""
-        entry.wakes = entry.wakes.lost()
-        self._state.publish(DeviceUpdated(self._state.status(entry)))
+    async def failed(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """A camera was not reached over Bluetooth. Whatever the reason, the next command tries again."""
+        if isinstance(error, Cancelled):
+            return
+        self._set_wakes(entry, entry.wakes.failed(asyncio.get_running_loop().time()))
+        if isinstance(error, NotPaired) and entry.device.bluetooth_address:
+            with suppress(WifimgrdError):
+                is_bonded = await self._bluetooth.has_bond(entry.device.bluetooth_address)
+                self._set_wakes(entry, replace(entry.wakes, is_bonded=is_bonded))
+
+    def answered(self, entry: DeviceEntry) -> None:
+        """A camera was reached over Bluetooth."""
+        self._set_wakes(entry, entry.wakes.answered())
+
+    def _set_wakes(self, entry: DeviceEntry, wakes: Wakes) -> None:
+        before, entry.wakes = entry.wakes, wakes
+        if before.is_bonded != wakes.is_bonded:
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     def _release(self, key: str) -> None:
         """Have a camera that was woken or paired not kept awake over Bluetooth any more."""
@@ -196,24 +213,22 @@ class Waking:
 
     # -- waking
 
-    def may_wake(self, entry: DeviceEntry) -> bool:
-        """Whether a camera may be woken now without a command."""
+    def may_wake(self, entry: DeviceEntry, *, is_commanded: bool) -> bool:
+        """Whether an attempt may wake a camera now that nobody has asked to be woken; `is_commanded`: the
+        attempt is a client's."""
         return (
             entry.device.auto_wake
             and self._bluetooth.status.state is BluetoothState.READY
-            and entry.wakes.may_begin(asyncio.get_running_loop().time())
+            and entry.wakes.may_begin(asyncio.get_running_loop().time(), is_commanded=is_commanded)
             and self._possible(entry) is not None
         )
 
     def request(self, entry: DeviceEntry) -> WakeRequest:
         """How a camera is woken; raises NotSupported, NotPaired."""
         device = entry.device
-        request = wake_request(
+        return wake_request(
             self._state.model(device), device.ssid, device.bluetooth_address, f"device-{device.id}"
         )
-        if entry.wakes.bond_lost:
-            raise NotPaired("the camera has forgotten this hub, or this hub the camera: pair them again")
-        return request
 
     def _possible(self, entry: DeviceEntry) -> WakeRequest | None:
         with suppress(NotSupported, NotPaired):
@@ -231,7 +246,7 @@ class Waking:
         if asked:
             request = self.request(entry)
             self.require_bluetooth()
-        elif self.may_wake(entry):
+        elif self.may_wake(entry, is_commanded=not entry.automatic):
             request = self._possible(entry)
         looking = Looking(partial(self._is_visible, entry, interface))
         is_asleep = entry.sight.state is PowerState.ASLEEP
@@ -245,9 +260,9 @@ class Waking:
                 yield
             return
         self.set_phase(entry, ConnectionPhase.WAKING)
-        if not asked:
-            entry.wakes = entry.wakes.began(asyncio.get_running_loop().time())
         async with self.awake(entry, request, looking):
+            if not asked:
+                entry.wakes = entry.wakes.woke(asyncio.get_running_loop().time())
             self.set_phase(entry, ConnectionPhase.JOINING)
             try:
                 yield
@@ -271,10 +286,8 @@ class Waking:
                     await self._until_awake(request, waking, looking)
             except TimeoutError:
                 raise WakeFailed(looking.why_not_awake(request)) from None
-            except NotPaired:
-                self.bond_lost(entry)
-                raise
         except WifimgrdError as error:
+            await self.failed(entry, error)
             _log.warning(
                 "wake_failed",
                 device=entry.device.id,
@@ -288,6 +301,7 @@ class Waking:
             waking.cancel()
         _log.info("woken", device=entry.device.id, device_name=entry.device.name)
         self._state.publish(WakeEnded(entry.device.id, None))
+        self.answered(entry)
         self.saw(entry, PowerState.AWAKE)
         try:
             yield

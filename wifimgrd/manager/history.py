@@ -185,10 +185,15 @@ class History:
             case WakeEnded(device_id, error):
                 code, message = (error.code.value, error.message) if error else ("", sentences.woken())
                 self._record(HistoryKind.WAKE, code, message, device_id=device_id)
-            case RecordingStopped(device_id, reason, since_us):
-                text = sentences.recording_ended(reason)
+            case RecordingStopped(device_id, name, reason, since_us, seen, link_error):
+                text = sentences.recording_ended(reason, seen, link_error)
                 self._record(
-                    HistoryKind.RECORDING, reason.value, text, device_id=device_id, since_us=since_us
+                    HistoryKind.RECORDING,
+                    reason.value,
+                    text,
+                    device_id=device_id,
+                    device_name=name,
+                    since_us=since_us,
                 )
 
     # -- sessions and failures
@@ -299,11 +304,14 @@ class History:
         message: str,
         *,
         device_id: DeviceId | None = None,
+        device_name: str = "",
         interface: str = "",
         since_us: int = 0,
     ) -> None:
         """Something that happened now, or that began at `since_us` and ends now."""
-        name, now_us = "" if device_id is None else self._name_of(device_id), self._clock()
+        name, now_us = device_name, self._clock()
+        if not name and device_id is not None:
+            name = self._name_of(device_id)
         row = HistoryRow(self._new_id(), now_us, kind, device_id, name, interface, code, message)
         self._put(replace(row, time_us=since_us, ended_us=max(now_us, since_us)) if since_us else row)
 

@@ -142,7 +142,7 @@ class Hub:
             OverBluetooth(state, waking, bluetooth),
             tasks.part("cameras"),
         )
-        """What connected cameras say of themselves, and the commands to them, also for clients."""
+        """The commands to cameras, also for clients, and what cameras say of themselves."""
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
             CONNECT.name: connections.connect,
@@ -171,10 +171,11 @@ class Hub:
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(self._liveness.start)
         state.device_connected.subscribe(self._waking.connected)
-        state.device_connected.subscribe(self.cameras.connected)
-        state.link_ended.subscribe(self.cameras.link_ended)
+        state.device_connected.subscribe(self.cameras.readings.connected)
+        state.link_ended.subscribe(self.cameras.readings.link_ended)
         state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
+        state.device_lost.subscribe(self.cameras.readings.lost)
         self._reservations.applied.subscribe(self.groups.resolve)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
@@ -183,8 +184,9 @@ class Hub:
         self._registering.device_removed.subscribe(reconnecting.end)
         self._registering.device_removed.subscribe(recovering.removed)
         self._registering.device_removed.subscribe(self.bluetooth.removed)
-        self._registering.device_removed.subscribe(self.cameras.removed)
-        self._registering.model_changed.subscribe(self.cameras.model_changed)
+        self._registering.device_removed.subscribe(self.cameras.readings.removed)
+        self._registering.model_changed.subscribe(self.cameras.readings.model_changed)
+        self.cameras.readings.not_recording.subscribe(self.cameras.not_recording)
 
     # -- start, stop, settings
 
@@ -230,7 +232,7 @@ class Hub:
         shown = list(state.device_statuses())
         state.settings = replace(settings, rules=rules, addresses=state.settings.addresses)
         for entry in state.entries.values():
-            self.cameras.model_changed(entry)
+            self.cameras.readings.model_changed(entry)
         for status in shown:
             now = state.status(state.entries[status.device.id])
             if now != status:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.allocator import AllocationRules
-from wifimgrd.domain.camera_model import CameraModel
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.group import Group
 from wifimgrd.domain.recovery import RecoveryRules
 from wifimgrd.domain.reservation import ReservationRule
@@ -31,9 +30,8 @@ class HubSettings:
     """How long an interrupted link may take to come back."""
     addresses: AddressPlan = field(default_factory=AddressPlan)
     """The addresses at which cameras are reached on this host; fixed at the start of the daemon."""
-    models: Mapping[str, CameraModel] = field(default_factory=lambda: MappingProxyType({}))
-    """The camera models, by codename."""
-    codenames: frozenset[str] | None = None
+    models: CameraModels = field(default_factory=CameraModels)
+    codenames: Collection[str] | None = None
     """The camera models that may be registered; None allows any."""
     keep_recording: bool = False
     """Whether a camera that should record and does not is told again."""

@@ -151,10 +151,14 @@ class Bridge:
         return discovery.hub(self._service.version, interfaces, reserved, records=records)
 
     def _hub_record(self) -> bytes:
-        recording = sum(map(is_recording, self._hub.devices.values()))
         hub, epoch, settings = self._topics.hub, self._events.epoch, self._settings
         record = hub_json(
-            hub, self._service, epoch, commands=settings.commands, recording=recording, page=settings.page
+            hub,
+            self._service,
+            epoch,
+            commands=settings.commands,
+            devices=self._hub.devices.values(),
+            page=settings.page,
         )
         return encoded(record)
 
@@ -171,7 +175,7 @@ class Bridge:
         could, can = before is not None and before.camera is not None, after.camera is not None
         if could is not can:
             self._discover_hub()
-        if can and (before is None or is_recording(before) is not is_recording(after)):
+        if can and (before is None or _in_rig(before) != _in_rig(after)):
             self._set_hub(self._service)
 
     def _remove_device(self, device_id: int) -> None:
@@ -203,3 +207,8 @@ class Bridge:
                 self._set_device(device, describe=False)
         self._session.publish()
         self._set_timer()
+
+
+def _in_rig(camera: DeviceRecord) -> tuple[bool, bool]:
+    """What the hub's own record counts of a camera."""
+    return camera.expected, is_recording(camera)

@@ -15,6 +15,7 @@ from wifimgrd.client.json_members import OutcomeJson, ResultJson
 from wifimgrd.client.json_records import search_json
 from wifimgrd.domain.commands import DEVICE_COMMANDS, WAIT
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode, WifimgrdError
+from wifimgrd.domain.sentences import recorded_on_many
 from wifimgrd.mqtt._command_messages import (
     CONNECT_GROUP,
     CREATE,
@@ -156,7 +157,9 @@ class Commands:
         if command.name == RECORD:
             order = recording_order(options, "options")
             results = await available(hub).record(order.device_ids, on=order.on, everyone=order.everyone)
-            sentence = f"{sum(one.done for one in results)} of {len(results)} done"
+            names = {one: device.name for one, device in hub.devices.items()}
+            named = [(names.get(one.device_id, f"device {one.device_id}"), one.code) for one in results]
+            sentence = " ".join(recorded_on_many(named, on=order.on))
             return None, sentence, {"results": list(map(ResultJson.of, results))}
         if command.name == CONNECT_GROUP and device_id is None:
             outcomes = await connect_group(hub, group_order(options, "options"))

@@ -20,10 +20,10 @@ from typing import Annotated, Final, TypedDict
 from urllib.parse import quote
 
 from wifimgrd import __version__
-from wifimgrd.catalog import Models
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.config import TOPIC_PREFIX
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._entities import (
@@ -60,7 +60,7 @@ class Discovery:
     prefix: str
     commands: bool
     """Cameras have a switch, those that can be woken a button, and those with a driver another switch."""
-    models: Models = field(default_factory=dict)
+    models: CameraModels = field(default_factory=CameraModels)
     """Those whose name is shown instead of the codename."""
     page: str = ""
     """The address of the hub's page; empty where none is known that others reach."""

@@ -76,7 +76,12 @@ _RECORDS: Final = _of_camera(
 )
 _CAMERA_HAS_PROBLEM: Final = _of_camera(f"{{{{ '{_ON}' if value_json.camera.problems else '{_OFF}' }}}}")
 _PROBLEMS: Final = _of_camera("{{ {'problems': value_json.camera.problems} | to_json }}", "{}")
-_ANY_RECORDS: Final = _switched("value_json.recording_devices | int(0) > 0")
+_RIG_RECORDS: Final = _of_record(
+    f"{{{{ '{_OFF}' if not value_json.recording_devices | int(0) else '{_ON}'"
+    " if value_json.expected_recording_devices == value_json.expected_devices"
+    f" else {_UNKNOWN} }}}}"
+)
+"""On if all cameras of the rig record, off if none does; where some do, neither is so."""
 ADAPTER_STATES: Final = {"available": "Free", "in-use": "In use", "unavailable": "Unusable"}
 """In words: `unavailable` as a state of a sensor means that nothing is known of it."""
 RESERVED: Final = "Reserved"
@@ -214,7 +219,7 @@ RECORD_SWITCH: Final = _switch(
 RECORD_ON_ALL_SWITCH: Final = _switch(
     "Record on all",
     "mdi:record-rec",
-    _ANY_RECORDS,
+    _RIG_RECORDS,
     {"command": RECORD, "options": {"recording": True, "all": True}},
     {"command": RECORD, "options": {"recording": False, "all": True}},
 )

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.catalog import Models
 from wifimgrd.config import Config, ConfigError, Http
+from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.credentials import credential
@@ -33,7 +33,7 @@ class Settings:
     commands: bool = False
     discovery_prefix: str = ""
     """Empty = no discovery messages for Home Assistant."""
-    models: Models = field(default_factory=dict)
+    models: CameraModels = field(default_factory=CameraModels)
     """The camera models whose names are in those messages."""
     page: str = ""
     """The address of the hub's page in those messages and in the hub's record; empty where others cannot
@@ -46,7 +46,7 @@ class Settings:
 
     @classmethod
     def of(
-        cls, config: Config, models: Models | None = None, machine_id: Path = MACHINE_ID
+        cls, config: Config, models: CameraModels | None = None, machine_id: Path = MACHINE_ID
     ) -> Settings | None:
         """Read the configuration; None if it names no broker. Raises ConfigError."""
         mqtt = config.mqtt
@@ -72,7 +72,7 @@ class Settings:
             tls=tls,
             commands=mqtt.commands,
             discovery_prefix=mqtt.discovery_prefix,
-            models=models or {},
+            models=models or CameraModels(),
             page=_page(config.http),
         )
 

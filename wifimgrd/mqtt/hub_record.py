@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Final
 
 from wifimgrd.client.json_members import JsonObject, members_of
 from wifimgrd.client.json_text import dumps
 from wifimgrd.client.json_types import Keywords
-from wifimgrd.domain.records import ServiceRecord
+from wifimgrd.domain.camera_state import is_recording
+from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 
 OF_SERVICE: Final = frozenset(
     {
@@ -33,6 +34,10 @@ class HubRecordJson(JsonObject):
             "hub": Annotated[str, "The hub's id, as in its topics."],
             **{one.name: one.type for one in _SERVICE},
             "recording_devices": Annotated[int, "How many cameras record.", Keywords(minimum=0)],
+            "expected_devices": Annotated[
+                int, "How many expected cameras the hub has a driver for: the rig.", Keywords(minimum=0)
+            ],
+            "expected_recording_devices": Annotated[int, "How many of those record.", Keywords(minimum=0)],
             "epoch": Annotated[str, "That of the events now."],
             "commands": Annotated[bool, "Whether commands are carried out."],
             "page": Annotated[str, "The address of its page, where others are known to reach it."] | None,
@@ -41,15 +46,25 @@ class HubRecordJson(JsonObject):
 
 
 def hub_json(
-    hub: str, service: ServiceRecord, epoch: str, *, commands: bool, recording: int = 0, page: str = ""
+    hub: str,
+    service: ServiceRecord,
+    epoch: str,
+    *,
+    commands: bool,
+    devices: Iterable[DeviceRecord] = (),
+    page: str = "",
 ) -> HubRecordJson:
-    """The record of the hub; `recording` is how many of its cameras record, `page` the address of its page,
-    empty where none is known that others reach."""
+    """The record of the hub with these `devices`; `page` is the address of its page, empty if none is known
+    that others reach."""
     of_service = {one.name: one.read(service) for one in _SERVICE}
+    driven = [one for one in devices if one.camera is not None]
+    expected = [one for one in driven if one.expected]
     return HubRecordJson(
         hub=hub,
         **of_service,
-        recording_devices=recording,
+        recording_devices=sum(map(is_recording, driven)),
+        expected_devices=len(expected),
+        expected_recording_devices=sum(map(is_recording, expected)),
         epoch=epoch,
         commands=commands,
         page=page or None,

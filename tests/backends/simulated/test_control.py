@@ -17,6 +17,7 @@ KINDS = (
     "battery",
     "card-full",
     "clock-off",
+    "clock-zone",
     "dhcp-dead",
     "refuse-association",
     "rfkill",
@@ -25,6 +26,7 @@ KINDS = (
     "slow-join",
     "slow-leave",
     "stops-recording",
+    "time-lapse",
 )
 
 
@@ -40,6 +42,7 @@ KINDS = (
         ("slow-join", {"seconds": "long"}, "expected a number, not 'long'"),
         ("slow-join", {"seconds": True}, "expected a number, not true"),
         ("signal", {"ssid": b"SIM-CAM-1"}, "signal: expected the key percent"),
+        ("radio-trouble", {"connections": 0}, "connections: expected 1 to 1000, not 0"),
         ("signal", {"percent": 3}, "signal: expected the key ssid"),
         ("rfkill", {"interface": "wlan7"}, "there is no adapter 'wlan7' plugged in"),
         ("scan-fails", {"interface": "a b"}, "expected an interface name"),
@@ -47,6 +50,9 @@ KINDS = (
         ("battery", {"percent": 101}, "battery: percent: expected 0 to 100, not 101"),
         ("battery", {"ssid": "SIM-CAM-OFF", "percent": 1}, "the camera SIM-CAM-OFF has no driver"),
         ("stops-recording", {"reason": "tired"}, 'reason: expected "stopped", "full", "battery"'),
+        ("time-lapse", {"speed": 0.5}, "speed: expected 1 to 3600 times, not 0.5"),
+        ("clock-zone", {"minutes": 900}, "minutes: expected -840 to 840 minutes, not 900"),
+        ("command-unanswered", {"ssid": "SIM-CAM-OFF"}, "the camera SIM-CAM-OFF has no driver"),
         ("backend-gone", {"seconds": -1}, "seconds: expected 0 to 86400 seconds, not -1"),
     ],
 )

@@ -179,7 +179,11 @@ ssid = "c"
         ('[[camera]]\nssid = "a"\nband = "5GHz"\nfrequency_mhz = 2412', "camera[0].frequency_mhz", "5GHz"),
         ('[[camera]]\nssid = "a"\nsignal = 101', "camera[0].signal", "0 to 100"),
         ('[[camera]]\nssid = "a"\n[[camera]]\nssid = "a"', "camera[1].ssid", "twice"),
-        ('[[camera]]\nssid = "a"\ndriver = "dji"', "camera[0].driver", '"gopro", "insta360" or "osc"'),
+        (
+            '[[camera]]\nssid = "a"\ndriver = "dji"',
+            "camera[0].driver",
+            '"gopro", "gopro-hero9", "insta360" or "osc"',
+        ),
         ('[[camera]]\nssid = "a"\nbattery = 5', "camera[0].battery", "nothing where there is no driver"),
         ('[[camera]]\nssid = "a"\ndriver = "osc"\nbattery = 101', "camera[0].battery", "0 to 100"),
         (

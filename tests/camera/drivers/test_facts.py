@@ -36,18 +36,52 @@ def test_without_the_camera_s_seconds_a_recording_began_when_it_was_seen(facts: 
     assert facts.reading.recording_since_us == T
 
 
-def test_the_camera_s_seconds_move_the_begin_only_by_more_than_2_s(facts: Facts) -> None:
-    facts.has_recording(RECORDING, T)
-    facts.has_recording(RECORDING, T + 10 * S, 8)
-    assert facts.reading.recording_since_us == T
-    facts.has_recording(RECORDING, T + 10 * S, 7)
-    assert facts.reading.recording_since_us == T + 3 * S
+def test_the_begin_is_the_first_sight_less_the_seconds_counted_then(facts: Facts) -> None:
+    facts.has_recording(RECORDING, T, 8)
+    assert (facts.reading.recording_since_us, facts.reading.recorded_s) == (T - 8 * S, 8)
 
 
-def test_a_begin_is_forgotten_with_the_recording(facts: Facts) -> None:
+def test_a_count_that_is_slower_than_the_clock_does_not_move_the_begin(facts: Facts) -> None:
+    """A time lapse counts the seconds of its video."""
+    for second in range(0, 60, 2):
+        facts.has_recording(RECORDING, T + second * S, second // 15)
+        assert (facts.reading.recording_since_us, facts.reading.recorded_s) == (T, second // 15)
+
+
+def test_a_count_that_stands_still_does_not_move_the_begin(facts: Facts) -> None:
+    """It is paused."""
+    for second in range(0, 40, 2):
+        facts.has_recording(RECORDING, T + second * S, 5)
+        assert facts.reading.recording_since_us == T - 5 * S
+
+
+def test_a_clock_of_the_host_that_is_set_does_not_move_the_begin(facts: Facts) -> None:
+    facts.has_recording(RECORDING, T, 5)
+    for jump in (86_400 * S, -86_400 * S):
+        facts.has_recording(RECORDING, T + jump, 7)
+        assert facts.reading.recording_since_us == T - 5 * S
+
+
+def test_a_count_that_goes_back_is_another_recording(facts: Facts) -> None:
+    facts.has_recording(RECORDING, T, 90)
+    facts.has_recording(RECORDING, T + 10 * S, 4)
+    assert (facts.reading.recording_since_us, facts.reading.recorded_s) == (T + 6 * S, 4)
+
+
+def test_a_recording_that_is_not_told_for_a_while_is_the_same_one(facts: Facts) -> None:
     facts.has_recording(RECORDING, T, 5)
     facts.has_recording(None, T + S)
     assert (facts.reading.recording, facts.reading.recording_since_us) == (None, None)
+    assert facts.reading.recorded_s is None
+    facts.has_recording(RECORDING, T + 60 * S, 9)
+    assert facts.reading.recording_since_us == T - 5 * S
+
+
+def test_a_recording_after_one_that_was_seen_to_end_has_a_begin_of_its_own(facts: Facts) -> None:
+    facts.has_recording(RECORDING, T, 5)
+    facts.has_recording(IDLE, T + S)
+    facts.has_recording(RECORDING, T + 60 * S, 50)
+    assert facts.reading.recording_since_us == T + 10 * S
 
 
 def test_a_cause_is_taken_from_the_end_until_10_s_after_it(facts: Facts) -> None:

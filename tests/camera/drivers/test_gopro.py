@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ INFO = {
 }  # fmt: skip
 IDLE = {
     "1": 1, "2": 4, "6": 0, "8": 0, "10": 0, "13": 0, "33": 0, "35": 3600, "54": 1000, "70": 87, "85": 0,
-    "96": 1000, "111": 0, "115": 1, "117": 2000, "30": "GoPro Cam",
+    "89": 12, "96": 1000, "111": 0, "112": 0, "115": 0, "117": 2000, "30": "GoPro Cam",
 }  # fmt: skip
 
 
@@ -56,6 +57,8 @@ class Camera:
                 if self.obeys and self.shutter == 200:
                     self.statuses["10"] = int(path.endswith("start"))
                 return http({}, self.shutter)
+            case "/gopro/camera/presets/set_group":
+                self.statuses |= {"96": int(target(request).partition("=")[2]), "89": 12}
         return http({})
 
 
@@ -120,12 +123,21 @@ def test_a_camera_without_info_is_read_all_the_same(talk: Talk, camera: Camera) 
         ({"6": 1}, "temperature", TemperatureState.TOO_HOT),
         ({"85": 1}, "temperature", TemperatureState.TOO_COLD),
         ({"6": None}, "temperature", None),
-        ({"115": 0}, "battery_state", BatteryState.DISCHARGING),
-        ({"115": None}, "battery_state", None),
+        ({"2": 3}, "battery_state", BatteryState.DISCHARGING),
+        ({"2": 0}, "battery_state", BatteryState.DISCHARGING),
+        ({"2": 3, "115": 1}, "battery_state", BatteryState.DISCHARGING),
+        ({"2": None}, "battery_state", None),
+        ({"2": 5}, "battery_state", None),
         ({"1": 0, "70": 0}, "battery_level", None),
         ({"70": 0}, "battery_level", 0),
         ({"70": "87"}, "battery_level", None),
         ({"10": 1}, "recording", RecordingState.RECORDING),
+        ({"10": 1, "96": 1001}, "recording", RecordingState.IDLE),
+        ({"10": 1, "96": 1002}, "recording", RecordingState.RECORDING),
+        ({"10": 1, "96": 1002, "89": 13}, "recording", RecordingState.RECORDING),
+        ({"10": 1, "96": 1002, "89": 20}, "recording", RecordingState.IDLE),
+        ({"10": 1, "96": 2000, "89": 19}, "recording", RecordingState.IDLE),
+        ({"10": 1, "96": 2000, "89": 29}, "recording", RecordingState.RECORDING),
         ({"10": None}, "recording", None),
         ({"10": 2}, "recording", None),
         ({"117": 0}, "storage_total", None),
@@ -162,6 +174,7 @@ def test_the_seconds_of_a_recording_say_since_when(talk: Talk, camera: Camera) -
     [
         ({"33": 1}, StopReason.FULL),
         ({"111": 1}, StopReason.SLOW_CARD),
+        ({"112": 1}, StopReason.SLOW_CARD),
         ({"6": 1}, StopReason.TOO_HOT),
         ({"70": 0}, StopReason.BATTERY),
         ({}, None),
@@ -177,6 +190,13 @@ def test_why_a_recording_has_ended(
     talk.now_us += 2_000_000
     camera.statuses |= statuses
     assert read(talk).stop_reason is reason
+
+
+def test_a_card_that_was_too_slow_before_is_not_the_cause(talk: Talk, camera: Camera) -> None:
+    camera.statuses |= {"10": 1, "112": 3}
+    read(talk)
+    camera.statuses["10"] = 0
+    assert read(talk).stop_reason is None
 
 
 def test_a_card_that_fills_long_after_is_not_the_cause(talk: Talk, camera: Camera) -> None:
@@ -206,6 +226,30 @@ def test_a_camera_in_photo_mode_is_set_to_video(talk: Talk, camera: Camera) -> N
     camera.codes["/gopro/camera/presets/set_group"] = 403
     with pytest.raises(CameraRefused, match="mode for photos"):
         talk.command(on=True)
+
+
+def test_a_camera_with_a_preset_for_photos_at_intervals_is_set_to_video(talk: Talk, camera: Camera) -> None:
+    camera.statuses |= {"96": 1002, "89": 20}
+    talk.command(on=True)
+    assert talk.driver.reading.is_recording is True
+    assert camera.statuses["96"] == 1000
+
+
+def test_a_camera_with_a_preset_for_a_time_lapse_video_keeps_it(talk: Talk, camera: Camera) -> None:
+    camera.statuses |= {"96": 1002, "89": 13}
+    talk.command(on=True)
+    assert talk.driver.reading.is_recording is True
+    assert camera.statuses["96"] == 1002
+
+
+@pytest.mark.parametrize("statuses", [{"96": 1001}, {"96": 1002, "89": 21}])
+def test_record_is_refused_by_a_camera_that_takes_photos(
+    talk: Talk, camera: Camera, statuses: dict[str, int]
+) -> None:
+    camera.statuses |= {"10": 1} | statuses
+    with pytest.raises(CameraBusy, match="the camera is taking photos"):
+        talk.command(on=True)
+    assert not any(b"shutter" in request for request in talk.requests)
 
 
 def test_a_busy_camera_is_waited_for(talk: Talk, camera: Camera) -> None:
@@ -298,8 +342,12 @@ def test_the_clock_is_set_at_the_beginning_of_a_second(
 @pytest.mark.parametrize(
     ("clock", "offset_us"),
     [
-        ({"date": "2027_01_15", "time": "08_00_00"}, 500_000),
-        ({"date": "2027_01_15", "time": "09_00_10", "dst": 1, "tzone": 120}, 3_610_500_000),
+        ({"date": "2027_01_15", "time": "09_00_00"}, 500_000),
+        ({"date": "2027_01_15", "time": "10_00_10", "dst": 1, "tzone": 120}, 10_500_000),
+        ({"date": "2027_01_15", "time": "00_00_10", "dst": 0, "tzone": -480}, 10_500_000),
+        ({"date": "2027_01_15", "time": "09_00_10", "tzone": 841}, 10_500_000),
+        ({"date": "2027_01_15", "time": "09_00_10", "tzone": "120"}, 10_500_000),
+        ({"date": "2027_01_15", "time": "09_00_10", "tzone": True}, 10_500_000),
         ({"date": "2027_01_15"}, None),
         ({"date": 5, "time": []}, None),
     ],
@@ -307,9 +355,42 @@ def test_the_clock_is_set_at_the_beginning_of_a_second(
 def test_the_clock_is_read(talk: Talk, camera: Camera, clock: Any, offset_us: int | None) -> None:
     talk.now_us = NOW_US + TOOK_US // 2
     camera.clock = clock
-    talk(talk.driver.read_clock(0))
+    talk(talk.driver.read_clock(3600))
     assert talk.driver.reading.clock_offset_us == offset_us
     assert talk.driver.reading.clock_read_us == (0 if offset_us is None else NOW_US)
+
+
+@pytest.mark.parametrize("host_s", [0, 7200, -28_800])
+def test_a_clock_on_summer_time_is_right_wherever_the_hub_is(talk: Talk, camera: Camera, host_s: int) -> None:
+    """As a HERO12 tells it with UTC+1 and summer time in its menu."""
+    talk.now_us = int(datetime(2024, 8, 21, 12, 41, 30, tzinfo=UTC).timestamp()) * 1_000_000
+    camera.clock = {"date": "2024_08_21", "time": "14_41_30", "tzone": 120, "dst": 1}
+    talk(talk.driver.read_clock(host_s))
+    assert abs(talk.driver.reading.clock_offset_us or 0) <= 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_wrong"), [(-5, True), (-4, False), (3, False), (4, False), (5, True)]
+)
+def test_a_clock_that_was_set_and_is_wrong_is_refused(
+    talk: Talk, camera: Camera, seconds: int, is_wrong: bool
+) -> None:
+    talk.now_us = NOW_US + TOOK_US // 2 + 500_000
+    moment = datetime.fromtimestamp(NOW_US // 1_000_000 + seconds, UTC)
+    camera.clock = {"date": f"{moment:%Y_%m_%d}", "time": f"{moment:%H_%M_%S}", "tzone": 0}
+    if is_wrong:
+        with pytest.raises(CameraRefused, match="it keeps its own time"):
+            talk(talk.driver.check_clock(0))
+    else:
+        talk(talk.driver.check_clock(0))
+    assert talk.driver.reading.clock_offset_us == seconds * 1_000_000
+
+
+def test_a_clock_that_was_set_and_cannot_be_read_is_believed(talk: Talk, camera: Camera) -> None:
+    camera.clock = {"date": "2001_01_01", "time": "00_00_00"}
+    talk(talk.driver.read_clock(0))
+    camera.codes["/gopro/camera/get_date_time"] = 404
+    talk(talk.driver.check_clock(0))
 
 
 def test_a_clock_that_cannot_be_read_is_not_known(talk: Talk, camera: Camera) -> None:

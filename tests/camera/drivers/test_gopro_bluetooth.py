@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 import pytest
@@ -93,7 +94,7 @@ def test_everything_that_it_says(talk: Talk) -> None:
 
 def test_the_messages_are_those_of_the_documents(talk: Talk) -> None:
     assert talk.carry_out(CameraCommand.START) == TOOK_US
-    query = "13" + bytes([1, 6, 8, 10, 13, 33, 35, 54, 70, 85, 96, 111, 115, 117]).hex()
+    query = "13" + bytes([1, 2, 6, 8, 10, 13, 33, 35, 54, 70, 85, 89, 96, 111, 112, 117]).hex()
     assert talk.sent == ["3c", query, "010101", query]
     assert talk.camera.is_recording
     assert talk.driver.reading.recording is RecordingState.RECORDING
@@ -134,11 +135,28 @@ def test_a_camera_in_photo_mode_is_set_to_video(talk: Talk) -> None:
 
     talk.on_sent = sent
     talk.carry_out(CameraCommand.START)
-    assert talk.sent[2:4] == ["3e0203e8", "010101"]
+    assert talk.sent[2:5] == ["f1690802", "3e0203e8", "010101"]
     talk.instead |= {b"\x13": bytes.fromhex("1300 0a0100 6004000003e9"), b"\x3e": b"\x3e\x02"}
     talk.on_sent = lambda _: None
     with pytest.raises(CameraRefused, match="it does not leave its mode for photos"):
         talk.carry_out(CameraCommand.START)
+
+
+def test_a_hero9_has_no_control_that_is_claimed() -> None:
+    talk = Talk(HERO9)
+    talk.emulated.answer(b"\x3e\x02\x03\xe9")
+    talk.carry_out(CameraCommand.START)
+    assert talk.sent[-3:-1] == ["3e0203e8", "010101"]
+    assert talk.camera.is_recording
+
+
+def test_a_camera_that_takes_photos_does_not_record(talk: Talk) -> None:
+    talk.instead[b"\x13"] = bytes.fromhex("1300 080100 0a0101 210100 6004000003e9")
+    talk(talk.driver.read())
+    assert talk.driver.reading.recording is RecordingState.IDLE
+    with pytest.raises(CameraBusy, match="the camera is taking photos"):
+        talk.carry_out(CameraCommand.START)
+    assert not any(sent.startswith("01") for sent in talk.sent)
 
 
 def test_a_busy_camera_is_waited_for(talk: Talk) -> None:
@@ -185,19 +203,43 @@ def test_what_is_not_told_is_not_known(talk: Talk, answer: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "messages"),
     [
-        (SETTINGS, ["0f0a07e901", "0e"]),
-        (HERO9, ["0f0a07e901", "0d0707e901", "0e"]),
+        (SETTINGS, ["0f0a07e901", "10"]),
+        (HERO9, ["0f0a07e901", "0d0707e901", "10", "0e"]),
     ],
 )
 def test_the_clock_is_set_and_read(settings: CameraSettings, messages: list[str]) -> None:
     talk = Talk(replace(settings, clock_offset_s=-500.0))
     assert talk.carry_out(CameraCommand.SET_CLOCK, offset_s=-3600) == 0
-    clock = [sent for sent in talk.sent if sent[:2] in ("0d", "0e", "0f")]
+    clock = [sent for sent in talk.sent if sent[:2] in ("0d", "0e", "0f", "10")]
     assert [sent[:4] for sent in clock] == [one[:4] for one in messages]
     reading = talk.driver.reading
     assert reading.clock_offset_us is not None
     assert abs(reading.clock_offset_us) <= 1_000_000
     assert reading.clock_read_us
+
+
+@pytest.mark.parametrize("zone_min", [0, 120, -480])
+def test_the_zone_that_it_tells_counts(talk: Talk, zone_min: int) -> None:
+    talk.camera.set_zone(zone_min)
+    talk(talk.driver.read_clock(3600))
+    assert abs(talk.driver.reading.clock_offset_us or 0) <= 1_000_000
+
+
+def test_a_zone_that_no_place_has_does_not_count(talk: Talk) -> None:
+    now = datetime.fromtimestamp(NOW_US // 1_000_000, UTC) + timedelta(hours=1)
+    day = bytes([now.month, now.day, now.hour, now.minute, now.second])
+    value = now.year.to_bytes(2, "big") + day + (841).to_bytes(2, "big") + b"\0"
+    talk.instead[b"\x10"] = b"\x10\0" + bytes([len(value)]) + value
+    talk(talk.driver.read_clock(3600))
+    assert abs(talk.driver.reading.clock_offset_us or 0) <= 1_000_000
+
+
+def test_a_clock_that_was_set_and_is_wrong_is_refused(talk: Talk) -> None:
+    talk.camera.set_clock_off(-3600)
+    talk.camera.keeps_clock = True
+    with pytest.raises(CameraRefused, match="it keeps its own time"):
+        talk.carry_out(CameraCommand.SET_CLOCK)
+    assert talk.driver.reading.clock_offset_us is not None
 
 
 def test_a_clock_is_not_set_during_a_recording(talk: Talk) -> None:
@@ -208,7 +250,7 @@ def test_a_clock_is_not_set_during_a_recording(talk: Talk) -> None:
 
 
 def test_a_clock_that_is_not_taken_and_one_that_cannot_be_read(talk: Talk) -> None:
-    talk.instead = {b"\x0e": b"\x0e\x02"}
+    talk.instead = {b"\x0e": b"\x0e\x02", b"\x10": b"\x10\x02"}
     talk.carry_out(CameraCommand.SET_CLOCK)
     assert talk.driver.reading.clock_offset_us is None
     talk.instead = {b"\x0d": b"\x0d\x01", b"\x0f": b"\x0f\x01"}

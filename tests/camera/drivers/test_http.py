@@ -12,6 +12,8 @@ from wifimgrd.camera.drivers._http import BODY_BYTES, HEAD_BYTES, HttpParser, ge
 from wifimgrd.camera.drivers.protocol import Answer, Nonsense
 
 OK = b"HTTP/1.1 200 OK\r\n"
+LOG = b"gpHttpServer: [04325594][INFO ] conn 0: /gopro/camera/state @civetweb.c:17872\n"
+"""A HERO12 with firmware 1.30 writes that first."""
 LONG = b"x" * (BODY_BYTES + 1)
 
 
@@ -48,6 +50,10 @@ def test_requests_are_those_of_http() -> None:
         (OK + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}", 200, b"{}", False),
         (OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1;a=b\r\n}\r\n0\r\n\r\n", 200, b"{}", True),
         (OK + b"Transfer-Encoding: Chunked\r\n\r\n02\r\n{}\r\n0\r\nTrailer: x\r\n\r\n", 200, b"{}", True),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n00000002\r\n{}\r\n00000000\r\n\r\n", 200, b"{}", True),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n%064x\r\n{}\r\n0\r\n\r\n" % 2, 200, b"{}", True),
+        (LOG + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}", True),
+        (LOG * 4 + OK + b"Content-Length: 2\r\n\r\n{}", 200, b"{}", True),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 0\r\n\r\n", 200, b"", True),
         (b"HTTP/1.1 204 No Content\r\n\r\n", 204, b"", True),
         (b"HTTP/1.1 302 Found\r\nLocation: http://192.168.1.2/\r\nContent-Length: 0\r\n\r\n", 302, b"", True),
@@ -97,6 +103,11 @@ def test_an_answer_without_a_length_ends_with_the_connection() -> None:
         OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n40001\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n00000040001\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"0" * 256 + b"\r\n",
+        LOG * 5 + OK + b"Content-Length: 0\r\n\r\n",
+        b"\x15\x03\x01\x00\x02",
+        b"SSH-2.0-dropbear\r\n" * 5,
         OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"0" * 300,
         OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"A: b\r\n" * 101,

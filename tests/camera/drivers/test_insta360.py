@@ -238,26 +238,63 @@ def test_pushes_between_request_and_answer_are_taken(talk: Talk, wire: Wire) -> 
 @pytest.mark.parametrize(
     ("reason", "expected"),
     [
-        (0, None),
         (1, StopReason.FULL),
-        (2, None),
+        (3, StopReason.FULL),
         (4, StopReason.SLOW_CARD),
         (7, StopReason.BATTERY),
+        (8, StopReason.SLOW_CARD),
         (9, StopReason.TOO_HOT),
         (10, StopReason.BATTERY),
         (11, StopReason.FULL),
         (12, StopReason.TOO_HOT),
-        (77, None),
     ],
 )
-def test_why_a_recording_has_ended(
-    talk: Talk, camera: Camera, reason: int, expected: StopReason | None
-) -> None:
+def test_why_a_recording_has_ended(talk: Talk, camera: Camera, reason: int, expected: StopReason) -> None:
     camera.state = 1
     read(talk)
-    assert talk.driver.pushed(Push(8201, number(1, reason)), NOW_US)
+    assert talk.driver.pushed(Push(8201, number(1, reason)), NOW_US) == 0
     assert talk.driver.reading.recording is RecordingState.IDLE
     assert talk.driver.reading.stop_reason is expected
+
+
+@pytest.mark.parametrize(
+    "push",
+    [Push(8201, b""), Push(8201, number(1, 2)), Push(8201, number(1, 77)), Push(8208, number(1, 0))],
+    ids=["no reason", "another situation", "unheard", "not capturing"],
+)
+def test_an_end_without_a_reason_is_left_to_the_state_a_second_later(
+    talk: Talk, camera: Camera, push: Push
+) -> None:
+    """A camera that begins another file may send that, too."""
+    camera.state = 1
+    read(talk)
+    assert talk.driver.pushed(push, NOW_US) == 1
+    assert talk.driver.reading.recording is RecordingState.RECORDING
+    camera.state = 0
+    assert read(talk).recording is RecordingState.IDLE
+    assert talk.driver.reading.stop_reason is None
+
+
+def test_a_recording_in_several_files_is_one(talk: Talk, camera: Camera) -> None:
+    camera.state, camera.seconds = 1, 1799
+    begin_us = read(talk).recording_since_us
+    assert talk.driver.pushed(Push(8194, b""), NOW_US) is None
+    camera.seconds = 2
+    found = read(talk)
+    assert (found.recording_since_us, found.recorded_s) == (begin_us, 1801)
+    camera.seconds = 1  # another recording
+    assert read(talk).recorded_s == 1
+
+
+def test_a_pause_is_part_of_the_recording(talk: Talk, camera: Camera) -> None:
+    """Field 7 is CameraCaptureSubState of https://pypi.org/project/lib-one-proto/, 1 is a pause."""
+    camera.state, camera.seconds = 1, 5
+    begin_us = read(talk).recording_since_us
+    camera.instead[15] = nested(1, number(1, 1) + number(2, 5) + number(7, 1))
+    for _ in range(20):
+        talk.now_us += 2_000_000
+        found = read(talk)
+        assert (found.recording, found.recording_since_us) == (RecordingState.RECORDING, begin_us)
 
 
 def test_pushes_of_card_and_capture(talk: Talk) -> None:
@@ -267,13 +304,13 @@ def test_pushes_of_card_and_capture(talk: Talk) -> None:
         (Push(8198, number(1, 1)), StorageState.MISSING),
         (Push(8199, b""), StorageState.FULL),
     ):
-        assert driver.pushed(push, NOW_US)
+        assert driver.pushed(push, NOW_US) == 0
         assert driver.reading.storage_state is state
-    assert driver.pushed(Push(8208, number(1, 1) + number(2, 3) + nested(3, b"")), NOW_US)
+    assert driver.pushed(Push(8208, number(1, 1) + number(2, 3) + nested(3, b"")), NOW_US) == 0
     assert driver.reading.recording_since_us == NOW_US - 3_000_000
     before = driver.reading
-    assert not driver.pushed(Push(8214, number(1, 4)), NOW_US)
-    assert driver.pushed(Push(8208, b"\xff"), NOW_US)  # nonsense: the state is read
+    assert driver.pushed(Push(8214, number(1, 4)), NOW_US) is None
+    assert driver.pushed(Push(8208, b"\xff"), NOW_US) == 0  # nonsense: the state is read
     assert driver.reading == before
 
 
@@ -314,6 +351,28 @@ def test_refusals(talk: Talk, camera: Camera, body: bytes, kind: type[CameraRefu
     with pytest.raises(kind) as caught:
         talk.command(on=True)
     assert caught.value.message == sentence
+
+
+@pytest.mark.parametrize("error", [3, 5], ids=["msg execute err.", "camera is busy."])
+def test_a_refusal_of_what_is_done_already_is_none(talk: Talk, camera: Camera, error: int) -> None:
+    """A start that was sent twice is refused the second time."""
+    camera.refuses = number(1, error)
+    request = talk.driver.command(on=True)
+    refused = talk.exchange(request.data, request.number)
+    camera.state = 1
+    assert talk(talk.driver.conclude(refused, on=True)) is refused
+
+
+def test_what_the_camera_sends_by_itself_explains_its_refusal(talk: Talk, camera: Camera, wire: Wire) -> None:
+    def refuses(request: bytes) -> bytes:
+        if request[7] == 4:
+            wire.before = message(8201, b"\xff\0\0", number(1, 12))
+        return wire(request)
+
+    talk.camera = refuses
+    camera.refuses = number(1, 3) + nested(2, b"msg execute err.")
+    with pytest.raises(CameraRefused, match="the camera is too hot"):
+        talk.command(on=True)
 
 
 def test_a_camera_that_takes_photos_is_busy(talk: Talk, camera: Camera) -> None:

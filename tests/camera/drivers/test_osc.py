@@ -208,6 +208,63 @@ def test_photos_at_intervals_are_no_recording(talk: Talk, camera: Camera) -> Non
     assert read(talk).is_recording is False
 
 
+def test_photos_at_intervals_when_it_is_connected_are_no_recording(talk: Talk, camera: Camera) -> None:
+    camera.state["_captureStatus"] = "shooting"
+    assert begin(talk).is_recording is False
+
+
+@pytest.mark.parametrize("mode", ["image", "_liveStreaming", "_preset"])
+def test_only_a_mode_for_videos_records(talk: Talk, camera: Camera, mode: str) -> None:
+    camera.options["captureMode"] = mode
+    camera.state["_captureStatus"] = "shooting"
+    assert begin(talk).is_recording is False
+
+
+def test_what_is_shot_in_a_mode_that_cannot_be_read_is_not_known(talk: Talk, camera: Camera) -> None:
+    camera.state["_captureStatus"] = "shooting"
+    camera.errors["camera.getOptions"] = [("unactivated", 403)] * 2
+    assert begin(talk).is_recording is None
+
+
+def test_a_mode_that_was_changed_at_the_camera_is_read_before_judging(talk: Talk, camera: Camera) -> None:
+    begin(talk)
+    camera.options["captureMode"] = "video"
+    camera.state["_captureStatus"] = "shooting"
+    talk.now_us += 1_000_000
+    assert read(talk).is_recording is True
+
+
+def test_a_mode_that_was_changed_between_two_reads_is_judged_with_the_next_options(
+    talk: Talk, camera: Camera
+) -> None:
+    """It has stopped, and takes photos now: the status is the same."""
+    camera.options["captureMode"] = "video"
+    camera.state["_captureStatus"] = "shooting"
+    assert begin(talk).is_recording is True
+    camera.options["captureMode"] = "image"
+    talk.now_us += 10_000_000
+    assert read(talk).is_recording is False
+
+
+def test_stop_is_sent_to_a_camera_whose_mode_was_changed_just_before(talk: Talk, camera: Camera) -> None:
+    begin(talk)
+    camera.options["captureMode"] = "video"
+    camera.state["_captureStatus"] = "shooting"
+    talk.command(on=False)
+    assert "camera.stopCapture" in camera.commands
+    assert talk.driver.reading.is_recording is False
+
+
+def test_record_is_refused_by_a_camera_that_takes_photos(talk: Talk, camera: Camera) -> None:
+    camera.options["captureMode"] = "video"
+    begin(talk)
+    camera.options["captureMode"] = "image"
+    camera.state["_captureStatus"] = "shooting"
+    with pytest.raises(CameraBusy, match="the camera is taking photos"):
+        talk.command(on=True)
+    assert "camera.startCapture" not in camera.commands
+
+
 def test_start_sets_the_mode_first_and_stop_does_not(talk: Talk, camera: Camera) -> None:
     talk(talk.driver.begin())
     talk.command(on=True)
@@ -226,7 +283,8 @@ def test_in_the_wrong_mode_the_mode_is_set_and_the_command_repeated(talk: Talk, 
     camera.errors["camera.startCapture"] = [("disabledCommand", 200)]
     talk(talk.driver.begin())
     assert talk.command(on=True).code == 200
-    assert camera.commands[-4:] == [
+    first = camera.commands.index("camera.startCapture")
+    assert camera.commands[first : first + 4] == [
         "camera.startCapture", "camera.setOptions", "camera.getOptions", "camera.startCapture",
     ]  # fmt: skip
 
@@ -249,12 +307,49 @@ def test_refusals(
     assert caught.value.message == sentence
 
 
+def test_a_refusal_of_what_is_done_already_is_none(talk: Talk, camera: Camera) -> None:
+    camera.options["captureMode"] = "video"
+    begin(talk)
+    request = talk.driver.command(on=True)
+    camera.errors["camera.startCapture"] = [("disabledCommand", 403)]
+    refused = talk.exchange(request.data, request.number)
+    camera.state["_captureStatus"] = "shooting"
+    assert talk(talk.driver.conclude(refused, on=True)) is refused
+    assert camera.commands.count("camera.startCapture") == 1
+
+
 def test_a_refusal_is_explained_by_the_state(talk: Talk, camera: Camera) -> None:
     camera.state["_cameraError"] = ["HIGH_TEMPERATURE"]
     camera.errors["camera.startCapture"] = [("disabledCommand", 403)]
     talk(talk.driver.begin())
     with pytest.raises(CameraRefused, match="the camera is too hot"):
         talk.command(on=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ("CANNOT_RECORDING", "with its battery in, the camera records over Wi-Fi only in lower resolutions"),
+        ("CANNOT_RECORD_LOWBAT", "the battery is too low to record over Wi-Fi"),
+        ("MEDIA_NOT_READY", "the card is not ready yet"),
+        ("IN_PROGRESS_ERROR", "the camera is working on its files"),
+        ("NO_DATE_SETTING", "the camera's clock is not set"),
+        ("CAPTURE_HW_FAILED", "the camera reports a fault of its hardware"),
+        ("CAPTURE_SW_FAILED", "the camera reports a fault of its software"),
+        ("UNEXPECTED_ERROR", "the camera reports an unexpected error"),
+        ("BATTERY_CHARGE_FAIL", "the camera cannot charge its battery"),
+    ],
+)
+def test_the_errors_that_it_reports_explain_a_refusal(
+    talk: Talk, camera: Camera, error: str, sentence: str
+) -> None:
+    camera.options["captureMode"] = "video"
+    camera.state["_cameraError"] = ["COMPASS_CALIBRATION", error]
+    camera.errors["camera.startCapture"] = [("disabledCommand", 403)] * 2
+    talk(talk.driver.begin())
+    with pytest.raises(CameraRefused) as caught:
+        talk.command(on=True)
+    assert caught.value.message.startswith(sentence)
 
 
 def test_a_camera_that_does_something_else_is_busy(talk: Talk, camera: Camera) -> None:
@@ -270,7 +365,7 @@ def test_a_theta_s_goes_to_level_2(talk: Talk, camera: Camera) -> None:
     begin(talk)
     assert camera.commands[:2] == ["camera.startSession", "camera.setOptions"]
     talk.command(on=True)
-    assert camera.commands[-1] == "camera.startCapture"
+    assert "camera.startCapture" in camera.commands
     camera.state |= {"_apiVersion": 1, "_captureStatus": "idle"}  # its network was off meanwhile
     talk.command(on=True)
     assert camera.state["_apiVersion"] == 2
@@ -282,7 +377,7 @@ def test_a_theta_with_level_1_alone(talk: Talk, camera: Camera) -> None:
     talk(talk.driver.begin())
     talk.command(on=True)
     assert camera.options["captureMode"] == "_video"
-    assert camera.commands[-1] == "camera._startCapture"
+    assert "camera._startCapture" in camera.commands
     camera.session = "another client's"
     talk.command(on=False)
     assert camera.commands[-1] == "camera._stopCapture"

@@ -10,7 +10,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.camera_model import CameraModel, FormField, Snapshot, Wizard
+from wifimgrd.domain.camera_model import CameraModel, CameraModels, FormField, Snapshot, Wizard
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.http.settings import Settings
 
@@ -32,6 +32,29 @@ async def test_a_created_device_is_answered_as_its_record(shim: Served) -> None:
     assert record["connection_settings"] == {"ssid": "SIM-CAM-1"}
     assert "camera-pass-1" not in answer.octets.decode()
     assert (await shim.get(answer.headers["Location"])).json["id"] == record["id"]
+
+
+async def test_a_device_with_the_platforms_codename_is_woken_and_records(
+    shim: Served, hub: HubClient
+) -> None:
+    settings = {"ssid": "X4 SIM360.OSC", "password": "insta-pass-1"}
+    wanted = camera(1, codename="insta360_x4", connect=False, connection_settings=settings)
+    record = (await shim.post(P, json=wanted)).json
+    assert (record["codename"], record["warnings"], record["auto_wake"]) == ("insta360_x4", [], False)
+    device_id = record["id"]
+    answer = await shim.post(f"{P}/wifi/connect?device_id={device_id}&wake=1&wait=60")
+    assert (answer.status, answer.json["status"]) == (200, "connected")
+    await hub.wait_until(lambda hub: hub.devices[device_id].camera is not None, 20)
+    answer = await shim.ask("PUT", f"{P}/{device_id}/recording", json={"recording": True})
+    assert (answer.status, answer.json["recording"]) == (200, True)
+
+
+async def test_a_device_of_an_unknown_model_has_a_warning_that_names_the_closest_one(shim: Served) -> None:
+    record = (await shim.post(P, json=camera(1, codename="insta360_x33"))).json
+    assert record["codename"] == "insta360_x33"
+    assert record["warnings"] == [
+        'The model "insta360_x33" is not in the catalog; the closest one is insta360-x3.'
+    ]
 
 
 async def test_a_device_has_the_name_that_it_is_given(shim: Served) -> None:
@@ -272,9 +295,9 @@ class TestOwnModel:
         wizard = Wizard(FormField("Network"), FormField("Key", required=False), intro)
         icon = "https://cameras.example/own.svg"
         return Settings(
-            models={
-                "own": CameraModel("own", "Our own", icon, snapshot=Snapshot("/still.jpg"), wizard=wizard)
-            }
+            models=CameraModels(
+                [CameraModel("own", "Our own", icon, snapshot=Snapshot("/still.jpg"), wizard=wizard)]
+            )
         )
 
     async def test_it_is_offered_with_its_own_form(self, served: Served) -> None:

@@ -229,11 +229,17 @@ async def of_devices(served: Served) -> dict[str, float]:
 
 
 async def test_each_device_has_values_with_its_name(fake_hub: FakeHub, served: Served) -> None:
-    connected = DeviceRecord(1, "Front", state="connected", reachable=True, signal_strength=61, camera=SAID)
+    connected = DeviceRecord(
+        1, "Front", expected=True, state="connected", reachable=True, signal_strength=61, camera=SAID
+    )
     silent = DeviceRecord(2, 'Re"ar', state="connected", signal_strength=5, camera=CameraRecord())
     off = DeviceRecord(3, "Top", reachable=False, signal_strength=70, camera=SAID)
     fake_hub.appear(connected, silent, off, DeviceRecord(4, "Webcam"))
     assert await of_devices(served) == {
+        "expected[Front]": 1,
+        'expected[Re"ar]': 0,
+        "expected[Top]": 0,
+        "expected[Webcam]": 0,
         "connected[Front]": 1,
         'connected[Re"ar]': 1,
         "connected[Top]": 0,
@@ -258,12 +264,13 @@ async def test_a_camera_that_is_to_record_is_known_without_its_backend(
 ) -> None:
     fake_hub.appear(DeviceRecord(1, "Front", state="connected", reachable=True, camera=SAID))
     fake_hub.happen(ServiceChanged(ServiceRecord(backend_state="unavailable"), frozenset()))
-    assert await of_devices(served) == {"recording_requested[Front]": 1}
+    assert await of_devices(served) == {"expected[Front]": 0, "recording_requested[Front]": 1}
 
 
 async def test_two_devices_of_one_name_are_told_apart(fake_hub: FakeHub, served: Served) -> None:
     fake_hub.appear(DeviceRecord(1, "Front"), DeviceRecord(2, "Front"), DeviceRecord(3, "Rear"))
     named = {"connected[Front (1)]": 0, "connected[Front (2)]": 0, "connected[Rear]": 0}
+    named |= {key.replace("connected", "expected"): number for key, number in named.items()}
     assert await of_devices(served) == named
 
 

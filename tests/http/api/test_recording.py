@@ -11,6 +11,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotConnected
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, ResultRecord
+from wifimgrd.domain.rig import Everyone
 
 UNKNOWN: dict[str, Any] = {
     "battery_level": None,
@@ -146,16 +147,22 @@ async def test_many_are_recorded_at_once_each_with_a_result(served: Served, fake
         },
     ]
     fake_hub.results = []
-    bodies: list[dict[str, Any]] = [{"device_ids": []}, {"all": True}, {"all": False, "device_ids": [3]}]
+    bodies: list[dict[str, Any]] = [
+        {"device_ids": []},
+        {"all": True},
+        {"all": True, "connected": True},
+        {"all": False, "connected": False, "device_ids": [3]},
+    ]
     for body in bodies:
         assert (await served.post(f"{P}/recording/", json={"recording": False} | body)).json == {
             "results": []
         }
     assert fake_hub.asked == [
-        ("record", [1, 2], True, False),
-        ("record", [], False, False),
-        ("record", [], False, True),
-        ("record", [3], False, False),
+        ("record", [1, 2], True, Everyone.NOBODY),
+        ("record", [], False, Everyone.NOBODY),
+        ("record", [], False, Everyone.RIG),
+        ("record", [], False, Everyone.CONNECTED),
+        ("record", [3], False, Everyone.NOBODY),
     ]
 
 
@@ -176,6 +183,9 @@ async def test_many_are_recorded_at_once_each_with_a_result(served: Served, fake
         {"recording": True, "device_ids": [-1]},
         {"recording": True, "device_ids": [2**63]},
         {"recording": True, "device_ids": [1.5]},
+        {"recording": True, "all": True, "connected": 1},
+        {"recording": True, "device_ids": [1], "connected": True},
+        {"recording": True, "connected": True},
     ],
 )
 async def test_what_many_cameras_are_to_do_is_said_in_one_way(

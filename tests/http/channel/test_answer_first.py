@@ -175,10 +175,11 @@ async def test_a_removal_is_reported_before_it_is_answered(shim: Served) -> None
     await receive(channel)
     await shim.get(f"{P}/wifi/connect?device_id={device_id}")
     await shim.ask("DELETE", f"{P}/{device_id}/")
-    reported = [await receive(channel) for _ in range(3)]
+    reported = [await receive(channel) for _ in range(4)]
     assert [one["data"].get("connection_status", one["type"]) for one in reported] == [
         "failed",
         "disconnected",
+        "disconnected",  # in the record, too: the device is expected now
         "device.removed",
     ]
 

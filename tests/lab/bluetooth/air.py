@@ -37,6 +37,7 @@ class _Control:
             "doze": self._doze,
             "hang": self._hang,
             "lose_links": self._lose_links,
+            "lose_first_packets": self._lose_first_packets,
             "unplug": self._unplug,
             "plug_in": self._plug_in,
             "adapter": self._nothing,
@@ -111,6 +112,9 @@ class _Control:
 
     async def _lose_links(self, name: str) -> None:
         self._camera(name).radio.lose_links()
+
+    async def _lose_first_packets(self, name: str, connections: int) -> None:
+        self._camera(name).radio.lost_connections = connections
 
     async def _unplug(self, _: str) -> None:
         await self._adapter.unplug()

@@ -79,6 +79,8 @@ class Radio(Controller):  # type: ignore[misc]
     in_range = True
     hangs = False
     """It carries nothing, and its links stay up."""
+    lost_connections = 0
+    """The next connections of which it loses the first packets."""
     scan_response = b""
     answers: Callable[[Any], bool] = staticmethod(lambda _: True)
     """Whether it answers the connection request of a central, by its address."""
@@ -103,7 +105,10 @@ class Radio(Controller):  # type: ignore[misc]
             self._report(pdu, advertiser)
         waiting = self.pending_le_connection
         if waiting and waiting.peer_address == pdu.advertiser_address:
-            if advertiser is None or advertiser.answers(self.public_address):
+            if advertiser is not None and advertiser.lost_connections:
+                advertiser.lost_connections -= 1
+                self._seem_to_connect(pdu.advertiser_address)
+            elif advertiser is None or advertiser.answers(self.public_address):
                 self.create_le_connection(pdu.advertiser_address)
             else:
                 self._seem_to_connect(pdu.advertiser_address)
@@ -129,7 +134,8 @@ class Radio(Controller):  # type: ignore[misc]
             self.send_hci_packet(report([one]))
 
     def _seem_to_connect(self, address: Any) -> None:
-        """A camera that ignores a central: the link is there for the host, and fails to be established."""
+        """A camera ignores a central, or its first packets are lost: the link is there for the host, and ends
+        soon."""
         self.pending_le_connection = None
         handle = self.allocate_connection_handle()
         self._connection_complete(0, handle, address)

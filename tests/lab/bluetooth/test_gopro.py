@@ -10,6 +10,11 @@ from .world import BLUETOOTHD, Air, Daemon, measured, until_powered
 
 ADDRESS, OTHER = "D4:32:60:00:10:01", "D4:32:60:00:10:02"
 
+_REFUSED = (
+    "the camera refused the connection 6 times: if this stays so, it may have forgotten this hub: pair it"
+    " again"
+)
+
 
 def asleep(air: Air, number: str) -> bool:
     """Whether a camera has disconnected and sleeps."""
@@ -100,7 +105,7 @@ async def test_a_pairing_that_is_refused_or_not_expected(air: Air, hub: Daemon) 
     name, message, after_s = await hub.error_of(hub.pair(ADDRESS))
     assert (name, message) == (
         "PairingFailed",
-        "the camera refused the connection: it is not in its pairing mode",
+        "the camera refused the connection 6 times: it may not be in its pairing mode",
     )
     measured(f"not in pairing mode after {after_s:.2f} s")
     poll_until(lambda: "D4:32" not in run("bluetoothctl", "devices"), "nothing is left of it")
@@ -116,13 +121,14 @@ async def test_a_bond_that_either_side_has_lost(air: Air, hub: Daemon) -> None:
     await hub.call("Release", "s", ADDRESS)
     poll_until(lambda: not air.state("1001")["connected"], "it is released")
     air.do("forget", "1001", pairing_mode=False)
-    name, message, after_s = await hub.error_of(hub.wake(ADDRESS))
-    assert (name, message) == ("NotPaired", "the camera has forgotten this hub: pair it again")
-    measured(f"lost by the camera: told after {after_s:.2f} s")
-    before = air.state("1001")["events"].count("connected")
-    assert (await hub.error_of(hub.wake(ADDRESS)))[0] == "NotPaired"
-    assert air.state("1001")["events"].count("connected") == before
-    assert await hub.call("IsPaired", "s", ADDRESS) == [False]
+    for _ in range(2):
+        before = air.state("1001")["events"].count("connected")
+        name, message, after_s = await hub.error_of(hub.wake(ADDRESS))
+        assert (name, message) == ("WakeFailed", _REFUSED)
+        measured(f"lost by the camera: told after {after_s:.2f} s")
+        assert air.state("1001")["events"].count("connected") == before + 6
+    assert (await hub.error_of(hub.pair(ADDRESS)))[0] == "PairingFailed"
+    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
 
     air.do("set", "1001", pairing_mode=True)
     assert (await hub.pair(ADDRESS))["ssid"] == b"GP1001"
@@ -134,6 +140,33 @@ async def test_a_bond_that_either_side_has_lost(air: Air, hub: Daemon) -> None:
     assert (await hub.error_of(hub.wake(ADDRESS)))[0] == "NotPaired"
     air.do("set", "1001", pairing_mode=True)
     assert (await hub.pair(ADDRESS))["ssid"] == b"GP1001"
+
+
+async def test_first_packets_that_are_lost_are_not_a_lost_bond(air: Air, hub: Daemon) -> None:
+    air.do("gopro", number="1001")
+    await hub.pair(ADDRESS)
+    for lost in (1, 2, 5):
+        await hub.call("Release", "s", ADDRESS)
+        poll_until(lambda: not air.state("1001")["connected"], "it is released")
+        air.do("doze", "1001")
+        air.do("lose_first_packets", "1001", connections=lost)
+        measured(f"{lost} connections lost: woken after {await hub.wake(ADDRESS):.2f} s")
+    await hub.call("Release", "s", ADDRESS)
+    poll_until(lambda: not air.state("1001")["connected"], "it is released")
+    air.do("set", "1001", pairing_mode=False, ignores_strangers=True)
+    air.do("lose_first_packets", "1001", connections=12)
+    name, message, after_s = await hub.error_of(hub.wake(ADDRESS))
+    assert (name, message) == ("WakeFailed", _REFUSED)
+    measured(f"all connections lost: told after {after_s:.2f} s")
+    name, message, after_s = await hub.error_of(hub.pair(ADDRESS))
+    assert (name, message) == (
+        "PairingFailed",
+        "the camera refused the connection 6 times, and was not heard in its pairing mode: this hub keeps its"
+        " bond",
+    )
+    measured(f"pairing: told after {after_s:.2f} s")
+    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
+    measured(f"woken after that: {await hub.wake(ADDRESS):.2f} s")
 
 
 async def test_a_camera_that_hangs_and_one_whose_link_is_lost(air: Air, hub: Daemon) -> None:

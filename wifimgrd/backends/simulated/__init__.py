@@ -22,7 +22,9 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 
 - `dhcp-dead` (`ssid`, else all): joins end in AddressFailed after `dhcp_s`
 - `bluetooth-off`: this host's Bluetooth adapter is off
-- `bond-lost` (`ssid`, else all): cameras have forgotten this hub, until they are paired again
+- `bond-lost` (`ssid`, else all): cameras have forgotten this hub, until they are paired again; they say so
+- `radio-trouble` (`connections`, else until `off`; `ssid`, else all): so many connections over Bluetooth end
+  at once, as when first packets are lost; each operation tries six
 - `out-of-range` (`ssid`, else all): cameras are received neither over Wi-Fi nor over Bluetooth
 - `refuse-association` (`ssid`, else all): joins end in AssociationRefused
 - `slow-join` (`seconds`, default 5; `ssid`, else all): joins take that long, within their time limit
@@ -33,8 +35,9 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `wifi-off` (`ssid`, else all): cameras switch their Wi-Fi off, and go on with what they do
 - `signal` (`ssid`, `percent`): another signal strength
 - `silent` (`ssid`, else all): cameras stay joined and answer neither probes nor connections
-- `battery`, `card-full`, `card-missing`, `card-slow`, `clock-off`, `control-garbage`, `control-silent`,
-  `refuses-recording`, `stops-recording`, `too-hot` (`ssid`, else all): see `_camera_faults.py`
+- `battery`, `card-full`, `card-missing`, `card-slow`, `clock-kept`, `clock-off`, `clock-zone`,
+  `command-unanswered`, `control-garbage`, `control-silent`, `paused`, `refuses-recording`,
+  `stops-recording`, `takes-photos`, `time-lapse`, `too-hot` (`ssid`, else all): see `_camera_faults.py`
 - `rfkill` (`interface`; `hard`): blocks a radio, whose link or attempt ends in InterfaceLost
 - `backend-gone` (`seconds`, else until `off`): UNAVAILABLE; links end in ConnectionLost, joins in
   BackendUnavailable

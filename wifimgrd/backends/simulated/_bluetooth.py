@@ -12,6 +12,7 @@ from wifimgrd.backends.simulated._faults import Faults
 from wifimgrd.backends.simulated._scenario import BluetoothKind, Times
 from wifimgrd.backends.simulated.emulators import GoProBluetooth, GoProEmulator
 from wifimgrd.camera.conversations import carry_out, now_us
+from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.protocol import Answer, Request
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import PowerState
@@ -36,6 +37,10 @@ _READY: Final = BluetoothStatus(BluetoothState.READY)
 _OFF: Final = BluetoothStatus(BluetoothState.OFF, "the simulated Bluetooth adapter is switched off")
 _BONDS: Final = "bluetooth-bonds"
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
+_TRIES: Final = 6
+"""How often a connection that ends at once is tried."""
+_REFUSED: Final = "the camera refused the connection {} times"
+_MAY_HAVE_FORGOTTEN: Final = "if this stays so, it may have forgotten this hub: pair it again"
 _STRANGER: Final = "the camera is not paired with this hub"
 
 
@@ -159,10 +164,11 @@ class SimulatedBluetooth:
             emulated = GoProBluetooth(camera.emulator)
 
             async def exchange(request: Request) -> Answer:
-                message = emulated.answer(request.data)
+                if not (message := emulated.answer(request.data)):
+                    raise DeviceNotReachable("the camera does not answer")
                 return Answer(message[1], message[2:]).timed(now_us(), 0)
 
-            return await carry_out(command, exchange)
+            return await carry_out(GoProBluetoothDriver(), command, exchange, lost=(DeviceNotReachable,))
 
     async def pair(self, address: str, service: str) -> PairedCamera:  # noqa: ARG002 - all pair alike
         """See CameraBluetooth.pair."""
@@ -173,6 +179,8 @@ class SimulatedBluetooth:
                 await asyncio.sleep(self._times.absent_s)
                 raise PairingFailed("no answer: the camera is out of range, or switched off")
             await asyncio.sleep(self._times.wake_s)
+            if refusals := camera.refusals(_TRIES):
+                raise PairingFailed(_REFUSED.format(refusals))
             if not camera.plan.pairing_mode:
                 raise PairingFailed("the camera refused: switch it to pairing mode")
             self._set_bonds(self._bonds | {address})
@@ -184,18 +192,25 @@ class SimulatedBluetooth:
         """See CameraBluetooth.unpair."""
         self._set_bonds(self._bonds - {address})
 
+    async def has_bond(self, address: str) -> bool:
+        """See CameraBluetooth.has_bond."""
+        return address in self._bonds
+
     def _set_bonds(self, bonds: set[str]) -> None:
         self._bonds = bonds
         self._memory.note(_BONDS, " ".join(sorted(bonds)) or None)
 
     async def _reach(self, address: str) -> Camera:
-        """The paired camera with an address; raises NotPaired, WakeFailed."""
+        """The paired camera with an address; raises NotPaired, also if it has no key for this host, as newer
+        versions of BlueZ tell, and WakeFailed."""
         if address not in self._bonds:
             raise NotPaired(_STRANGER)
         camera = self._at(address)
         if camera is None:
             await asyncio.sleep(self._times.absent_s)
             raise WakeFailed("no answer: the camera is out of range, or switched off")
+        if refusals := camera.refusals(_TRIES):
+            raise WakeFailed(f"{_REFUSED.format(refusals)}: {_MAY_HAVE_FORGOTTEN}")
         if self._faults.bond_lost.get(camera.plan.ssid.octets):
             raise NotPaired(_FORGOTTEN)
         return camera

@@ -27,6 +27,8 @@ class Camera:
         self.is_out_of_range = False
         self.is_wifi_off = False
         """It may be on all the same."""
+        self.failing_connections: float = 0
+        """The next connections over Bluetooth that end at once."""
         self.signal_percent = plan.signal_percent
         self.guests: set[str] = set()
         """Names of the interfaces that have a link to it."""
@@ -48,6 +50,12 @@ class Camera:
     def bluetooth_name(self) -> str:
         """What it advertises."""
         return self.plan.bluetooth_name
+
+    def refusals(self, tries: int) -> int:
+        """How many connections over Bluetooth end at once, if all of so many tries do; 0 if one succeeds."""
+        failing = min(self.failing_connections, tries)
+        self.failing_connections -= failing
+        return tries if failing == tries else 0
 
     @property
     def powered(self) -> bool:

@@ -9,7 +9,9 @@ from wifimgrd.backends.simulated._fault_options import (
     Battery,
     CameraFault,
     ClockOff,
+    ClockZone,
     StopsRecording,
+    TimeLapse,
 )
 from wifimgrd.backends.simulated.emulators import EmulatedCamera
 from wifimgrd.domain.errors import InvalidRequest
@@ -26,11 +28,20 @@ class EmulatedFaults:
             "card-full": (CameraFault, self._each(lambda camera, on: camera.set_card(full=on))),
             "card-missing": (CameraFault, self._each(lambda camera, on: camera.set_card(missing=on))),
             "card-slow": (CameraFault, self._each(lambda camera, on: camera.set_card(slow=on))),
+            "clock-kept": (CameraFault, self._each(_set_keeps_clock)),
             "clock-off": (ClockOff, self._clock_off),
+            "clock-zone": (ClockZone, self._clock_zone),
+            "command-unanswered": (
+                CameraFault,
+                self._each(lambda camera, on: camera.set_unanswered(is_set=on)),
+            ),
             "control-garbage": (CameraFault, self._each(_set_garbage)),
             "control-silent": (CameraFault, self._each(_set_silent)),
+            "paused": (CameraFault, self._each(lambda camera, on: camera.set_count_rate(0 if on else 1))),
             "refuses-recording": (CameraFault, self._each(_set_refuses)),
             "stops-recording": (StopsRecording, self._stops_recording),
+            "takes-photos": (CameraFault, self._each(_set_takes_photos)),
+            "time-lapse": (TimeLapse, self._time_lapse),
             "too-hot": (CameraFault, self._each(lambda camera, on: camera.set_hot(is_hot=on))),
         }
 
@@ -52,6 +63,14 @@ class EmulatedFaults:
         for camera in self._cameras(fault):
             camera.set_clock_off(0 if fault.off else fault.seconds)
 
+    def _clock_zone(self, fault: ClockZone) -> None:
+        for camera in self._cameras(fault):
+            camera.set_zone(0 if fault.off else fault.minutes)
+
+    def _time_lapse(self, fault: TimeLapse) -> None:
+        for camera in self._cameras(fault):
+            camera.set_count_rate(1 if fault.off else 1 / fault.speed)
+
     def _stops_recording(self, fault: StopsRecording) -> None:
         for camera in self._cameras(fault):
             camera.set_stops(None if fault.off else fault.seconds, fault.reason)
@@ -63,6 +82,14 @@ def _set_garbage(camera: EmulatedCamera, on: bool) -> None:
 
 def _set_silent(camera: EmulatedCamera, on: bool) -> None:
     camera.silent = on
+
+
+def _set_keeps_clock(camera: EmulatedCamera, on: bool) -> None:
+    camera.keeps_clock = on
+
+
+def _set_takes_photos(camera: EmulatedCamera, on: bool) -> None:
+    camera.takes_photos = on
 
 
 def _set_refuses(camera: EmulatedCamera, on: bool) -> None:

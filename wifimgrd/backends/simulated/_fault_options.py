@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from wifimgrd.backends.simulated._scenario import ClockOffset, InterfaceName, Percent, Seconds, SsidValue
+from wifimgrd.backends.simulated._scenario import (
+    ClockOffset,
+    Connections,
+    InterfaceName,
+    Percent,
+    Seconds,
+    SsidValue,
+)
 from wifimgrd.domain.camera import StopReason
+from wifimgrd.domain.checks import within
 from wifimgrd.domain.recovery import RecoveryStep
 
 
@@ -43,12 +52,36 @@ class ClockOff(CameraFault):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RadioTrouble(CameraFault):
+    """`radio-trouble`."""
+
+    connections: Connections | None = None
+    """How many fail; None: all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StopsRecording(CameraFault):
     """`stops-recording`."""
 
     seconds: Seconds = 3.0
     """How long each recording lasts."""
     reason: StopReason = StopReason.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLapse(CameraFault):
+    """`time-lapse`."""
+
+    speed: Annotated[float, within(1, 3600, "times")] = 15.0
+    """How many seconds it takes for one of the video."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockZone(CameraFault):
+    """`clock-zone`."""
+
+    minutes: Annotated[int, within(-840, 840, "minutes")] = 120
+    """East of UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,7 @@ def _is_ssid(value: str | bytes) -> bool:
 Seconds = Annotated[float, within(0, 86400, "seconds")]
 Percent = Annotated[int, within(0, 100)]
 _Gigabytes = Annotated[float, within(0, 4096, "GB")]
+Connections = Annotated[int, within(1, 1000)]
 ClockOffset = Annotated[float, within(-4e9, 4e9, "seconds")]
 InterfaceName = Annotated[
     str, matching(r"(?!\.\.?$)[!-$&-.0-9;-~]{1,15}", "an interface name of 1 to 15 characters such as wlan0")

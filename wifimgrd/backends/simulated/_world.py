@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,7 @@ from wifimgrd.backends.simulated._fault_options import (
     BluetoothOff,
     CameraFault,
     InterfaceFault,
+    RadioTrouble,
     Rfkill,
     Signal,
     SlowJoin,
@@ -128,6 +130,7 @@ class SimulatedWorld:
             "bond-lost": (CameraFault, self._on_cameras(self._faults.bond_lost)),
             "dhcp-dead": (CameraFault, self._on_cameras(self._faults.dhcp_dead)),
             "out-of-range": (CameraFault, self._out_of_range),
+            "radio-trouble": (RadioTrouble, self._radio_trouble),
             "refuse-association": (CameraFault, self._on_cameras(self._faults.refusing)),
             "rfkill": (Rfkill, self._rfkill),
             "scan-fails": (InterfaceFault, self._scan_fails),
@@ -315,6 +318,13 @@ class SimulatedWorld:
             if key in (None, camera.plan.ssid.octets):
                 with self._changing(camera, orderly=False):
                     camera.is_out_of_range = not fault.off
+
+    def _radio_trouble(self, fault: RadioTrouble) -> None:
+        key = self._camera_key(fault)
+        number = math.inf if fault.connections is None else fault.connections
+        for camera in self._cameras.values():
+            if key in (None, camera.plan.ssid.octets):
+                camera.failing_connections = 0 if fault.off else number
 
     def _wifi_off(self, fault: CameraFault) -> None:
         key = self._camera_key(fault)

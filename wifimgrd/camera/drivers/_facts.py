@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from wifimgrd.domain.camera import CameraReading, RecordingState, StopReason
 
 _SECOND_US: Final = 1_000_000
-_JITTER_US: Final = 2 * _SECOND_US
-"""By how much the begin of a recording may seem to move between two reads."""
 _LATE_CAUSE_US: Final = 10 * _SECOND_US
 """How long after a recording a state such as a full card is taken for the cause of its end."""
+
+
+@dataclass(slots=True)
+class _Recording:
+    """A recording that was seen, and was not seen to end."""
+
+    began_us: int
+    """First sight, less what was counted then. It does not move: the count may run at any speed (a time
+    lapse), stand still (a pause) or be left out, and the host's clock may be set."""
+    counted_s: int | None = None
+    """The last count of its seconds."""
+    other_files_s: int = 0
+    """Of that, in files before the present one."""
+    has_split: bool = False
+    """The next count may be that of another file."""
+
+    def count(self, seconds: int) -> bool:
+        """The camera has counted so many seconds; false if this is another recording: it has counted more
+        before, and has not said that it begins another file."""
+        counted_s, last_s = self.other_files_s + seconds, self.counted_s
+        if last_s is not None and counted_s < last_s:
+            if not self.has_split:
+                return False
+            self.other_files_s, counted_s = last_s, last_s + seconds
+        self.counted_s, self.has_split = counted_s, False
+        return True
 
 
 class Facts:
@@ -19,6 +43,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.reading = CameraReading()
+        self._recording: _Recording | None = None
         self._ended_us = 0
         """When a recording that was seen has ended, while its cause is not known; else 0."""
 
@@ -26,6 +51,7 @@ class Facts:
         """Which camera it is; what was known of another one is forgotten."""
         if serial_number and self.reading.serial_number not in ("", serial_number):
             self.reading, self._ended_us = CameraReading(), 0
+            self._recording = None
         self.reading = replace(
             self.reading,
             model=model or self.reading.model,
@@ -34,25 +60,32 @@ class Facts:
         )
 
     def has_recording(self, state: RecordingState | None, at_us: int, seconds: int | None = None) -> None:
-        """Whether it records, and if so for how many seconds, if it says that."""
-        before = self.reading
+        """Whether it records, and if so how many seconds it has counted, if it says that."""
         if state is RecordingState.RECORDING:
-            self._ended_us = 0
-            since = before.recording_since_us
-            if seconds is not None:
-                said = at_us - seconds * _SECOND_US
-                since = said if since is None or abs(said - since) > _JITTER_US else since
+            recording = self._recording
+            if recording is None or (seconds is not None and not recording.count(seconds)):
+                recording = _Recording(at_us - (seconds or 0) * _SECOND_US, seconds)
+            self._recording, self._ended_us = recording, 0
             self.reading = replace(
-                before, recording=state, recording_since_us=since or at_us, stop_reason=None
+                self.reading,
+                recording=state,
+                recording_since_us=recording.began_us,
+                recorded_s=None if seconds is None else recording.counted_s,
+                stop_reason=None,
             )
             return
-        if before.recording is RecordingState.RECORDING:
-            self._ended_us = at_us
-        self.reading = replace(before, recording=state, recording_since_us=None)
+        if state is RecordingState.IDLE and self._recording is not None:
+            self._recording, self._ended_us = None, at_us
+        self.reading = replace(self.reading, recording=state, recording_since_us=None, recorded_s=None)
+
+    def has_split(self) -> None:
+        """The camera goes on recording in another file."""
+        if self._recording is not None:
+            self._recording.has_split = True
 
     def may_have_stopped_for(self, reason: StopReason | None, at_us: int) -> None:
         """What would have ended a recording: taken as the cause if one was just seen to end."""
-        if reason is None or not self._ended_us or at_us - self._ended_us > _LATE_CAUSE_US:
+        if reason is None or not self._ended_us or not 0 <= at_us - self._ended_us <= _LATE_CAUSE_US:
             return
         self.stopped_for(reason)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from wifimgrd.camera.drivers.protocol import Answer, Nonsense, Parser, Push, Request
+from wifimgrd.runtime.http_answers import NotHttp, begin_of_answer
 
 HEAD_BYTES: Final = 16 * 1024
 BODY_BYTES: Final = 256 * 1024
@@ -26,7 +27,7 @@ _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\x00-\x0
 _NAME: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE: Final = re.compile(rb"[^\x00-\x08\x0a-\x1f\x7f]*")
 _LENGTH: Final = re.compile(rb"[0-9]{1,9}")
-_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,6})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?")
+_CHUNK: Final = re.compile(rb"0*([0-9A-Fa-f]{1,6})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?")
 
 
 def get(host: str, target: str) -> Request:
@@ -63,7 +64,7 @@ class HttpParser(Parser):
         """A request was sent; raises Nonsense if an answer is due already."""
         if self._step is not None or not self.is_reusable:
             raise Nonsense("the last answer is not over")
-        self._step = self._head
+        self._step = self._before_head
         self._interim = 0
 
     def feed(self, data: bytes) -> Sequence[Answer | Push]:
@@ -99,6 +100,17 @@ class HttpParser(Parser):
         line = bytes(self._buffer[:end]).removesuffix(b"\r")
         del self._buffer[: end + 1]
         return line
+
+    def _before_head(self) -> bool:
+        try:
+            begin = begin_of_answer(bytes(self._buffer[:HEAD_BYTES]))
+        except NotHttp:
+            raise Nonsense("what the camera sent is not an HTTP answer") from None
+        if begin is None:
+            return False
+        del self._buffer[:begin]
+        self._step = self._head
+        return True
 
     def _head(self) -> bool:
         window = self._buffer[:HEAD_BYTES]

@@ -16,6 +16,7 @@ _LARGEST_SPACE: Final = 1 << 53
 """Bytes: what a JSON number holds exactly, 9 petabytes."""
 _LONGEST_S: Final = 366 * 86400
 """Of a recording, and of what fits on a card."""
+_FURTHEST_ZONE_MIN: Final = 14 * 60
 _HALF_SECOND_US: Final = MICROSECONDS // 2
 _WRITTEN_TIME: Final = re.compile(
     r"(\d{4})[:_-](\d{1,2})[:_-](\d{1,2})[ _T](\d{1,2})[:_](\d{1,2})[:_](\d{1,2})(?:([+-])(\d{2}):(\d{2}))?",
@@ -107,6 +108,12 @@ def written_time(value: object, offset_s: int) -> int | None:
         return round(moment.timestamp()) * MICROSECONDS + _HALF_SECOND_US
     except (ValueError, OverflowError):
         return None
+
+
+def zone_s(minutes: object, otherwise_s: int) -> int:
+    """A time zone that a camera tells in minutes, as seconds; `otherwise_s` if it is none."""
+    found = whole(minutes, -_FURTHEST_ZONE_MIN, _FURTHEST_ZONE_MIN)
+    return otherwise_s if found is None else found * 60
 
 
 def local(now_us: int, offset_s: int) -> datetime:

@@ -1,13 +1,15 @@
-"""Open GoPro over HTTP, HERO9 and newer: https://gopro.github.io/OpenGoPro/http (version 2.0)."""
+"""Open GoPro over HTTP, HERO9 and newer: https://gopro.github.io/OpenGoPro/http (version 2.0), which says of
+each request and status which models have it."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from wifimgrd.camera.drivers._http import HttpParser, get
-from wifimgrd.camera.drivers._values import json_object, local, member, text, written_time
+from wifimgrd.camera.drivers._values import json_object, local, member, text, written_time, zone_s
 from wifimgrd.camera.drivers.gopro_state import GoPro, Status
 from wifimgrd.camera.drivers.protocol import (
+    Answer,
     Conversation,
     HostTime,
     NetworkDriver,
@@ -16,9 +18,11 @@ from wifimgrd.camera.drivers.protocol import (
     Request,
 )
 from wifimgrd.domain.camera import CameraDriver
-from wifimgrd.domain.errors import CameraRefused
+from wifimgrd.domain.errors import CameraRefused, NotSupported, WifimgrdError
 
 _OK: Final = 200
+_NOT_FOUND: Final = 404
+_OVER_BLUETOOTH: Final = "a HERO9 starts and stops only over Bluetooth: pair it with this hub"
 
 
 class GoProDriver(GoPro, NetworkDriver):
@@ -65,21 +69,31 @@ class GoProDriver(GoPro, NetworkDriver):
     def _set_group(self, group: int) -> Request:
         return self._get(f"/gopro/camera/presets/set_group?id={group}")
 
+    def _claim(self) -> Request:
+        return self._get("/gopro/camera/control/set_ui_controller?p=2")
+
     def command(self, *, on: bool) -> Request:
         """Press the shutter, or release it."""
         return self._get(f"/gopro/camera/shutter/{'start' if on else 'stop'}")
 
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """A model without that request is one whose shutter is not told over its network."""
+        if answer.code == _NOT_FOUND:
+            return NotSupported(_OVER_BLUETOOTH)
+        return super().refused(answer, on=on)
+
     # -- clock
 
     def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Compare the clocks on the wall: not every model has a time zone."""
+        """Compare its clock, in its own time zone if it tells that, which includes summer time."""
         answer = yield self._get("/gopro/camera/get_date_time")
         self._has_zone = answer.code == _OK
         if not self._has_zone:
             return
         found = json_object(answer.body)
         at_us = answer.moment_us
-        said_us = written_time(f"{text(found.get('date'))} {text(found.get('time'))}", offset_s)
+        written = f"{text(found.get('date'))} {text(found.get('time'))}"
+        said_us = written_time(written, zone_s(found.get("tzone"), offset_s))
         if said_us is not None:
             self.facts.has_clock(said_us - at_us, at_us)
 
@@ -94,3 +108,14 @@ class GoProDriver(GoPro, NetworkDriver):
         answer = yield self._get(f"/gopro/camera/set_date_time?{query}")
         if answer.code != _OK:
             raise CameraRefused(f"the camera does not take the time (HTTP {answer.code})")
+
+
+class Hero9Driver(GoProDriver):
+    """A HERO9 says what it does, and has no request for the shutter."""
+
+    def prepare(self, *, on: bool) -> Conversation[bool]:
+        """Read its state; raises NotSupported unless it does already what is wanted."""
+        yield from self.read()
+        if self.reading.is_recording is on:
+            return True
+        raise NotSupported(_OVER_BLUETOOTH)

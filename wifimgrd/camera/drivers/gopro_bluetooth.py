@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from wifimgrd.camera.drivers import gopro_messages as messages
-from wifimgrd.camera.drivers._values import local, written_time
+from wifimgrd.camera.drivers._values import local, written_time, zone_s
 from wifimgrd.camera.drivers.gopro_state import GoPro, Status
 from wifimgrd.camera.drivers.protocol import (
     Conversation,
@@ -25,6 +25,7 @@ from wifimgrd.domain.errors import CameraRefused
 
 _LONGEST: Final = 8
 """Bytes of a number."""
+_HERO9: Final = "HERO9"
 _WANTED: Final[tuple[Status, ...]] = tuple(status for status in Status if status is not Status.ACCESS_POINT)
 _OF_ALL_MODELS: Final = tuple(status for status in _WANTED if status <= Status.PRESET_GROUP)
 """What HERO9 has: a camera may refuse a query with a status that it does not know."""
@@ -36,6 +37,11 @@ class GoProBluetoothDriver(GoPro):
     accepted = 0
     code_name = "error"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_have_obeyed = False
+        """The shutter was pressed or released, and it is not known that the camera has not done it."""
+
     def carry_out(self, command: CameraCommand, host: Callable[[], HostTime]) -> Conversation[int]:
         """A whole command to a camera that has just been connected; returns the microseconds from the sending
         of the request to its answer, 0 if there was nothing to do."""
@@ -45,11 +51,12 @@ class GoProBluetoothDriver(GoPro):
             if self.reading.is_recording:
                 raise busy_recording()
             yield from self.set_clock(host())
-            yield from self.read_clock(host().offset_s)
+            yield from self.check_clock(host().offset_s)
             return 0
         on = command is CameraCommand.START
         if (yield from self.prepare(on=on)):
             return 0
+        self.may_have_obeyed = True
         answer = yield self.command(on=on)
         return (yield from self.conclude(answer, on=on)).took_us
 
@@ -79,6 +86,9 @@ class GoProBluetoothDriver(GoPro):
     def _set_group(self, group: int) -> Request:
         return Request(messages.SET_GROUP + group.to_bytes(2, "big"))
 
+    def _claim(self) -> Request | None:
+        return None if self.reading.model.startswith(_HERO9) else Request(messages.CLAIM_CONTROL)
+
     def command(self, *, on: bool) -> Request:
         """Press the shutter, or release it."""
         return Request(messages.SHUTTER + bytes([on]))
@@ -86,8 +96,12 @@ class GoProBluetoothDriver(GoPro):
     # -- clock
 
     def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Compare the clocks on the wall."""
-        answer = yield Request(messages.GET_DATE_TIME)
+        """Compare its clock, in its own time zone if it has one."""
+        answer = yield Request(messages.GET_LOCAL_DATE_TIME)
+        if answer.code == self.accepted:
+            offset_s = zone_s(messages.zone_of(answer.body), offset_s)
+        else:
+            answer = yield Request(messages.GET_DATE_TIME)
         if answer.code != self.accepted:
             return
         at_us = answer.moment_us

@@ -47,11 +47,16 @@ SLEEP: Final = b"\x05"
 HARDWARE_INFO: Final = b"\x3c"
 SET_GROUP: Final = b"\x3e\x02"
 """And the number of a group of presets, in two bytes."""
+CLAIM_CONTROL: Final = b"\xf1\x69\x08\x02"
+"""Set Camera Control Status, external control: request_set_camera_control_status in
+https://gopro.github.io/OpenGoPro/ble/features/control.html. HERO10 and newer."""
 SET_DATE_TIME: Final = b"\x0d\x07"
 """And year (two bytes), month, day, hour, minute, second."""
 SET_LOCAL_DATE_TIME: Final = b"\x0f\x0a"
 """And the same, minutes after UTC (two bytes, signed), and whether that is summer time: HERO11 and newer."""
 GET_DATE_TIME: Final = b"\x0e"
+GET_LOCAL_DATE_TIME: Final = b"\x10"
+"""HERO11 and newer."""
 ACCESS_POINT_ON: Final = b"\x17\x01\x01"
 KEEP_ALIVE: Final = b"\x5b\x01\x42"
 """To SETTING, every 3 s: a camera sleeps once none comes and its own timer has run out."""
@@ -175,6 +180,8 @@ def _begin_of(packet: bytes) -> tuple[int, bytes] | None:
 # -- answers
 
 _OK: Final = 0
+_DATE_TIME: Final = 7
+"""Bytes: the year has two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +227,24 @@ def is_set(value: bytes | None) -> bool | None:
 
 
 def date_time_of(data: bytes) -> str:
-    """Parse what answers GET_DATE_TIME, as `year_month_day hour_minute_second`; "" if it is too short."""
-    value = data[1 : 1 + data[0]] if data else b""
-    if len(value) < 7:
+    """Parse what answers GET_DATE_TIME, or the beginning of what answers GET_LOCAL_DATE_TIME, as
+    `year_month_day hour_minute_second`; "" if it is too short."""
+    value = _sized(data)
+    if len(value) < _DATE_TIME:
         return ""
-    month, day, hour, minute, second = value[2:7]
+    month, day, hour, minute, second = value[2:_DATE_TIME]
     return f"{int.from_bytes(value[:2], 'big'):04}_{month}_{day} {hour}_{minute}_{second}"
+
+
+def zone_of(data: bytes) -> int | None:
+    """The minutes after UTC in what answers GET_LOCAL_DATE_TIME; None if it is too short."""
+    value = _sized(data)[_DATE_TIME : _DATE_TIME + 2]
+    return int.from_bytes(value, "big", signed=True) if len(value) == 2 else None
+
+
+def _sized(data: bytes) -> bytes:
+    """What comes after its length."""
+    return data[1 : 1 + data[0]] if data else b""
 
 
 @dataclass(frozen=True, slots=True)

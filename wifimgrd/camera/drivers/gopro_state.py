@@ -9,7 +9,7 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import ClassVar, Final
 
-from wifimgrd.camera.drivers._refusals import refusal, require_card
+from wifimgrd.camera.drivers._refusals import require_card
 from wifimgrd.camera.drivers._values import flag, percent, seconds, space, whole
 from wifimgrd.camera.drivers.protocol import (
     TRY_AGAIN_S,
@@ -33,10 +33,11 @@ class Status(IntEnum):
     """The ids of statuses."""
 
     BATTERY_PRESENT = 1
+    BATTERY_BARS = 2
     OVERHEATING = 6
     BUSY = 8
     ENCODING = 10
-    """It records."""
+    """It records, or takes photos."""
     RECORDED_S = 13
     CARD = 33
     SECONDS_LEFT = 35
@@ -44,9 +45,12 @@ class Status(IntEnum):
     ACCESS_POINT = 69
     BATTERY_PERCENT = 70
     COLD = 85
+    MODE = 89
+    """Of the preset."""
     PRESET_GROUP = 96
     CARD_SLOW = 111
-    USB_POWER = 115
+    CARD_ERRORS = 112
+    """How often the card was too slow since the camera was switched on."""
     CARD_SIZE_KB = 117
 
 
@@ -60,9 +64,14 @@ _CARD: Final[Mapping[int, StorageState]] = {
     8: StorageState.OK,
 }
 """4 is a card that is being written, 8 another card; -1 is not known."""
+_CHARGES: Final = 4
+"""In place of the bars, whatever charges it; what is connected by USB is another status."""
 _VIDEO: Final = 1000
 _PHOTO: Final = 1001
-"""Groups of presets: the camera's modes."""
+"""Groups of presets."""
+_PHOTO_MODES: Final = frozenset({16, 17, 18, 19, 20, 21, 25})
+"""Single, photo, night, burst, time lapse and night lapse as photos, live burst: the flat modes of
+https://gopro.github.io/OpenGoPro/ble/protocol/protobuf.html."""
 _LARGEST: Final = 1 << 53
 """Of a status; a JSON number may have thousands of digits."""
 _READY_TRIES: Final = 12
@@ -83,10 +92,16 @@ class GoPro(Driver):
         super().__init__()
         self._statuses: Mapping[Status, float] = {}
         """Those that are numbers: a camera cannot make the hub keep more."""
+        self._card_errors: int | None = None
+        """At the last read."""
 
     @abstractmethod
     def _set_group(self, group: int) -> Request:
         """The request for a group of presets."""
+
+    @abstractmethod
+    def _claim(self) -> Request | None:
+        """The request that claims control, which the camera's own menus else have; None if it has none."""
 
     # -- state
 
@@ -116,10 +131,23 @@ class GoPro(Driver):
             time_left_s=seconds(self._value(Status.SECONDS_LEFT)),
             temperature=self._temperature(),
         )
-        encodes = self._flag(Status.ENCODING)
-        state = None if encodes is None else RecordingState.RECORDING if encodes else RecordingState.IDLE
-        self.facts.has_recording(state, at_us, seconds(self._value(Status.RECORDED_S)))
+        self.facts.has_recording(self._recording(), at_us, seconds(self._value(Status.RECORDED_S)))
         self.facts.may_have_stopped_for(self._cause(), at_us)
+        self._card_errors = self._number(Status.CARD_ERRORS, 0, _LARGEST)
+
+    def _recording(self) -> RecordingState | None:
+        encodes = self._flag(Status.ENCODING)
+        if encodes is None:
+            return None
+        return RecordingState.RECORDING if encodes and not self._is_for_photos else RecordingState.IDLE
+
+    @property
+    def _is_for_photos(self) -> bool:
+        """Whether its mode is one for photos."""
+        return (
+            self._number(Status.PRESET_GROUP, 0, _LARGEST) == _PHOTO
+            or self._number(Status.MODE, 0, _LARGEST) in _PHOTO_MODES
+        )
 
     def _battery_level(self) -> int | None:
         """Without a battery the camera says 0."""
@@ -127,10 +155,10 @@ class GoPro(Driver):
         return None if is_absent else percent(self._value(Status.BATTERY_PERCENT))
 
     def _battery(self) -> BatteryState | None:
-        is_powered = self._flag(Status.USB_POWER)
-        if is_powered is None:
+        bars = self._number(Status.BATTERY_BARS, 0, _CHARGES)
+        if bars is None:
             return None
-        return BatteryState.CHARGING if is_powered else BatteryState.DISCHARGING
+        return BatteryState.CHARGING if bars == _CHARGES else BatteryState.DISCHARGING
 
     def _storage(self) -> StorageState | None:
         number = self._number(Status.CARD, 0, 8)
@@ -150,7 +178,9 @@ class GoPro(Driver):
         reading = self.facts.reading
         if reading.storage_state is StorageState.FULL:
             return StopReason.FULL
-        if reading.storage_state is StorageState.SLOW:
+        errors = self._number(Status.CARD_ERRORS, 0, _LARGEST)
+        has_failed = None not in (errors, self._card_errors) and errors != self._card_errors
+        if reading.storage_state is StorageState.SLOW or has_failed:
             return StopReason.SLOW_CARD
         if reading.temperature is TemperatureState.TOO_HOT:
             return StopReason.TOO_HOT
@@ -159,7 +189,7 @@ class GoPro(Driver):
     # -- commands
 
     def prepare(self, *, on: bool) -> Conversation[bool]:
-        """Wait until it is not busy, and leave the mode for photos."""
+        """Wait until it is not busy, and leave a mode for photos."""
         for _ in range(_READY_TRIES):
             yield from self.read()
             if self.reading.is_recording is on:
@@ -170,23 +200,24 @@ class GoPro(Driver):
         else:
             raise CameraBusy("the camera is busy")
         if on:
+            if self._flag(Status.ENCODING):
+                raise CameraBusy("the camera is taking photos")
             require_card(self.reading)
-            if self._number(Status.PRESET_GROUP, 0, 1 << 31) == _PHOTO:
+            if self._is_for_photos:
+                if (claim := self._claim()) is not None:
+                    yield claim  # the camera may refuse that, and change its preset all the same
                 answer = yield self._set_group(_VIDEO)
                 if answer.code != self.accepted:
                     raise self._error(answer, "it does not leave its mode for photos", on=on)
         return False
 
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Read the state: the answer only says that the camera has taken the command."""
-        yield from self.read()
-        if answer.code != self.accepted:
-            if self.reading.is_recording is on:  # it was pressed at the camera at the same time
-                return answer
-            raise self._error(answer, f"{self.code_name} {answer.code}", on=on)
-        return (yield from self._seen_to_do_it(answer, self.read, on=on))
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """The answer only says whether the camera has taken the command."""
+        if answer.code == self.accepted:
+            return None
+        return self._error(answer, f"{self.code_name} {answer.code}", on=on)
 
     def _error(self, answer: Answer, said: str, *, on: bool) -> WifimgrdError:
         if answer.code in self.busy_codes or self._flag(Status.BUSY):
             return CameraBusy("the camera is busy")
-        return refusal(self.reading, said, on=on)
+        return self._explained(said, on=on)

@@ -35,7 +35,7 @@ from wifimgrd.domain.camera import (
     StopReason,
     StorageState,
 )
-from wifimgrd.domain.errors import CameraBusy
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, WifimgrdError
 
 FRAME_BYTES: Final = 64 * 1024
 """The largest frame; those of a preview, which nobody asks for, may be larger."""
@@ -62,6 +62,8 @@ class Code(IntEnum):
     FAILED = 500
     PUSHED = 8192
     """All that the camera sends by itself have this one or a higher one."""
+    SPLIT = 8194
+    """It goes on recording in another file."""
     BATTERY = 8195
     BATTERY_LOW = 8196
     CARD = 8198
@@ -97,16 +99,24 @@ _STORAGE: Final[Mapping[int, StorageState]] = {
 }
 _REASONS: Final[Mapping[int, StopReason]] = {
     1: StopReason.FULL,
+    3: StopReason.FULL,  # too many files
     4: StopReason.SLOW_CARD,
     7: StopReason.BATTERY,
+    8: StopReason.SLOW_CARD,  # it is fragmented
     9: StopReason.TOO_HOT,
     10: StopReason.BATTERY,
     11: StopReason.FULL,
     12: StopReason.TOO_HOT,
 }
+"""Why a recording has ended, 10 to 12 why none has begun; the others say nothing that helps."""
+_SETTLED_S: Final = 1.0
+"""Until a camera that only says that it has stopped is read: it may begin another file, as an X3 does every
+30 minutes."""
+_AT_ONCE: Final = 0.0
 _IDLE: Final = 0
 _PHOTOS: Final = frozenset({3, 4, 5, 6, 10, 11, 14, 15, 16, 19})
 """States in which it takes photos."""
+_RECORDS: Final = RecordingState.RECORDING
 _NEW_SETTINGS: Final = 8
 _STATES: Final = 255
 _OPTIONS_US: Final = 9 * MICROSECONDS
@@ -180,6 +190,8 @@ class Insta360Driver(NetworkDriver):
         super().__init__()
         self._number = 0
         self._is_taking_photos = False
+        self._reason: StopReason | None = None
+        """What the camera has sent by itself since the last command."""
 
     @property
     def hello(self) -> bytes:
@@ -248,11 +260,8 @@ class Insta360Driver(NetworkDriver):
         if state == _NEW_SETTINGS:
             return
         self._is_taking_photos = state in _PHOTOS
-        recording = RecordingState.RECORDING
-        if state == _IDLE or self._is_taking_photos:
-            recording = RecordingState.IDLE
-        elapsed = seconds(capture.number(2))
-        self.facts.has_recording(recording if state <= _STATES else None, at_us, elapsed)
+        elapsed = seconds(capture.number(2))  # it stands still in a pause, whose state is the recording's
+        self.facts.has_recording(_recording(state), at_us, elapsed)
 
     # -- commands
 
@@ -270,20 +279,23 @@ class Insta360Driver(NetworkDriver):
 
     def command(self, *, on: bool) -> Request:
         """Start or stop."""
+        self._reason = None
         if not on:
             return self._request(Code.STOP)
         return self._request(Code.START, protobuf.number(1, _NORMAL_VIDEO))
 
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Read whether it records now."""
-        yield from self.read()
-        if answer.code != Code.OK:
-            error = Fields(answer.body) if answer.code == Code.FAILED else Fields(b"")
-            if error.number(1) == _BUSY:
-                raise CameraBusy("the camera is busy")
-            said = text(error.content(2).decode("utf-8", "replace")) or f"error {answer.code}"
-            raise refusal(self.reading, said, on=on)
-        return (yield from self._seen_to_do_it(answer, self.read, on=on))
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """By its code, and by the text in an error."""
+        if answer.code == Code.OK:
+            return None
+        error = Fields(answer.body) if answer.code == Code.FAILED else Fields(b"")
+        if error.number(1) == _BUSY:
+            return CameraBusy("the camera is busy")
+        said = text(error.content(2).decode("utf-8", "replace")) or f"error {answer.code}"
+        return self._explained(said, on=on)
+
+    def _explained(self, said: str, *, on: bool) -> CameraRefused:
+        return refusal(self.reading, said, on=on, reason=self._reason)
 
     # -- clock
 
@@ -308,35 +320,51 @@ class Insta360Driver(NetworkDriver):
 
     # -- what it sends by itself
 
-    def pushed(self, push: Push, now_us: int) -> bool:
-        """Take battery, card and recording; true if there is more to read."""
+    def pushed(self, push: Push, now_us: int) -> float | None:
+        """Take battery, card and recording; after how many seconds there is more to read."""
         try:
             return self._take_push(push.code, Fields(push.body), now_us)
         except Nonsense:
-            return True
+            return _AT_ONCE
 
-    def _take_push(self, code: int, found: Fields, now_us: int) -> bool:
+    def _take_push(self, code: int, found: Fields, now_us: int) -> float | None:
+        after_s = _AT_ONCE
         match code:
             case Code.BATTERY | Code.BATTERY_LOW:
                 if (battery := found.message(1)) is not None:
                     self._take_battery(battery)
-                return False
+                return None
+            case Code.SPLIT:
+                self.facts.has_split()
+                return None
             case Code.CARD:
                 self._has_storage(_STORAGE.get(found.number(1)))
             case Code.CARD_FULL:
                 self._has_storage(StorageState.FULL)
-            case Code.STOPPED:
+            case Code.STOPPED if (reason := _REASONS.get(found.number(1))) is not None:
+                self._reason = reason
                 self.facts.has_recording(RecordingState.IDLE, now_us)
-                self.facts.stopped_for(_REASONS.get(found.number(1)))
+                self.facts.stopped_for(reason)
+            case Code.STOPPED:
+                after_s = _SETTLED_S
+            case Code.CAPTURE if self.reading.is_recording and _recording(found.number(1)) is not _RECORDS:
+                after_s = _SETTLED_S
             case Code.CAPTURE:
                 self._take_capture(found, now_us)
             case _:
-                return False
+                return None
         self._options_us = 0
-        return True
+        return after_s
 
     def _has_storage(self, state: StorageState | None) -> None:
         self.facts.reading = replace(self.facts.reading, storage_state=state)
+
+
+def _recording(state: int) -> RecordingState | None:
+    """Whether a camera records in a state of its capture."""
+    if state > _STATES:
+        return None
+    return RecordingState.IDLE if state == _IDLE or state in _PHOTOS else _RECORDS
 
 
 def _options(answer: Answer) -> Fields | None:

@@ -91,6 +91,10 @@ _LEVELS: Final = 8
 _WRONG_MODE: Final = "disabledCommand"
 _BUSY_ERRORS: Final = frozenset({"serviceUnavailable", "cameraInExclusiveUse"})
 _NO_SESSION: Final = frozenset({"invalidSessionId", "missingParameter"})
+_SHOOTING: Final = "shooting"
+_PHOTOS: Final = "image"
+_VIDEO_MODES: Final = frozenset({"video", "_video"})
+"""On level 2 and 1. In all others `shooting` is photos, or a stream."""
 _MODE_TRIES: Final = 8
 _MODE_S: Final = 0.25
 """A change of the mode takes a while."""
@@ -173,17 +177,43 @@ class OscDriver(NetworkDriver):
     def read(self) -> Conversation[None]:
         """Read the state, and every 10 s the options; on level 1, begin a session, and go to level 2 if the
         camera knows it."""
-        yield from self._read_state()
-        if self._api_version == 1 or (self._api_version is None and self._knows_level1):
-            yield from self._leave_level1()
-        if self._options and not 0 <= self.reading.read_us - self._options_us < _OPTIONS_US:
+        state, at_us = yield from self._read_state()
+        if self._options and not 0 <= at_us - self._options_us < _OPTIONS_US:
             yield from self._read_options()
+        self._judge(state, at_us)
 
-    def _read_state(self) -> Conversation[None]:
+    def read_recording(self) -> Conversation[None]:
+        """Read the state without the options."""
+        self._judge(*(yield from self._read_state()))
+
+    def _read_state(self) -> Conversation[tuple[Mapping[str, Any], int]]:
+        """Read the state, and the mode if it is needed to judge what the camera does: the status is the same
+        for photos and for a video, and somebody may have changed the mode at the camera. Returns the state
+        and its time, for `_judge`."""
         answer = yield post(self.host, "/osc/state", {}, _FIELDS)
         if answer.code != _OK:
             raise Nonsense(f"the camera does not say its state (HTTP {answer.code})")
-        self._take_state(member(json_object(answer.body), "state"), answer.moment_us)
+        state, before = member(json_object(answer.body), "state"), self._status
+        self._take_state(state, answer.moment_us)
+        if self._api_version == 1 or (self._api_version is None and self._knows_level1):
+            yield from self._leave_level1()
+        if self._status == _SHOOTING and (before != _SHOOTING or not self._mode):
+            yield from self._read_mode()
+        return state, answer.moment_us
+
+    def _read_mode(self) -> Conversation[None]:
+        answer = yield from self._asked("captureMode")
+        self._mode = "" if _error_of(answer) is not None else text(_options(answer).get("captureMode"))
+
+    def _asked(self, *names: str) -> Conversation[Answer]:
+        """The answer with options; in another session if that of level 1 has ended."""
+        answer = yield self._get_options(*names)
+        error = _error_of(answer)
+        if error is not None and error.code in _NO_SESSION and self._session:
+            self._session = ""
+            yield from self._leave_level1()
+            answer = yield self._get_options(*names)
+        return answer
 
     def _leave_level1(self) -> Conversation[None]:
         """Begin a session if there is none, which sets the level to 2 where the camera knows that."""
@@ -213,14 +243,20 @@ class OscDriver(NetworkDriver):
         }
         if self._is_theta:
             changes["battery_state"] = _CHARGING.get(text(state.get("_batteryState")))
-        is_shooting = self._status == "shooting"
-        if is_shooting and (left := seconds(state.get("_recordableTime"))):
+        if self._status == _SHOOTING and (left := seconds(state.get("_recordableTime"))):
             changes["time_left_s"] = left
         self.facts.reading = replace(self.facts.reading, **changes)
-        recording = RecordingState.RECORDING if is_shooting and self._mode != "image" else RecordingState.IDLE
-        elapsed = seconds(state.get("_recordedTime")) if is_shooting else None
-        self.facts.has_recording(None if self._status is None else recording, at_us, elapsed)
+
+    def _judge(self, state: Mapping[str, Any], at_us: int) -> None:
+        """Whether it records, by status and mode."""
+        self.facts.has_recording(self._recording(), at_us, seconds(state.get("_recordedTime")))
         self.facts.may_have_stopped_for(self._cause(), at_us)
+
+    def _recording(self) -> RecordingState | None:
+        if self._status is None or (self._status == _SHOOTING and not self._mode):
+            return None
+        is_video = self._status == _SHOOTING and self._mode in _VIDEO_MODES
+        return RecordingState.RECORDING if is_video else RecordingState.IDLE
 
     def _storage(self) -> StorageState | None:
         if self._card:
@@ -249,24 +285,18 @@ class OscDriver(NetworkDriver):
         return StopReason.BATTERY if is_empty else None
 
     def _read_options(self) -> Conversation[None]:
-        answer = yield self._get_options(*self._options)
-        error = _error_of(answer)
-        if error is not None and error.code in _NO_SESSION and self._session:
-            self._session = ""
-            yield from self._leave_level1()
-            answer = yield self._get_options(*self._options)
-            error = _error_of(answer)
-        if error is not None:
+        answer = yield from self._asked(*self._options)
+        if (error := _error_of(answer)) is not None:
             if error.code.startswith("invalidParameter"):
                 self._options = self._options[:-1]
             return
         self._options_us = answer.moment_us
-        options = member(member(json_object(answer.body), "results"), "options")
+        options = _options(answer)
         self._mode = text(options.get("captureMode"))
         free = space(options.get("remainingSpace"))
         total = space(options.get("totalSpace")) or None
         changes: dict[str, Any] = {"storage_free": free, "storage_total": total}
-        if "remainingVideoSeconds" in options and self._status != "shooting":
+        if "remainingVideoSeconds" in options and self._status != _SHOOTING:
             changes["time_left_s"] = seconds(options["remainingVideoSeconds"])
         battery = member(options, "_batteryCapacity")
         if (power := whole(battery.get("powerType"), 0, 1)) is not None:
@@ -284,8 +314,11 @@ class OscDriver(NetworkDriver):
         if self.reading.is_recording is on:
             return True
         if on:
-            if self._status not in (None, "idle", "shooting"):
-                raise CameraBusy(f"the camera is busy: {self._status}")
+            if self._status not in (None, "idle"):
+                is_for_photos = self._status == _SHOOTING and self._mode == _PHOTOS
+                raise CameraBusy(
+                    "the camera is taking photos" if is_for_photos else f"the camera is busy: {self._status}"
+                )
             require_card(self.reading)
             if self._mode != self._words.video:
                 yield from self._set_video(on=on)
@@ -296,12 +329,7 @@ class OscDriver(NetworkDriver):
         if (error := _error_of(answer)) is not None:
             raise self._refusal(error, on=on)
         for _ in range(_MODE_TRIES):
-            answer = yield self._get_options("captureMode")
-            if _error_of(answer) is not None:
-                break
-            self._mode = text(
-                member(member(json_object(answer.body), "results"), "options").get("captureMode")
-            )
+            yield from self._read_mode()
             if self._mode in ("", self._words.video):
                 break
             yield Pause(_MODE_S)
@@ -310,30 +338,29 @@ class OscDriver(NetworkDriver):
         """Start or stop a capture."""
         return self._execute(self._words.start if on else self._words.stop)
 
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Read the state; in the wrong mode, set the mode and try once more."""
+    def take_answer(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """In the wrong mode, set the mode and try once more."""
         error = _error_of(answer)
-        if error is not None and error.code == _WRONG_MODE and on:
-            yield from self._read_state()
-            if not self._explains(on=on) and self.reading.is_recording is not on:
-                yield from self._set_video(on=on)
-                answer = yield self.command(on=on)
-                error = _error_of(answer)
-        yield from self._read_state()
-        if error is not None:
-            if self.reading.is_recording is on:
-                return answer
-            raise self._refusal(error, on=on)
-        return (yield from self._seen_to_do_it(answer, self._read_state, on=on))
+        if error is None or error.code != _WRONG_MODE or not on:
+            return answer
+        yield from self.read_recording()
+        if self._cause() is not None or self.reading.is_recording is on:
+            return answer
+        yield from self._set_video(on=on)
+        return (yield self.command(on=on))
 
-    def _explains(self, *, on: bool) -> bool:
-        """Whether the state says why a command was refused."""
-        return on and self._cause() is not None
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """By the error in it."""
+        error = _error_of(answer)
+        return None if error is None else self._refusal(error, on=on)
 
     def _refusal(self, error: _Error, *, on: bool) -> WifimgrdError:
-        if error.code in _BUSY_ERRORS or (self._status not in (None, "idle", "shooting")):
+        if error.code in _BUSY_ERRORS or (self._status not in (None, "idle", _SHOOTING)):
             return CameraBusy("the camera is busy")
-        return refusal(self.reading, error.said, on=on)
+        return self._explained(error.said, on=on)
+
+    def _explained(self, said: str, *, on: bool) -> CameraRefused:
+        return refusal(self.reading, said, on=on, errors=self._errors)
 
     # -- clock
 
@@ -343,9 +370,8 @@ class OscDriver(NetworkDriver):
         answer = yield self._get_options(name)
         if _error_of(answer) is not None:
             return
-        options = member(member(json_object(answer.body), "results"), "options")
         at_us = answer.moment_us
-        if (said_us := written_time(options.get(name), offset_s)) is not None:
+        if (said_us := written_time(_options(answer).get(name), offset_s)) is not None:
             self.facts.has_clock(said_us - at_us, at_us)
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
@@ -366,6 +392,11 @@ class OscDriver(NetworkDriver):
 class _Error:
     code: str
     said: str
+
+
+def _options(answer: Answer) -> Mapping[str, Any]:
+    """The options in an answer."""
+    return member(member(json_object(answer.body), "results"), "options")
 
 
 def _error_of(answer: Answer) -> _Error | None:

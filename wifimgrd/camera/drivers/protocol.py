@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, TypeVar
 
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
-from wifimgrd.domain.camera import CameraReading
-from wifimgrd.domain.errors import CameraBusy, NotSupported
+from wifimgrd.domain.camera import WRONG_CLOCK_US, CameraReading
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, WifimgrdError
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
@@ -24,6 +24,7 @@ TRY_AGAIN_S: Final = 0.25
 """From one look at a camera that is about to do something to the next."""
 
 
+_KEEPS_TIME: Final = "it keeps its own time; on a Theta X, set date and time to AUTO in its menu"
 UNREADABLE: Final = "the camera's answer cannot be understood"
 """What clients are told of Nonsense."""
 
@@ -94,7 +95,8 @@ class HostTime:
 
     @classmethod
     def at(cls, now_us: int) -> HostTime:
-        """With this host's time zone."""
+        """With the time zone that this host has now: it may be changed while this process runs."""
+        time.tzset()
         local = time.localtime(now_us // MICROSECONDS)
         return cls(now_us, local.tm_gmtoff, local.tm_isdst > 0)
 
@@ -159,6 +161,16 @@ class Driver(ABC):
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set its clock to this host's."""
 
+    def check_clock(self, offset_s: int) -> Conversation[None]:
+        """Read the clock that was just set; raises CameraRefused if it is wrong all the same. One that cannot
+        be read is believed."""
+        before_us = self.reading.clock_read_us
+        yield from self.read_clock(offset_s)
+        found = self.reading
+        is_read = found.clock_offset_us is not None and found.clock_read_us != before_us
+        if is_read and abs(found.clock_offset_us or 0) >= WRONG_CLOCK_US:
+            raise CameraRefused(_KEEPS_TIME)
+
     @abstractmethod
     def prepare(self, *, on: bool) -> Conversation[bool]:
         """Make it ready to start or stop recording: true if it does already what is wanted."""
@@ -168,21 +180,45 @@ class Driver(ABC):
         """The request that starts or stops recording."""
 
     @abstractmethod
-    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """Judge the answer to `command`; the answer that says that it is done."""
+    def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
+        """Why the answer to `command` says that it is not done, by the state that was just read; None if it
+        says that it is taken."""
 
-    def _seen_to_do_it(
-        self, answer: Answer, read: Callable[[], Conversation[None]], *, on: bool
-    ) -> Conversation[Answer]:
-        """Read until the camera does what it was told; one that does not say whether it records is believed.
-        Returns the answer to that, and raises CameraRefused."""
+    def read_recording(self) -> Conversation[None]:
+        """Read its state, at least whether it records."""
+        yield from self.read()
+
+    def take_answer(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """What can be done about an answer before it is judged; the answer that is judged."""
+        del on
+        return answer
+        yield
+
+    def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """Judge the answer to `command`, by the state that was read after it: a camera that does what was
+        wanted has done it, whatever it has answered. Returns the answer that says that it is done; raises
+        CameraRefused and CameraBusy."""
+        answer = yield from self.take_answer(answer, on=on)
+        yield from self.read_recording()
+        error = self.refused(answer, on=on)
+        if error is not None:
+            if self.reading.is_recording is on:
+                return answer
+            raise error
         for _ in range(round(self.done_s / TRY_AGAIN_S)):
-            if self.reading.is_recording in (on, None):
+            if self.reading.is_recording in (
+                on,
+                None,
+            ):  # one that does not say whether it records is believed
                 return answer
             yield Pause(TRY_AGAIN_S)
-            yield from read()
+            yield from self.read_recording()
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
-        raise refusal(self.reading, said, on=on)
+        raise self._explained(said, on=on)
+
+    def _explained(self, said: str, *, on: bool) -> CameraRefused:
+        """Why the camera does not do what it was told, by all that is known; else what it said."""
+        return refusal(self.reading, said, on=on)
 
 
 class NetworkDriver(Driver):
@@ -208,11 +244,11 @@ class NetworkDriver(Driver):
     def parser(self) -> Parser:
         """For a new connection."""
 
-    def pushed(self, push: Push, now_us: int) -> bool:
-        """Take what the camera has sent by itself, which is never an error; true if its state should be read
-        again."""
+    def pushed(self, push: Push, now_us: int) -> float | None:
+        """Take what the camera has sent by itself, which is never an error; after how many seconds its state
+        should be read, or None if it need not be."""
         del push, now_us
-        return False
+        return None
 
     def missed(self) -> None:
         """The camera has sent more by itself than is looked at: the next read reads all."""

@@ -1,6 +1,6 @@
 """Metrics of each device, with its name as the label `device`.
 
-A value that is not known has no sample. Whether a camera is to record is known without its connection, and
+A value that is not known has no sample. What a camera is to do is known without its connection, and
 what it says of itself only with it.
 """
 
@@ -40,9 +40,10 @@ _OF_CAMERA: Final[tuple[tuple[str, str, _Value], ...]] = (
 
 
 def device_families(devices: Iterable[DeviceRecord], *, current: bool) -> Iterator[Metric]:
-    """The values of each device; while the states are not `current`, only whether it is to record."""
+    """The values of each device; while the states are not `current`, only what it is to do."""
     devices = tuple(devices)
     names = Counter(device.name for device in devices)
+    expected = _family("expected", "Whether the device is one of the rig, connected or not.")
     connected = _family("connected", "Whether the device is connected.")
     signal = _family("signal_percent", "The strength of the signal.")
     reachable = _family("reachable", "Whether the connected device answers.")
@@ -51,6 +52,7 @@ def device_families(devices: Iterable[DeviceRecord], *, current: bool) -> Iterat
     for device in devices:
         # Two devices of one name, as an earlier version allowed: Prometheus refuses the same sample twice.
         name = device.name if names[device.name] == 1 else f"{device.name} ({device.id})"
+        expected.add_metric([name], device.expected)
         if device.camera is not None:
             requested.add_metric([name], device.camera.recording_requested)
         if not current:
@@ -65,7 +67,7 @@ def device_families(devices: Iterable[DeviceRecord], *, current: bool) -> Iterat
             number = None if device.camera is None else value(device.camera)
             if number is not None:
                 family.add_metric([name], number)
-    yield from (connected, signal, reachable, requested, *(family for family, _ in of_camera))
+    yield from (expected, connected, signal, reachable, requested, *(family for family, _ in of_camera))
 
 
 def _family(name: str, text: str) -> GaugeMetricFamily:

@@ -103,10 +103,20 @@ class RecordingOfManyInput(TypedDict):
     device_ids: NotRequired[
         Annotated[list[Annotated[Id, Keywords(maximum=LARGEST_ID)]], Keywords(maxItems=MOST_AT_ONCE)]
     ]
-    all: NotRequired[Annotated[bool, "All that are connected and that the hub has a driver for."]]
+    all: NotRequired[
+        Annotated[
+            bool,
+            "The rig, connected or not, as far as the hub has drivers: those that are `expected`;"
+            " to stop, also each whose recording was not seen to end.",
+        ]
+    ]
+    connected: NotRequired[Annotated[bool, "With `all`: only those that are connected, expected or not."]]
 
 
-_SOME: Final = {"required": ["device_ids"], "properties": {"all": {"const": False}}}
+_SOME: Final = {
+    "required": ["device_ids"],
+    "properties": {"all": {"const": False}, "connected": {"const": False}},
+}
 _ALL: Final = {"required": ["all"], "properties": {"all": {"const": True}, "device_ids": False}}
 """Which cameras: one of the two."""
 RecordingOfMany = Annotated[RecordingOfManyInput, Keywords(anyOf=[_SOME, _ALL])]

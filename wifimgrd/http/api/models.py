@@ -8,10 +8,9 @@ from typing import Final
 
 from aiohttp import web
 
-from wifimgrd.catalog import Models as Catalog
 from wifimgrd.client.commands import available
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.camera_model import CameraModel, Wizard
+from wifimgrd.domain.camera_model import CameraModel, CameraModels, Wizard
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.api.body_types import ModelJson, ModelsJson, StepJson
 from wifimgrd.http.description.operations import Operation
@@ -27,7 +26,7 @@ _FORM: Final = '<slot name="wizard_field_block"></slot>'
 class Models:
     """The resource at `P/supported-devices/`."""
 
-    def __init__(self, client: HubClient, prefix: str, models: Catalog) -> None:
+    def __init__(self, client: HubClient, prefix: str, models: CameraModels) -> None:
         self._client = client
         self._prefix = prefix
         self._models = models

@@ -29,14 +29,14 @@ def test_a_recording_fills_the_card_and_drains_the_battery() -> None:
     camera.start()
     clock.passed_s = 450
     assert camera.is_recording
-    assert camera.recording_s == 450
+    assert camera.counted_s == 450
     assert camera.card_free == 64_000_000_000 - 450 * BYTES_PER_S
     assert camera.battery == 70
     ended = camera.stop()
     assert (ended.seconds, ended.size, ended.reason) == (450, 450 * BYTES_PER_S, StopReason.STOPPED)
     clock.passed_s = 900
     assert camera.card_free == 64_000_000_000 - 450 * BYTES_PER_S
-    assert camera.recording_s == 0
+    assert camera.counted_s == 0
 
 
 def test_it_stops_at_the_moment_at_which_the_card_is_full() -> None:
@@ -257,7 +257,7 @@ class AnyLife(RuleBasedStateMachine):
         assert 0 <= camera.battery <= 100
         assert 0 <= camera.card_free <= camera.card_total
         assert camera.seconds_to_change() >= 0
-        assert camera.recording_s >= 0
+        assert camera.counted_s >= 0
         if camera.is_recording:
             assert camera.storage in {StorageState.OK, StorageState.SLOW}
             assert camera.temperature is not TemperatureState.TOO_HOT

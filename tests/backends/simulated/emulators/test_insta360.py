@@ -67,7 +67,7 @@ async def test_a_recording() -> None:
         assert await client.call(START, (1, 1)) == (200, {})
         one.clock.passed_s = 7
         assert await client.call(STATUS) == (200, {1: encode([(1, 1), (2, 7)])})
-        assert await client.call(START, (1, 1)) == (500, BUSY)
+        assert await client.call(START, (1, 1)) == (500, {1: 3, 2: b"msg execute err."})
         code, answer = await client.call(STOP)
         assert code == 200
         assert nested(answer[1])[2] == 7 * BYTES_PER_S

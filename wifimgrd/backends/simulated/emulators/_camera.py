@@ -124,8 +124,13 @@ class EmulatedCamera:
         self.refuses_recording = False
         self.silent = False
         """Its servers accept, read and never answer."""
+        self._is_unanswered = self._has_obeyed = False
         self.garbage = False
         """Its servers answer with what makes no sense."""
+        self.keeps_clock = False
+        """It takes a new time, and goes on with its own."""
+        self.takes_photos = False
+        """It takes photos at intervals, which is not a recording."""
         self.files: deque[Ended] = deque(maxlen=_FILES_KEPT)
         """The newest recordings on the card."""
         self._monotonic = monotonic
@@ -142,6 +147,8 @@ class EmulatedCamera:
         self._is_hot = False
         self._stops_after: tuple[float, StopReason] | None = None
         self._recording_at: float | None = None
+        self._counted_s = 0.0
+        self._count_rate = 1.0
         self._recording_began_s = 0.0
         self._recorded = 0
         self._zone_min = 0
@@ -210,10 +217,14 @@ class EmulatedCamera:
         return self._advanced()._recording_at is not None
 
     @property
-    def recording_s(self) -> float:
-        """For how long it records; 0 if it does not."""
-        began = self._advanced()._recording_at
-        return 0 if began is None else self._at - began
+    def counted_s(self) -> int:
+        """How many seconds of the recording it has counted: in a time lapse those of the video."""
+        return int(self._counted_s) if self.is_recording else 0
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the recording is paused."""
+        return self._count_rate == 0 and self.is_recording
 
     @property
     def last_ended(self) -> Ended | None:
@@ -231,22 +242,33 @@ class EmulatedCamera:
         """Its time zone, minutes east of UTC."""
         return self._zone_min
 
+    @property
+    def answers(self) -> bool:
+        """Whether its servers answer."""
+        return not (self.silent or self._has_obeyed)
+
     def set_clock(self, seconds: float, zone_min: int) -> None:
         """Set its clock, to seconds since the epoch, and its time zone."""
+        if not self.keeps_clock:
+            self._set_clock(seconds, zone_min)
+
+    def _set_clock(self, seconds: float, zone_min: int) -> None:
         self._clock_s, self._clock_at, self._zone_min = seconds, self._monotonic(), zone_min
 
     def start(self) -> None:
         """Start to record; raises Refused."""
+        self._has_obeyed = self._is_unanswered
         self.advance()
         if (refusal := self._refusal()) is not None:
             raise Refused(refusal)
-        self._recording_at = self._at
+        self._recording_at, self._counted_s = self._at, 0.0
         self._recording_began_s = self.clock_s
         self._notify(Change.STARTED)
         self.advance()  # it may end at once
 
     def stop(self) -> Ended:
         """Stop a recording; raises Refused."""
+        self._has_obeyed = self._is_unanswered
         self.advance()
         return self._end(StopReason.STOPPED)
 
@@ -297,9 +319,22 @@ class EmulatedCamera:
         self._stops_after = None if after_s is None else (after_s, reason)
         self.advance()
 
+    def set_count_rate(self, rate: float) -> None:
+        """How many seconds it counts in a second of a recording: 1, less in a time lapse, 0 in a pause."""
+        self.advance()
+        self._count_rate = rate
+
+    def set_zone(self, minutes: int) -> None:
+        """Its clock has another zone, and is as right as before."""
+        self._set_clock(self.clock_s, minutes)
+
+    def set_unanswered(self, *, is_set: bool) -> None:
+        """It obeys the next command to start or to stop, and its servers answer nothing from then on."""
+        self._is_unanswered, self._has_obeyed = is_set, False
+
     def set_clock_off(self, seconds: float) -> None:
         """Its clock is ahead of the right time by so much, in UTC."""
-        self.set_clock(self._wall() + seconds, 0)
+        self._set_clock(self._wall() + seconds, 0)
 
     # How it lives.
 
@@ -343,6 +378,7 @@ class EmulatedCamera:
         self._battery = min(_FULL_PERCENT, max(0.0, changed))
         if self._recording_at is not None:
             self._free = max(0.0, self._free - BYTES_PER_S * seconds)
+            self._counted_s += seconds * self._count_rate
         if self._level != before:
             self._notify(Change.BATTERY)
 
@@ -378,7 +414,7 @@ class EmulatedCamera:
         return used + _CHARGING_PERCENT_S * self._charging
 
     def _refusal(self) -> Refusal | None:
-        if self._recording_at is not None:
+        if self._recording_at is not None or self.takes_photos:
             return Refusal.BUSY
         refusals = {
             Refusal.OTHER: self.refuses_recording,

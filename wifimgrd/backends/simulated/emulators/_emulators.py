@@ -26,7 +26,7 @@ class Emulator(Protocol):
 
 def emulator(driver: CameraDriver, camera: EmulatedCamera) -> Emulator:
     """What serves a camera as one of these does."""
-    if driver is CameraDriver.GOPRO:
+    if driver in (CameraDriver.GOPRO, CameraDriver.GOPRO_HERO9):
         return GoProEmulator(camera)
     if driver is CameraDriver.INSTA360:
         return Insta360Emulator(camera)

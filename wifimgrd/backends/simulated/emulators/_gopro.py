@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
-from wifimgrd.backends.simulated.emulators._camera import EmulatedCamera, Ended, Refused
+from wifimgrd.backends.simulated.emulators._camera import EmulatedCamera, Ended, Refusal, Refused
 from wifimgrd.backends.simulated.emulators._http import HttpEmulator, Request, Response
-from wifimgrd.domain.camera import StorageState, TemperatureState
+from wifimgrd.domain.camera import StopReason, StorageState, TemperatureState
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DONE: Final = Response()
@@ -36,9 +36,13 @@ _SETTINGS: Final[Mapping[int, tuple[int, ...]]] = {
 """The settings there are, with their options; the first is set at first."""
 _MODEL_NUMBERS: Final[Mapping[str, str]] = {"H21": "57", "H22": "58", "H23": "62", "H24": "65"}
 """By the beginning of the firmware's version; HERO9 is 55."""
-_HAS_INFO: Final = 23
-_HAS_DATE_TIME: Final = 22
-"""HERO11; as the zone of the clock."""
+_HERO9, _HERO10, _HERO11, _HERO12 = 9, 21, 22, 23
+"""Generations, as the firmware's version begins with them."""
+_GROUPS: Final[Mapping[int, int]] = {1000: 12, 1001: 17, 1002: 13}
+"""Groups of presets, each with the mode of its first one: video, photo, time lapse video."""
+_VIDEO: Final = 1000
+_PHOTO: Final = 1001
+_NIGHT_PHOTO: Final = 18
 _DIRECTORY: Final = "100GOPRO"
 
 _Route = Callable[["GoProEmulator", Request], Response]
@@ -55,6 +59,7 @@ class GoProEmulator(HttpEmulator):
         self._previews = False
         self._turbo = False
         self._control = 0
+        self._group = _VIDEO
         self._keep_alives = 0
 
     @property
@@ -66,12 +71,15 @@ class GoProEmulator(HttpEmulator):
         route = _ROUTES.get(request.path)
         if route is None and request.path.startswith(_OLD_SETTING):
             route = GoProEmulator._set_old_setting
-        if route is None or request.method != "GET" or self._generation < _SINCE.get(request.path, 0):
+        if route is None or request.method != "GET" or not self._has_route(request.path):
             return Response({"error": "not found"}, HTTPStatus.NOT_FOUND)
         try:
             return route(self, request)
         except Refused as refused:
             return Response({"error": str(refused)}, HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _has_route(self, path: str) -> bool:
+        return self._generation >= _SINCE.get(path, _HERO9)
 
     @property
     def _generation(self) -> int:
@@ -100,12 +108,11 @@ class GoProEmulator(HttpEmulator):
             2: bars,
             6: int(camera.temperature is TemperatureState.TOO_HOT),
             8: 0,
-            10: int(camera.is_recording),
-            13: int(camera.recording_s),
+            10: int(camera.is_recording or camera.takes_photos),
+            13: camera.counted_s,
             17: 1,
             30: camera.settings.ssid,
             31: 1,
-            32: int(self._previews),
             33: _CARD_STATES[storage],
             34: camera.card_free // _PHOTO_BYTES,
             35: camera.seconds_left,
@@ -117,16 +124,21 @@ class GoProEmulator(HttpEmulator):
             70: camera.battery,
             82: 1,
             85: int(camera.temperature is TemperatureState.TOO_COLD),
-            114: self._control,
+            89: _NIGHT_PHOTO if camera.takes_photos else _GROUPS[self._group],
+            96: _PHOTO if camera.takes_photos else self._group,
+            113: int(self._turbo),
         }
-        if self._generation >= 21:
+        if self._generation <= _HERO12:
+            values[32] = int(self._previews)
+        if self._generation >= _HERO10:
             values |= {
                 111: int(storage is StorageState.SLOW),
-                112: 0,
-                113: int(self._turbo),
-                115: int(camera.charging),
+                112: sum(file.reason is StopReason.SLOW_CARD for file in camera.files),
+                114: self._control,
+                115: 0,  # a PC by USB, which no emulated camera has
+                116: 0,
             }
-        if self._generation >= _HAS_DATE_TIME:
+        if self._generation >= _HERO11:
             values[117] = camera.card_total // _KB
         return values
 
@@ -179,7 +191,12 @@ class GoProEmulator(HttpEmulator):
     @property
     def has_zone(self) -> bool:
         """Whether its clock has a time zone."""
-        return self._generation >= _HAS_DATE_TIME
+        return self._generation >= _HERO11
+
+    @property
+    def zone_min(self) -> int:
+        """Its time zone, minutes east of UTC."""
+        return self._camera.zone_min
 
     def set_clock(self, parts: list[int], zone_min: int) -> Response:
         """Set year, month, ..., second of its local time, and that time's minutes after UTC."""
@@ -255,6 +272,21 @@ class GoProEmulator(HttpEmulator):
         self._control = 2 if request.query.get("p") == "2" else 0
         return _DONE
 
+    def _set_group(self, request: Request) -> Response:
+        group = request.query.get("id", "")
+        if not re.fullmatch("[0-9]{4}", group):
+            return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
+        self.set_group(int(group))
+        return _DONE
+
+    def set_group(self, group: int) -> None:
+        """Choose a group of presets; raises Refused."""
+        if group not in _GROUPS:
+            raise Refused(Refusal.OTHER)
+        if self._camera.is_recording or self._camera.takes_photos:
+            raise Refused(Refusal.BUSY)
+        self._group = group
+
     def _version(self, request: Request) -> Response:  # noqa: ARG002
         return Response({"version": "2.0"})
 
@@ -316,7 +348,7 @@ _ROUTES: Final[Mapping[str, _Route]] = {
     "/gopro/camera/stream/start": GoProEmulator._start_preview,
     "/gopro/camera/stream/stop": GoProEmulator._stop_preview,
     "/gopro/camera/presets/load": GoProEmulator._accept,
-    "/gopro/camera/presets/set_group": GoProEmulator._accept,
+    "/gopro/camera/presets/set_group": GoProEmulator._set_group,
     "/gopro/camera/control/set_ui_controller": GoProEmulator._set_controller,
     "/gopro/camera/control/wired_usb": GoProEmulator._accept,
     "/gopro/camera/analytics/set_client_info": GoProEmulator._accept,
@@ -335,8 +367,12 @@ _ROUTES: Final[Mapping[str, _Route]] = {
     "/gp/gpTurbo": GoProEmulator._set_turbo,
 }
 _SINCE: Final[Mapping[str, int]] = {
-    "/gopro/camera/info": _HAS_INFO,
-    "/gopro/camera/get_date_time": _HAS_DATE_TIME,
-    "/gopro/camera/control/set_ui_controller": 21,
+    "/gopro/camera/info": _HERO12,
+    "/gopro/camera/get_date_time": _HERO11,
+    "/gopro/camera/shutter/start": _HERO10,
+    "/gopro/camera/shutter/stop": _HERO10,
+    "/gopro/camera/control/set_ui_controller": _HERO10,
+    "/gopro/camera/control/wired_usb": _HERO10,
+    "/gp/gpControl/command/shutter": _HERO10,
 }
-"""The generation that a route came with."""
+"""The generation that a route came with. That HERO9 has the last one no more is one owner's measurement."""

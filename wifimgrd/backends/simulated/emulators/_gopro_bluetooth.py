@@ -27,14 +27,17 @@ class GoProBluetooth:
         self._emulator = emulator
 
     def answer(self, message: bytes) -> bytes:
-        """The answer to a message, both without the heads of packets."""
+        """The answer to a message, both without the heads of packets; empty if the camera is silent."""
         if not message:
             return _ERROR
         number, parameters = message[:1], message[1:]
+        if not self._emulator.answers:
+            return b""
         try:
-            return number + self._answer(number[0], parameters)
+            answer = number + self._answer(number[0], parameters)
         except Refused:
-            return number + _ERROR
+            answer = number + _ERROR
+        return answer if self._emulator.answers else b""
 
     def _answer(self, number: int, parameters: bytes) -> bytes:
         match number:
@@ -47,9 +50,12 @@ class GoProBluetooth:
                 return self._set_clock(parameters[1:8], int.from_bytes(parameters[8:10], "big", signed=True))
             case 0x0E:
                 return _OK + _written(self._emulator.local_time())
+            case 0x10 if self._emulator.has_zone:
+                return _OK + _written(self._emulator.local_time(), self._emulator.zone_min)
             case 0x3C:
                 return _OK + self._hardware_info()
             case 0x3E if len(parameters) == 3:
+                self._emulator.set_group(int.from_bytes(parameters[1:], "big"))
                 return _OK
             case 0x13 | 0x53:
                 return _OK + self._statuses(parameters)
@@ -86,7 +92,12 @@ class GoProBluetooth:
         return found
 
 
-def _written(local: datetime) -> bytes:
-    day = [local.month, local.day, local.hour, local.minute, local.second, local.isoweekday() % _SUNDAY]
-    value = local.year.to_bytes(2, "big") + bytes(day)
+def _written(local: datetime, zone_min: int | None = None) -> bytes:
+    """With the day of the week, or with the zone and no summer time."""
+    value = local.year.to_bytes(2, "big")
+    value += bytes([local.month, local.day, local.hour, local.minute, local.second])
+    if zone_min is None:
+        value += bytes([local.isoweekday() % _SUNDAY])
+    else:
+        value += zone_min.to_bytes(2, "big", signed=True) + b"\0"
     return bytes([len(value)]) + value

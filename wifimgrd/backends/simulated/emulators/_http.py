@@ -70,12 +70,18 @@ class HttpEmulator(ABC):
         """Serve one connection until it ends."""
         await _serve(reader, writer, self._answer_or_fault)
 
+    @property
+    def answers(self) -> bool:
+        """Whether the camera answers at all."""
+        return self._camera.answers
+
     def _answer_or_fault(self, request: Request) -> Response | bytes | None:
-        if self._camera.silent:
+        if not self.answers:
             return None
         if self._camera.garbage:
             return next(self._garbage)
-        return self._answer(request)
+        answer = self._answer(request)
+        return answer if self.answers else None
 
     @abstractmethod
     def _answer(self, request: Request) -> Response:

@@ -63,6 +63,9 @@ _STOP_REASONS: Final[Mapping[StopReason, int]] = {
     StopReason.TOO_HOT: 9,
 }
 _CLOCK, _ZONE = 12, 13
+_VIDEO, _PHOTOS = 1, 3
+"""States of the capture: a video, photos at intervals."""
+_PAUSED: Final = 1
 
 Fields = list[tuple[int, Value]]
 
@@ -117,7 +120,7 @@ class Insta360Emulator:
             return await reader.readexactly(length)
 
     def _send(self, writer: asyncio.StreamWriter, frame: bytes) -> None:
-        if self._camera.silent or writer.transport.get_write_buffer_size() > _FRAME_LIMIT:
+        if not self._camera.answers or writer.transport.get_write_buffer_size() > _FRAME_LIMIT:
             return  # to who does not read, nothing more is told
         if self._camera.garbage:
             writer.write(next(self._garbage))
@@ -149,6 +152,8 @@ class Insta360Emulator:
             raise _Failed(_EXECUTE_ERROR, "msg execute err.") from None
 
     def _start(self, fields: Fields) -> bytes:  # noqa: ARG002
+        if self._camera.is_recording:  # as one does that is sent it twice
+            raise _Failed(_EXECUTE_ERROR, "msg execute err.")
         self._camera.start()
         return b""
 
@@ -201,7 +206,9 @@ class Insta360Emulator:
         return encode([(1, self._capture())])
 
     def _capture(self) -> bytes:
-        return encode([(1, int(self._camera.is_recording)), (2, int(self._camera.recording_s))])
+        camera = self._camera
+        state = _PHOTOS if camera.takes_photos else _VIDEO if camera.is_recording else 0
+        return encode([(1, state), (2, camera.counted_s), *([(7, _PAUSED)] if camera.is_paused else [])])
 
     def _files(self, fields: Fields) -> bytes:
         wanted = {key: value for key, value in fields if isinstance(value, int)}

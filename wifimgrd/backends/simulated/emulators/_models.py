@@ -11,6 +11,7 @@ from wifimgrd.domain.camera import CameraDriver
 
 _DEFAULTS: Final[Mapping[CameraDriver, tuple[str, str, str]]] = {
     CameraDriver.GOPRO: ("HERO12 Black", "C3501300000001", "H23.01.02.32.00"),
+    CameraDriver.GOPRO_HERO9: ("HERO9 Black", "C3441300000001", "HD9.01.01.72.00"),
     CameraDriver.INSTA360: ("Insta360 X4", "IAHEA2400000001", "v1.6.21_build1"),
     CameraDriver.OSC: ("RICOH THETA X", "YR12345678", "2.63.0"),
 }

@@ -64,6 +64,8 @@ class OscEmulator(HttpEmulator):
         super().__init__(camera)
         self._maker = maker
         self._has_level_1 = camera.settings.model in {"RICOH THETA S", "RICOH THETA SC"}
+        self._has_card = camera.settings.model == "RICOH THETA X"
+        """The others have their memory inside."""
         self._level = 1 if self._has_level_1 else 2
         self._session = 0
         self._options: dict[str, object] = {"captureMode": "image", "offDelay": 600, "sleepDelay": 180}
@@ -138,12 +140,13 @@ class OscEmulator(HttpEmulator):
         last = camera.last_ended
         url = "" if last is None else self._url(last)
         state |= {
-            "_captureStatus": "shooting" if camera.is_recording else "idle",
-            "_recordedTime": int(camera.recording_s),
+            "_captureStatus": "shooting" if camera.is_recording or camera.takes_photos else "idle",
+            "_recordedTime": camera.counted_s,
             "_recordableTime": camera.seconds_left if camera.is_recording else 0,
             "_batteryState": charged if camera.charging else "disconnect",
-            "_cameraError": self._errors(),
         }
+        if not self._has_level_1:
+            state["_cameraError"] = self._errors()
         if self._level == 1:
             return state | {
                 "sessionId": self._session_id,
@@ -159,12 +162,13 @@ class OscEmulator(HttpEmulator):
         }
 
     def _errors(self) -> list[str]:
+        """Which codes there are depends on the model."""
         camera = self._camera
+        no_card = "READ_ERROR" if self._has_card else "INTERNAL_MEM_ACCESS_FAIL"
         applying = {
             "NO_MEMORY": camera.storage is StorageState.FULL,
-            "READ_ERROR": camera.storage is StorageState.MISSING,
-            "CAPTURE_SW_FAILED": camera.storage is StorageState.SLOW,
-            "CANNOT_RECORD_LOWBAT": camera.battery == 0,
+            no_card: camera.storage is StorageState.MISSING,
+            "CANNOT_RECORD_LOWBAT": self._has_card and camera.battery == 0,
             "HIGH_TEMPERATURE_WARNING": camera.temperature is TemperatureState.WARNING,
             "HIGH_TEMPERATURE": camera.temperature is TemperatureState.TOO_HOT,
         }
@@ -194,6 +198,10 @@ class OscEmulator(HttpEmulator):
         if not isinstance(names, list):
             raise _Failed("missingParameter", "optionNames is missing.")
         have = self._options | self._read_only()
+        if self._camera.takes_photos:
+            have["captureMode"] = "image"
+        elif have["captureMode"] == "video":
+            have["captureMode"] = self._video
         if len(names) > _MOST_OPTIONS or not all(isinstance(name, str) and name in have for name in names):
             raise _Failed("invalidParameterValue", "There is no such option.")
         return {"options": {name: have[name] for name in names}}
@@ -225,8 +233,8 @@ class OscEmulator(HttpEmulator):
         wanted = parameters.get("options")
         if not isinstance(wanted, dict):
             raise _Failed("missingParameter", "options is missing.")
-        if self._camera.is_recording:
-            raise _Failed("disabledCommand", "It records.")
+        if self._camera.is_recording or self._camera.takes_photos:
+            raise _Failed("disabledCommand", "It is shooting.")
         if "dateTimeZone" in wanted and len(wanted) > 1:
             raise _Failed("invalidParameterValue", "The clock is set alone.")
         setters = {**_SETTERS} if self._maker is Maker.RICOH else {**_SETTERS_OF_BOTH}
@@ -238,9 +246,14 @@ class OscEmulator(HttpEmulator):
         return {}
 
     def _set_mode(self, value: object) -> None:
-        if value not in {"image", "video"}:
+        if value not in {"image", self._video}:
             raise _Failed("invalidParameterValue", "There is no such mode.")
-        self._options["captureMode"] = value
+        self._options["captureMode"] = "video" if value == self._video else "image"
+
+    @property
+    def _video(self) -> str:
+        """The mode for videos, as the level has it."""
+        return "_video" if self._level == 1 else "video"
 
     def _set_delay(self, name: str, value: object) -> None:
         if type(value) is not int or not 0 <= value <= 65535:
