@@ -143,6 +143,7 @@ const en = {
     more: (name: string) => `More for ${name}`,
     lastHour: "Last hour",
     by: (adapter: string, megahertz: number | null) => `${adapter}${megahertz ? ` · ch ${channelOf(megahertz)}` : ""}`,
+    linkAndModel: (link: string, model: string) => (model ? `${link} · ${model}` : link),
     lastConnectedAt: (time: string) => `Last connected ${time}`,
     neverConnected: "Never connected",
     network: "Network",

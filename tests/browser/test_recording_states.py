@@ -137,3 +137,15 @@ async def test_a_camera_that_does_not_record_can_be_told_to(page: Page, hub: Run
     await opened(page, hub)
     for state, word in (("not-recording", "Record"), ("still-recording", "Stop recording")):
         await expect(card(page, state).get_by_role("button", name=word, exact=True)).to_be_enabled()
+
+
+async def test_the_last_known_state_leaves_room_for_the_name(page: Page, hub: RunningHub) -> None:
+    await world(page, hub)
+    await opened(page, hub)
+    await shows(page, "recording-unconfirmed", "Recording unconfirmed")
+    async with hub.without_daemon():
+        for state, word in WORDS.items():
+            await shows(page, state, f"Unknown, was {word.lower()}")
+            name = card(page, state).get_by_role("heading")
+            assert await name.evaluate("one => one.clientWidth >= 64")
+    await hub.client.wait_until(lambda client: client.available, 30)

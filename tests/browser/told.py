@@ -34,7 +34,7 @@ class Told:
         self._ids: dict[str, int] = {}
         self._expected: dict[str, bool] = {}
         self._adapters: dict[str, dict[str, Any]] = {}
-        self._health: dict[str, Mapping[str, Any]] = {}
+        self._health: dict[str, dict[str, Any]] = {}
         self._page: WebSocketRoute | None = None
 
     async def to(self, page: Page) -> None:
@@ -54,7 +54,7 @@ class Told:
         """An adapter is in such a state from now on, as its record tells."""
         self._health[adapter] = {"health": health, "health_reason": reason, **members}
         if adapter in self._adapters:
-            self._send("interface.updated", {**self._adapters[adapter], **self._health[adapter]})
+            self._send("interface.updated", self._adapters[adapter] | self._health[adapter])
 
     def stopped(self, name: str, reason: str) -> None:
         """A recording has ended."""

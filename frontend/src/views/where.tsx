@@ -9,7 +9,8 @@ import type { Device } from "../types";
 /** How it is connected where its state says something else, and its model. */
 export function aboutWords(device: Device): string {
   const link = linkOf(device);
-  return [isCurrent.value && stateOf(device) !== link && t.states[link], modelName(device.codename)].filter(Boolean).join(" · ");
+  const model = modelName(device.codename);
+  return isCurrent.value && stateOf(device) !== link ? t.camera.linkAndModel(t.states[link], model) : model;
 }
 
 export function Where({ device }: { device: Device }) {
