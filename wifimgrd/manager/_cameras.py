@@ -290,14 +290,15 @@ class Cameras:
         loop, since_us = asyncio.get_running_loop(), self._state.clock()
         end_s = loop.time() + (COMMAND_S if len(entries) == 1 else COMMAND_OF_MANY_S)
         results = dict(await self._control.record(list(entries), on=on))
+        answered_us = self._state.clock()
         done = [one for one, result in results.items() if result.error is None]
         unsure = [one for one, result in results.items() if isinstance(result.error, Unconfirmed)]
         await asyncio.gather(
             self._until_seen(done, since_us, min(loop.time() + _READ_S, end_s), on=on),
-            self._until_seen(unsure, since_us, end_s),
+            self._until_seen(unsure, answered_us, end_s),
         )
         for one in unsure:
-            results[one] = self._settled(one, results[one], since_us, on=on)
+            results[one] = self._settled(one, results[one], answered_us, on=on)
         for device_id, result in results.items():
             log_failure(entries[device_id].device, result, is_repeated=is_repeated)
         return results
