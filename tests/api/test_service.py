@@ -71,8 +71,8 @@ async def test_a_created_device_connects_and_its_interface_is_reported_first(hub
     hub.client.subscribe(story.append)
     device = await hub.create(1)
     await hub.until(device, "connected")
-    assert steps(story) == ["wlan0 in-use", "1 connecting", "wlan0 in-use", "1 connected"]
-    assert hub.client.interfaces["wlan0"].health == "good"
+    assert steps(story) == ["wlan0 in-use", "1 connecting", "1 connected"]
+    await hub.client.wait_until(lambda client: client.interfaces["wlan0"].health == "good", 10)
     record = hub.client.devices[device]
     assert (record.interface, record.camera_address, record.connection_error_code) == (
         "wlan0",

@@ -258,6 +258,8 @@ def test_an_adapter_pulled_while_an_automatic_attempt_is_disconnected_leaves_not
 def test_a_link_that_does_not_come_back_is_lost_after_the_grace_time(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()
+        await asyncio.sleep(4)  # by then its adapter is told to be good
+        bench.story.forget()
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         assert bench.story.reported == ["1 connecting"]
         assert bench.code(device) == "connection-lost"
@@ -279,6 +281,8 @@ def test_a_link_that_does_not_come_back_is_lost_after_the_grace_time(on_bench: R
 def test_a_disconnect_ends_the_wait_for_a_lost_link(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()
+        await asyncio.sleep(4)  # by then its adapter is told to be good
+        bench.story.forget()
         bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
         await bench.hub.connections.disconnect(device)
         await asyncio.sleep(20)

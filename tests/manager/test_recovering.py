@@ -92,13 +92,16 @@ def test_nothing_is_said_of_an_adapter_until_it_has_received_anything(on_bench: 
         assert health(bench, "wlan0") == (None, "")
         device = await bench.create(1)
         await bench.hub.connections.connect(device, wait=True)
+        await asyncio.sleep(4)
         assert health(bench, "wlan0") == (Health.GOOD, "")
         assert health(bench, "wlan1") == (None, "")
         await bench.hub.scan("wlan1")
+        await asyncio.sleep(4)
         assert health(bench, "wlan1") == (Health.GOOD, "")
         assert healths(bench, "wlan1")[-1] is Health.GOOD
         bench.world.unplug_adapter("wlan1")
         bench.world.plug_adapter("wlan1")
+        await asyncio.sleep(4)
         assert health(bench, "wlan1") == (None, "")
 
     on_bench(test)

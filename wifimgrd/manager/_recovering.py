@@ -23,7 +23,7 @@ from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.domain.recovery import AdapterHealth, BackendStep, RecoveryRules, RecoveryStep, worst
+from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
 from wifimgrd.manager._connections import AttemptEnd
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._reconnecting import FailedSearch, Reconnecting
@@ -37,6 +37,9 @@ _log = structlog.get_logger()
 _VERIFY_S: Final = 20.0
 _STEP_S: Final = 30.0
 """How long a step may take, including the return of a replugged adapter."""
+_GOOD_NEWS_S: Final = 3.0
+"""An adapter that has received something for the first time is told to be good with another change, or after
+so long: the messages of a connect or a scan come first."""
 _MOST_WRITTEN: Final = 256
 _OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG)
 """The steps that may end links of other interfaces of the USB device."""
@@ -97,7 +100,7 @@ class Recovering:
         elif isinstance(end.error, DeviceNotReachable) and self._health.rules.steps:
             self._tasks.start("verify", self._verify(end.device, end.interface, identity, end.error))
 
-    def link_up(self, entry: DeviceEntry) -> None:
+    def connected(self, entry: DeviceEntry) -> None:
         """A device has a link, also one that was found at the start: its adapter receives."""
         interface = self._state.interface_of(entry)
         identity = None if interface is None else self._identity(interface)
@@ -260,17 +263,18 @@ class Recovering:
         allocator, shown = self._state.allocator, self._shown
         before, after = shown.records, self._health.records
         names, self._changed, self._shown = self._changed, set(), self._health
-        changed = self._health.receiving ^ shown.receiving
-        for identity in before.keys() | after.keys():
-            if identity in changed or before.get(identity) is not after.get(identity):
-                changed |= {identity}
-        for identity in changed:
+        changed = {one for one in before.keys() | after.keys() if before.get(one) is not after.get(one)}
+        for identity in changed | (self._health.receiving ^ shown.receiving):
             names.update(allocator.named(identity))
         stale = [name for name in names if self._marked(name) is not allocator]
         if len(stale) > 1:
             stale = [name for name in allocator.interfaces if name in stale]
         for name in stale:
-            self._show(name)
+            is_first = allocator.interfaces[name].health is None
+            if is_first and self._marked(name).interfaces[name].health is Health.GOOD:
+                asyncio.get_running_loop().call_later(_GOOD_NEWS_S, self._show, name)
+            else:
+                self._show(name)
 
     def _start_step(self, name: str, identity: AdapterIdentity, step: RecoveryStep) -> None:
         self._health = self._health.started(identity, step, self._now())

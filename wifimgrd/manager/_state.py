@@ -74,8 +74,6 @@ class HubState:
         """The number of CONNECTED devices."""
         self.waiting_over = Notice[DeviceEntry]()
         """A device no longer waits for an interface."""
-        self.link_up = Notice[DeviceEntry]()
-        """A device has a link, and that is not published yet."""
         self.device_connected = Notice[DeviceEntry]()
         """A device is connected, and that was published."""
         self.link_ended = Notice[DeviceEntry]()
@@ -342,7 +340,6 @@ class HubState:
         )
         entry.automatic = False
         self.end_waiting(entry)
-        self.link_up.notify(entry)
         self.publish(DeviceStateChanged(self.status(entry)))
         entry.resolve()
         self.device_connected.notify(entry)

@@ -83,6 +83,7 @@ async def test_devices_and_interfaces_by_state(shim: Served, hub: HubClient) -> 
 
 async def test_the_health_of_each_adapter_that_has_received_anything(shim: Served, hub: HubClient) -> None:
     await connect(shim, camera(1))
+    await hub.wait_until(lambda client: client.interfaces["wlan0"].health is not None, 10)
     now = await values(shim)
     assert {key: now[key] for key in now if key.startswith("wifimgrd_interface_health")} == {
         "wifimgrd_interface_health[good][wlan0]": 1
