@@ -579,6 +579,7 @@ const en = {
     which: "Several cameras are in pairing mode. Which one is it?",
     heard: (address: string, dbm: number | null) => (dbm === null ? address : `${address}, signal ${dbm} dBm`),
     again: "Search again",
+    anew: "Pair again",
     stop: "Stop",
     forget: "Forget pairing",
   },

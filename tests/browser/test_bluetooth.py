@@ -164,8 +164,8 @@ async def test_a_lost_pairing_is_told_and_made_anew_in_the_settings(page: Page, 
     await act(card(page, GOPRO), "Edit")
     dialog = page.get_by_role("dialog", name="Edit ")
     await expect(dialog).to_contain_text("Paired with this hub")  # this host still has its bond
-    await dialog.get_by_role("button", name="Forget pairing").click()
-    await dialog.get_by_role("button", name="Pair").click()
+    await dialog.get_by_role("button", name="Pair again").click()
+    await expect(toast(page, f"Paired {GOPRO}.")).to_be_visible()
     await expect(dialog).to_contain_text(f"Paired with this hub ({ADDRESS})")
     await dialog.get_by_role("button", name="Forget pairing").click()
     await expect(dialog).to_contain_text("Not paired with this hub")

@@ -40,6 +40,7 @@ OF_CONTRACT = {
     "camera-busy": 409,
     "camera-refused": 502,
     "not-connected": 409,
+    "unconfirmed": 504,
     "internal": 500,
 }
 

@@ -87,14 +87,19 @@ export function Pairing({ device }: { device: Device }) {
         </div>
       )}
       <div class="actions">
-        {isPairing ? (
+        {isPairing && device.paired ? null : isPairing ? (
           <button type="button" onClick={() => void unpair(device.id).catch(() => undefined)}>
             {t.bluetooth.stop}
           </button>
         ) : device.paired ? (
-          <button type="button" disabled={!isReady} onClick={() => void forget()}>
-            {t.bluetooth.forget}
-          </button>
+          <>
+            <button type="button" disabled={!isReady} onClick={() => void begin()}>
+              {t.bluetooth.anew}
+            </button>
+            <button type="button" disabled={!isReady} onClick={() => void forget()}>
+              {t.bluetooth.forget}
+            </button>
+          </>
         ) : (
           <button type="button" disabled={!isReady} onClick={() => void begin()}>
             {isToChoose ? t.bluetooth.again : t.bluetooth.pair}
