@@ -182,7 +182,7 @@ export const parseAdapter = (octets: Uint8Array) =>
     device_id: members.countOrNull("device_id"),
     // An earlier version has none.
     reserved_device_id: members.has("reserved_device_id") ? members.countOrNull("reserved_device_id") : null,
-    health: members.has("health") ? members.textOrNull("health") : null,
+    health: members.has("health") ? members.oneOrNull("health", ["suspect", "recovering", "quarantined", "good"]) : null,
   }));
 
 export const parseAnswer = (octets: Uint8Array) =>
