@@ -419,6 +419,32 @@ def test_a_command_whose_answer_was_lost_is_not_known_until_the_camera_is_read(
     on_cameras(test)
 
 
+def test_that_it_is_not_known_outlives_the_daemon(on_cameras: OnCameras) -> None:
+    store = StoreInMemory()
+
+    async def before(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, read_us=1)
+        cameras.control.refuses[device] = Unconfirmed("no answer")
+        with pytest.raises(Unconfirmed):
+            await cameras.bench.hub.cameras.start_recording(device)
+
+    async def after(cameras: Cameras) -> None:
+        [device] = cameras.bench.story.devices
+        assert cameras.camera(device).problems == (Problem.RECORDING_UNCONFIRMED,)
+        await cameras.bench.hub.connections.connect(device, wait=True)
+        assert cameras.camera(device).problems == (Problem.RECORDING_UNCONFIRMED,)
+        cameras.control.says(device, recording=RecordingState.RECORDING)
+        assert cameras.camera(device).problems == ()
+
+    async def later(cameras: Cameras) -> None:
+        [device] = cameras.bench.story.devices
+        assert cameras.camera(device).problems == ()
+
+    for test in (before, after, later):
+        on_cameras(test, store=store)
+
+
 # -- one recording is one
 
 

@@ -54,7 +54,7 @@ class CameraState(StrEnum):
         return self.value.capitalize()
 
 
-_AS_STATES: Final[Mapping[str, CameraState]] = MappingProxyType(
+AS_STATES: Final[Mapping[str, CameraState]] = MappingProxyType(
     {
         Problem.NOT_RECORDING: CameraState.NOT_RECORDING,
         Problem.STILL_RECORDING: CameraState.STILL_RECORDING,
@@ -77,7 +77,7 @@ def camera_state(
 ) -> CameraState:
     """The state for people of a device whose connection is in `state`; times matter only by being there. One
     that does not record as it was told is not called connected."""
-    for problem, as_state in _AS_STATES.items():
+    for problem, as_state in AS_STATES.items():
         if problem in problems:
             return as_state
     if phase == ConnectionPhase.WAKING and state in (DeviceState.CONNECTING, DeviceState.DISCONNECTED):

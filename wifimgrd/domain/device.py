@@ -142,6 +142,8 @@ class Device:
     0 = there is none."""
     recorded_s: int = 0
     """Seconds that the camera has counted of it, at least."""
+    recording_unconfirmed: bool = False
+    """It may have done the last command to record or to stop, and was not read since."""
     expected: bool = False
     """Whether it is one of the rig: the last of its creation, Connect, Disconnect and Sleep, of a client or
     within a group, asked for a connection."""

@@ -86,7 +86,7 @@ class CameraReadings:
             device = entry.device
             camera = self.cameras[device.id] = Camera(
                 control.driver,
-                wish=Wish(records=device.recording_requested),
+                wish=Wish(records=device.recording_requested, is_unconfirmed=device.recording_unconfirmed),
                 began_us=device.recording_began_us,
                 recorded_s=device.recorded_s,
             )
@@ -99,7 +99,7 @@ class CameraReadings:
             return
         self.link_ended(entry)
         self._forget(entry)
-        entry.camera = CameraStatus(requested=entry.device.recording_requested)
+        entry.camera = entry.unread_camera
         if entry.state is DeviceState.CONNECTED:
             self.connected(entry)
 
@@ -164,13 +164,21 @@ class CameraReadings:
     def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> RecordingStopped | None:
         """A camera was read; returns the end of a recording, which is told after what was read."""
         camera.reading = reading
-        camera.wish = camera.wish.seen(reading, self._state.clock())
+        self.set_wish(entry, camera, camera.wish.seen(reading, self._state.clock()))
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         over = self._follow_recording(entry, camera)
         if reading.recording is RecordingState.RECORDING:  # its begin is the one that was seen first
             camera.reading = replace(reading, recording_since_us=camera.began_us)
         return over
+
+    def set_wish(self, entry: DeviceEntry, camera: Camera, wish: Wish, *, at_once: bool = False) -> None:
+        """Something else is wanted of a camera, or is known of what was; it is stored."""
+        camera.wish = wish
+        device = replace(
+            entry.device, recording_requested=wish.records, recording_unconfirmed=wish.is_unconfirmed
+        )
+        self._state.record(entry, device, at_once=at_once)
 
     def publish(self, entry: DeviceEntry, camera: Camera, over: RecordingStopped | None) -> None:
         """Publish what was read, and then the end of a recording."""

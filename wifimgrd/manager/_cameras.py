@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -187,13 +186,13 @@ class Cameras:
 
     def _wish(self, entry: DeviceEntry, camera: Camera, *, on: bool) -> None:
         """Store what is wanted of a camera."""
-        before, camera.wish = camera.wish, camera.wish.commanded(self._state.clock(), on=on)
-        if camera.wish.is_another(before):  # else a problem stays until the camera does what it should
+        wish = camera.wish.commanded(self._state.clock(), on=on)
+        if wish.is_another(camera.wish):  # else a problem stays until the camera does what it should
             cancel(camera.timer)
             camera.differs_from_s = None
         if on:
             self.readings.end_seen(entry, camera)
-        self._state.record(entry, replace(entry.device, recording_requested=on), at_once=True)
+        self.readings.set_wish(entry, camera, wish, at_once=True)
         self.readings.compare(entry, camera)
 
     async def _record(
@@ -210,7 +209,7 @@ class Cameras:
         for device_id, result in results.items():
             camera = cameras[device_id]
             if isinstance(result.error, Unconfirmed) and self.readings.cameras.get(device_id) is camera:
-                camera.wish = camera.wish.unconfirmed()
+                self.readings.set_wish(entries[device_id], camera, camera.wish.unconfirmed())
                 self.readings.compare(entries[device_id], camera)
         return results
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from wifimgrd.domain.camera import CameraStatus
+from wifimgrd.domain.camera import CameraStatus, Problem
 from wifimgrd.domain.device import ConnectionPhase, Device, DeviceState, Link
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.power import Sight, Wakes
@@ -68,7 +68,13 @@ class DeviceEntry:
     """Serializes changes of the registration."""
 
     def __post_init__(self) -> None:
-        self.camera = CameraStatus(requested=self.device.recording_requested)
+        self.camera = self.unread_camera
+
+    @property
+    def unread_camera(self) -> CameraStatus:
+        """What is known of its camera before it is read."""
+        problems = (Problem.RECORDING_UNCONFIRMED,) if self.device.recording_unconfirmed else ()
+        return CameraStatus(requested=self.device.recording_requested, problems=problems)
 
     def resolve(self, error: WifimgrdError | None = None) -> None:
         """Resolve the outcome, and cancel the timer of the grace time."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from wifimgrd.client.json_text import dumps
+from wifimgrd.domain.camera_state import AS_STATES
 from wifimgrd.domain.commands import CONNECT, DISCONNECT, START_RECORDING, STOP_RECORDING, WAKE
 from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import ErrorCode
@@ -34,7 +35,10 @@ def _switched(condition: str) -> str:
 _IS_CONNECTED: Final = _switched("value_json.connected")
 _HAS_PROBLEM: Final = _switched(
     "value_json.connection_error_code is not none or value_json.device_reachability == 'unavailable'"
+    f" or (value_json.camera and value_json.camera.problems | select('in', {list(map(str, AS_STATES))})"
+    " | list | count > 0)"
 )
+"""A camera that does not record as it was told has one, too."""
 _ERROR: Final = _of_record(
     "{{ {'error_code': value_json.connection_error_code, 'error': value_json.connection_error_message,"
     " 'error_at': value_json.connection_error_at, 'reachability': value_json.device_reachability}"

@@ -40,6 +40,7 @@ _COLUMNS: Final = (
     "expected",
     "recording_began_us",
     "recorded_s",
+    "recording_unconfirmed",
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
@@ -79,6 +80,7 @@ def row_of(device: Device) -> Row:
         int(device.expected),
         device.recording_began_us,
         device.recorded_s,
+        int(device.recording_unconfirmed),
     )
 
 
@@ -87,7 +89,7 @@ def device_of(row: Row) -> Device:
     ident, name, codename, ssid, attempt, success, code, message, failed_us, mac, port, serial, *more = row
     sightings, wanted, auto_reconnect, priority, address, last_disconnection_us, *later = more
     waiting_since_us, pin_mac, pin_usb_port, auto_wake, bluetooth_address, requested, *latest = later
-    expected, recording_began_us, recorded_s = latest
+    expected, recording_began_us, recorded_s, unconfirmed = latest
     try:
         return Device(
             id=DeviceId(ident),
@@ -112,6 +114,7 @@ def device_of(row: Row) -> Device:
             expected=bool(expected),
             recording_began_us=recording_began_us,
             recorded_s=recorded_s,
+            recording_unconfirmed=bool(unconfirmed),
         )
     except (ValueError, TypeError) as error:
         raise StoreDamaged(f"the state of device {ident} is inconsistent") from error

@@ -95,11 +95,13 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 10: whether the last command to a camera was to record
     ("ALTER TABLE device ADD COLUMN recording_requested INTEGER NOT NULL DEFAULT 0",),
     # 11: whether a device is expected, as those that were connected, lost or waiting; the recording that was
-    # not seen to end: when it began (0 = none), and the seconds that the camera has counted
+    # not seen to end: when it began (0 = none), and the seconds that the camera has counted; whether the last
+    # command may have been done
     (
         "ALTER TABLE device ADD COLUMN expected INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE device ADD COLUMN recording_began_us INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE device ADD COLUMN recorded_s INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE device ADD COLUMN recording_unconfirmed INTEGER NOT NULL DEFAULT 0",
         "UPDATE device SET expected = 1 WHERE wanted OR waiting_since_us",
     ),
 )
