@@ -72,11 +72,16 @@ class Cameras:
 
     def not_recording(self, entry: DeviceEntry) -> None:
         """A connected camera does not record though it should: it is told again, if that is wanted."""
-        camera = self.readings.cameras[entry.device.id]
-        if self._state.settings.keep_recording:
-            camera.tries += 1
-            work = self._send({entry.device.id: entry}, on=True, is_repeated=camera.tries > 1)
-            self._tasks.start("keep-recording", work, expected=(WifimgrdError,))
+        if not self._state.settings.keep_recording:
+            return
+        camera, entries = self.readings.cameras[entry.device.id], {entry.device.id: entry}
+        camera.tries += 1
+        if self._is_told_over_bluetooth(entry):
+            until_s = asyncio.get_running_loop().time() + COMMAND_S - _MARGIN_S
+            work = self._send_over_bluetooth(until_s, entries, on=True)
+        else:
+            work = self._send(entries, on=True, is_repeated=camera.tries > 1)
+        self._tasks.start("keep-recording", work, expected=(WifimgrdError,))
 
     # -- commands
 
