@@ -202,14 +202,25 @@ async def test_what_a_camera_says_is_a_state_and_what_is_not_known_is_none(
             )
 
         await shown(KNOWN, "0", "1.5", "119", "on", "on", "on")
-        assert (await assistant.ask("states"))["switch.wifimgrd_boat_record_on_all"] == "on"
+        switch = "switch.wifimgrd_boat_record_on_all"
+        assert (await assistant.ask("states"))[switch] == "on"
+        idle = replace(nose, expected=True, camera=replace(KNOWN, recording_state="idle"))
+
+        async def all_record(state: str, *devices: DeviceRecord) -> None:
+            record = encoded(hub_json("boat", service, "0" * 16, commands=True, devices=devices))
+            hub.send(topics.hub_record, record, retain=True)
+            await assistant.until("states", lambda known: known.get(switch) == state)
+
+        await all_record("unknown", *rig, idle)
+        await all_record("off", idle)
+        await all_record("on", *rig)
         await shown(
             replace(KNOWN, recording_state="idle", problems=()), "0", "1.5", "119", "off", "off", "off"
         )
         await shown(CameraRecord(), *["unknown"] * 5, "off")
         await shown(KNOWN, "0", "1.5", "119", "on", "on", "on")
         await shown(None, *["unknown"] * 6)
-        await assistant.ask("switch", "switch.wifimgrd_boat_record_on_all", "on")
+        await assistant.ask("switch", switch, "on")
         await assistant.ask("switch", "switch.nose_record", "off")
         await hub.until(lambda: hub.seen(topics.command(Target(3))))
         [all_of_them] = hub.seen(topics.command(Target(None, everyone=True)))
