@@ -207,7 +207,7 @@ class CameraBluetooth(Protocol):
 
     async def command(self, address: str, service: str, command: CameraCommand) -> CameraAnswer:
         """Connect to a paired camera, have it carry out a command, and disconnect; a camera that sleeps is
-        woken by that. Raises NotPaired, DeviceNotReachable, NotSupported."""
+        woken by that. Raises NotPaired, DeviceNotReachable, NotSupported, Unconfirmed."""
 
     async def pair(self, address: str, service: str) -> PairedCamera:
         """Pair a camera and read its network's name and password; raises PairingFailed."""

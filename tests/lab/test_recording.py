@@ -275,6 +275,7 @@ async def test_the_truth_is_read_again_after_what_was_killed(scene: Scene) -> No
     )
     assert main_pid(_PROCESS) not in (pid, "0")
     assert [scene.of(name).recording_state for name in "AG"] == ["recording"] * 2
+    await scene.hub.dbus.wait_until(lambda _: bool(scene.ends), _SOON_S)  # without a cause a moment later
     [(device, reason)] = scene.ends
     assert device == scene.devices["B"]
     assert reason in ("stopped", "unknown")  # told by the camera, if it was attached by then

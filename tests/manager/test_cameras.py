@@ -445,6 +445,76 @@ def test_that_it_is_not_known_outlives_the_daemon(on_cameras: OnCameras) -> None
         on_cameras(test, store=store)
 
 
+def test_what_is_not_known_stays_so_through_further_commands(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device, read_us=1)
+        cameras.control.refuses[device] = Unconfirmed("no answer")
+        await hub.cameras.record([device], on=True)
+        cameras.control.refuses[device] = DeviceNotReachable("it does not answer")
+        for on in (True, False):
+            result = (await hub.cameras.record([device], on=on))[device]
+            assert isinstance(result.error, Unconfirmed)
+            assert cameras.camera(device).problems == (Problem.RECORDING_UNCONFIRMED,)
+        await hub.connections.disconnect(device)
+        results = await hub.cameras.record([], on=False, everyone=Everyone.RIG)
+        assert isinstance(results[device].error, NotConnected), "it may record, so all are told to stop"
+        assert cameras.camera(device).problems == (Problem.RECORDING_UNCONFIRMED,)
+
+    on_cameras(test)
+
+
+def test_a_repeated_start_whose_answer_is_lost_is_not_known_either(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+
+        def now_us() -> int:
+            return int(asyncio.get_running_loop().time() * S) + S
+
+        hub._state.clock = now_us
+        cameras.control.says(device, read_us=now_us())
+        await hub.cameras.start_recording(device)
+        cameras.control.refuses[device] = Unconfirmed("no answer")
+        cameras.control.says(device, recording=RecordingState.IDLE, read_us=now_us())
+        await asyncio.sleep(25)
+        assert cameras.control.commands == [([device], True)] * 2
+        assert Problem.RECORDING_UNCONFIRMED in cameras.camera(device).problems
+
+    on_cameras(test, keep_recording=True)
+
+
+def test_a_camera_that_falls_silent_still_does_not_record(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        cameras.control.refuses[device] = CameraRefused("no")
+        with pytest.raises(CameraRefused):
+            await hub.cameras.start_recording(device)
+        cameras.control.says(device)
+        await asyncio.sleep(10)
+        assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
+        await asyncio.sleep(60)
+        assert cameras.camera(device).reading.recording is None
+        assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
+
+    on_cameras(test)
+
+
+def test_a_stop_for_all_ends_the_wish_of_a_camera_that_is_not_expected(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        cameras.control.says(device)
+        cameras.control.refuses[device] = CameraRefused("no")
+        with pytest.raises(CameraRefused):
+            await hub.cameras.start_recording(device)
+        await hub.connections.disconnect(device)
+        assert cameras.camera(device).requested
+        assert await hub.cameras.record([], on=False, everyone=Everyone.RIG) == {}
+        assert not cameras.camera(device).requested
+
+    on_cameras(test)
+
+
 # -- one recording is one
 
 
@@ -494,6 +564,19 @@ def test_an_end_whose_cause_is_known_is_told_at_once(on_cameras: OnCameras) -> N
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()
         count(cameras, device, 60)
+        cameras.control.says(device, recording=RecordingState.IDLE, stop_reason=StopReason.FULL)
+        assert cameras.ends() == [StopReason.FULL]
+
+    on_cameras(test)
+
+
+def test_a_stop_that_was_not_done_does_not_explain_a_later_end(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device, hub = await cameras.connected(), cameras.bench.hub
+        count(cameras, device, 60, read_us=1)
+        cameras.control.refuses[device] = Unconfirmed("no answer")
+        await hub.cameras.record([device], on=False)
+        count(cameras, device, 90, read_us=30 * S)
         cameras.control.says(device, recording=RecordingState.IDLE, stop_reason=StopReason.FULL)
         assert cameras.ends() == [StopReason.FULL]
 

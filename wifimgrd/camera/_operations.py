@@ -82,7 +82,7 @@ class Operations:
         work = self._command(address, driver, command)
         try:
             return await self._run(address, work, self._limits.command_s, DeviceNotReachable)
-        except (DeviceNotReachable, BluetoothUnavailable):
+        except (DeviceNotReachable, BluetoothUnavailable, Cancelled):
             if driver.may_have_obeyed:
                 raise Unconfirmed(UNCONFIRMED) from None
             raise

@@ -12,7 +12,7 @@ from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus.connection import BusClosed, BusError, OwnerChange
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.camera import names
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.errors import Unconfirmed, WifimgrdError
 
 _log = structlog.get_logger()
 
@@ -58,3 +58,13 @@ class CameraProcess(Proxy):
     async def watch_running(self, handler: Callable[[OwnerChange], None]) -> None:
         """Call `handler` when the process starts and ends; raises as a call does."""
         await self.connection.watch_owner(handler, self.SERVICE)
+
+
+def unanswered(unavailable: type[WifimgrdError]) -> Callable[[str], WifimgrdError]:
+    """Why the process has not answered a command to a camera: it has had it, and the camera may have done it,
+    unless the process is not there."""
+
+    def why(reason: str) -> WifimgrdError:
+        return Unconfirmed(reason) if reason == NO_ANSWER else unavailable(reason)
+
+    return why

@@ -22,7 +22,7 @@ from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera.host import has_adapter, is_blocked
 from wifimgrd.camera.readings import decode
-from wifimgrd.camera_client._process import NO_ANSWER, NOT_INSTALLED, CameraProcess
+from wifimgrd.camera_client._process import NO_ANSWER, NOT_INSTALLED, CameraProcess, unanswered
 from wifimgrd.camera_client._results import Result, command_result
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import Passphrase, PowerState
@@ -234,13 +234,14 @@ class ProcessBluetooth:
 
     async def command(self, address: str, service: str, command: CameraCommand) -> CameraAnswer:
         """See CameraBluetooth.command."""
+        is_clock = command is CameraCommand.SET_CLOCK
+        why = BluetoothUnavailable if is_clock else unanswered(BluetoothUnavailable)
+        body, limit_s = [address, _protocol(service), command.value], _COMMAND_S + _MARGIN_S
         async with self._cancelling(address):
-            reply = await self._carry_out(
-                "Command", "sss", [address, _protocol(service), command.value], _COMMAND_S
-            )
+            reply = await self._process.carry_out("Command", "sss", body, limit_s, why)
         result, reading = typed(tuple[Result, dict[str, object]], reply)
         if "code" not in result:
-            raise BluetoothUnavailable(NO_ANSWER)
+            raise why(NO_ANSWER)
         return CameraAnswer(command_result(result), decode(reading))
 
     async def pair(self, address: str, service: str) -> PairedCamera:

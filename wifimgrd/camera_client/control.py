@@ -18,7 +18,7 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerCha
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera.readings import decode
-from wifimgrd.camera_client._process import NO_ANSWER, CameraProcess
+from wifimgrd.camera_client._process import NO_ANSWER, CameraProcess, unanswered
 from wifimgrd.camera_client._results import Result, command_result
 from wifimgrd.domain.camera import COMMAND_OF_MANY_S, COMMAND_S, CameraDriver, CommandResult
 from wifimgrd.domain.device import DeviceId
@@ -229,7 +229,8 @@ class ProcessControl:
         if asked:
             try:
                 body = [[int(one) for one in asked], on]
-                reply = await self._command(asked, "Record", "atb", body, limit_s, _unanswered)
+                why = unanswered(BackendUnavailable)
+                reply = await self._command(asked, "Record", "atb", body, limit_s, why)
                 [rows] = typed(tuple[list[Result]], reply)
                 found = _results(rows)
             except BackendUnavailable as error:  # they were not commanded
@@ -270,11 +271,6 @@ class ProcessControl:
 
     def _are_attached(self, device_ids: Collection[DeviceId]) -> bool:
         return all(self._in_process.get(one) is self._wanted.get(one) for one in device_ids)
-
-
-def _unanswered(reason: str) -> WifimgrdError:
-    """Why the process has not answered a command: it has had it unless it is not there."""
-    return Unconfirmed(reason) if reason == NO_ANSWER else BackendUnavailable(reason)
 
 
 def _results(rows: Sequence[Result]) -> dict[DeviceId, CommandResult]:

@@ -308,11 +308,11 @@ class Wish:
     was_read: bool = False
     """The camera was read since, or since the first command to do that."""
     is_unconfirmed: bool = False
-    """It may have done the command, and was not read since."""
+    """It may have done this command, or one before, and was not read since."""
 
     def commanded(self, at_us: int, *, on: bool) -> Wish:
         """A command to start recording, or to stop."""
-        wish = Wish(records=on, stops=not on, since_us=at_us)
+        wish = Wish(records=on, stops=not on, since_us=at_us, is_unconfirmed=self.is_unconfirmed)
         return wish if wish.is_another(self) else replace(wish, was_read=self.was_read)
 
     def is_another(self, before: Wish) -> bool:
@@ -323,6 +323,10 @@ class Wish:
         """The command may have been done: its answer was lost, and the camera could not be read."""
         return replace(self, is_unconfirmed=True)
 
+    def done(self) -> Wish:
+        """The camera has said that it has done the command."""
+        return replace(self, is_unconfirmed=False)
+
     def seen(self, reading: CameraReading, now_us: int) -> Wish:
         """The camera was read; `now_us` is the time, by a clock that may have been set back since the
         command."""
@@ -331,10 +335,10 @@ class Wish:
         is_idle = reading.recording is RecordingState.IDLE
         return replace(self, stops=self.stops and not is_idle, was_read=True, is_unconfirmed=False)
 
-    def differs(self, reading: CameraReading) -> bool:
-        """Whether the camera does something else, as far as that is known."""
-        if not self.was_read:
-            return False
+    def differs(self, reading: CameraReading) -> bool | None:
+        """Whether the camera does something else; None if that is not known."""
+        if not self.was_read or reading.recording is None:
+            return None
         if self.records:
             return reading.recording is RecordingState.IDLE
         return self.stops and reading.recording is RecordingState.RECORDING

@@ -41,6 +41,9 @@ _ENDING_S: Final = 1.0
 """So long after a recording has ended without a cause it is told: a camera that goes on to its next file
 records again by then, and the link of one that was switched off has ended."""
 
+_STOPS_US: Final = 5_000_000
+"""A camera that records so long after it was told to stop has not done that: its end has another cause."""
+
 
 class CameraReadings:
     """The cameras that the hub has a driver for; implements `CameraControlListener`."""
@@ -217,6 +220,8 @@ class CameraReadings:
             _log.info("recording_started", device=entry.device.id, device_name=entry.device.name)
             self._remember(entry, camera)
         camera.link_error = ""
+        if camera.is_stopped and not camera.stops and reading.read_us > camera.wish.since_us + _STOPS_US:
+            camera.is_stopped = False
         if reading.recorded_s is not None:
             camera.recorded_s = reading.recorded_s
         return over
@@ -271,11 +276,11 @@ class CameraReadings:
 
     def compare(self, entry: DeviceEntry, camera: Camera) -> None:
         """Compare what a camera does with what it should, and publish what clients are to know."""
-        now_s = asyncio.get_running_loop().time()
-        if not camera.wish.differs(camera.reading):
+        now_s, differs = asyncio.get_running_loop().time(), camera.wish.differs(camera.reading)
+        if differs is False or (differs is None and not camera.is_attached):
             camera.differs_from_s, camera.tries = None, 0
             cancel(camera.timer)
-        elif camera.differs_from_s is None:
+        elif differs and camera.differs_from_s is None:
             camera.differs_from_s = now_s
             self._look_again(entry, camera, DIFFERS_S)
         now = self.status(entry, camera)

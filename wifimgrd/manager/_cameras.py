@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -14,6 +15,7 @@ from wifimgrd.domain.camera import (
     CameraCommand,
     CameraReading,
     CommandResult,
+    Wish,
 )
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
@@ -78,9 +80,10 @@ class Cameras:
         camera.tries += 1
         if self._is_told_over_bluetooth(entry):
             until_s = asyncio.get_running_loop().time() + COMMAND_S - _MARGIN_S
-            work = self._send_over_bluetooth(until_s, entries, on=True)
+            send: _Send = partial(self._send_over_bluetooth, until_s)
         else:
-            work = self._send(entries, on=True, is_repeated=camera.tries > 1)
+            send = partial(self._send, is_repeated=camera.tries > 1)
+        work = self._settled(entries, {entry.device.id: camera}, send, on=True)
         self._tasks.start("keep-recording", work, expected=(WifimgrdError,))
 
     # -- commands
@@ -105,6 +108,8 @@ class Cameras:
         is searched for."""
         listed = dict.fromkeys(device_ids)
         rig = commanded(self._rig(), everyone, on=on)
+        if everyone is Everyone.RIG and not on:
+            self._end_wishes({*listed, *rig})
         results: dict[DeviceId, CommandResult] = {}
         entries: dict[DeviceId, DeviceEntry] = {}
         over_bluetooth: list[DeviceEntry] = []
@@ -133,6 +138,17 @@ class Cameras:
             results |= one
         return {one: results[one] for one in dict.fromkeys((*listed, *rig))}
 
+    def _end_wishes(self, but: Container[DeviceId]) -> None:
+        """All are told to stop: no other camera is to begin once it is connected again."""
+        for device_id, entry in self._state.entries.items():
+            if entry.device.recording_requested and device_id not in but:
+                if self._state.model(entry.device).control is None:
+                    self._state.record(entry, replace(entry.device, recording_requested=False))
+                else:
+                    camera = self._camera(entry)
+                    self.readings.set_wish(entry, camera, Wish(), at_once=True)
+                    self.readings.compare(entry, camera)
+
     def _is_told_over_bluetooth(self, entry: DeviceEntry) -> bool:
         """Whether a connected camera is one that starts and stops only over Bluetooth. One that is not paired
         says so itself."""
@@ -145,10 +161,11 @@ class Cameras:
         for device_id, entry in self._state.entries.items():
             if self._state.model(entry.device).control is None or entry.removing:
                 continue
-            camera = self.readings.cameras.get(device_id)
-            began_us = entry.device.recording_began_us if camera is None else camera.began_us
+            camera, device = self.readings.cameras.get(device_id), entry.device
+            began_us = device.recording_began_us if camera is None else camera.began_us
             is_connected = entry.state is DeviceState.CONNECTED
-            yield RigCamera(device_id, entry.device.expected, is_connected, bool(began_us))
+            may_record = bool(began_us) or device.recording_unconfirmed
+            yield RigCamera(device_id, device.expected, is_connected, may_record)
 
     async def set_clock(self, device_id: DeviceId) -> None:
         """Set the clock of a camera to this host's; raises as `start_recording`, CameraBusy also while it
@@ -210,13 +227,34 @@ class Cameras:
         cameras = {device_id: self._camera(entry) for device_id, entry in entries.items()}
         for device_id, entry in entries.items():
             self._wish(entry, cameras[device_id], on=on)
+        return await self._settled(entries, cameras, send, on=on)
+
+    async def _settled(
+        self,
+        entries: Mapping[DeviceId, DeviceEntry],
+        cameras: Mapping[DeviceId, Camera],
+        send: _Send,
+        *,
+        on: bool,
+    ) -> Mapping[DeviceId, CommandResult]:
+        """Have cameras do what is wanted of them by `send`, and remember where that is not known."""
         results = await send(entries, on=True) if on else await self._stop(entries, cameras, send)
-        for device_id, result in results.items():
-            camera = cameras[device_id]
-            if isinstance(result.error, Unconfirmed) and self.readings.cameras.get(device_id) is camera:
-                self.readings.set_wish(entries[device_id], camera, camera.wish.unconfirmed())
-                self.readings.compare(entries[device_id], camera)
-        return results
+        return {one: self._known(entries[one], cameras[one], result) for one, result in results.items()}
+
+    def _known(self, entry: DeviceEntry, camera: Camera, result: CommandResult) -> CommandResult:
+        """What is known after a command. A camera that was not reached may still do what an earlier command
+        wanted, so that it is not known what it does."""
+        wish = camera.wish
+        if isinstance(result.error, DeviceNotReachable) and wish.is_unconfirmed:
+            result = replace(result, error=Unconfirmed(result.error.message))
+        is_done, is_unconfirmed = result.error is None, isinstance(result.error, Unconfirmed)
+        if self.readings.cameras.get(entry.device.id) is not camera or not (is_done or is_unconfirmed):
+            return result
+        if is_unconfirmed and camera.reading.read_us < wish.since_us:
+            camera.reading = replace(camera.reading, recording=None, recording_since_us=None)
+        self.readings.set_wish(entry, camera, wish.done() if is_done else wish.unconfirmed())
+        self.readings.compare(entry, camera)
+        return result
 
     # -- over Bluetooth
 
@@ -302,7 +340,7 @@ class Cameras:
             self._until_seen(unsure, answered_us, end_s),
         )
         for one in unsure:
-            results[one] = self._settled(one, results[one], answered_us, on=on)
+            results[one] = self._seen_since(one, results[one], answered_us, on=on)
         for device_id, result in results.items():
             log_failure(entries[device_id].device, result, is_repeated=is_repeated)
         return results
@@ -330,7 +368,7 @@ class Cameras:
             camera.reads.append(read)
             await read
 
-    def _settled(
+    def _seen_since(
         self, device_id: DeviceId, result: CommandResult, since_us: int, *, on: bool
     ) -> CommandResult:
         """The result of a command whose answer was lost: what the camera does since then decides."""

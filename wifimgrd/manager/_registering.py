@@ -133,7 +133,7 @@ class Registering:
             self._require_free(request.name)
         async with self._pairing.introduced(request) as (codename, camera):
             if (device_id := await self._pairing.attach(address, camera, key, values)) is not None:
-                await self._connect_first(device_id, request.beginning)
+                await self._connect_first(device_id, request.beginning, is_new=False)
                 return device_id
             fields = request.of_network(codename, camera.ssid, camera.password)
             registration = parse_registration(fields, self._state.settings.codenames)
@@ -191,12 +191,12 @@ class Registering:
         await self._connect_first(device.id, request.beginning)
         return device.id
 
-    async def _connect_first(self, device_id: DeviceId, beginning: Beginning) -> None:
+    async def _connect_first(self, device_id: DeviceId, beginning: Beginning, *, is_new: bool = True) -> None:
         """Start the first attempt of a registered device, if that is wanted; a refusal is published."""
         if self._connects_first(beginning):
             with suppress(WifimgrdError):
                 await self._connections.connect(
-                    device_id, wait=False, when_free=beginning.when_free, is_first=True
+                    device_id, wait=False, when_free=beginning.when_free, is_first=is_new
                 )
 
     def _is_expected(self, device: Device, beginning: Beginning) -> bool:

@@ -82,7 +82,7 @@ _CAMERA_HAS_PROBLEM: Final = _of_camera(f"{{{{ '{_ON}' if value_json.camera.prob
 _PROBLEMS: Final = _of_camera("{{ {'problems': value_json.camera.problems} | to_json }}", "{}")
 _RIG_RECORDS: Final = _of_record(
     f"{{{{ '{_OFF}' if not value_json.recording_devices | int(0) else '{_ON}'"
-    " if value_json.expected_recording_devices == value_json.expected_devices"
+    " if 0 < value_json.expected_devices == value_json.expected_recording_devices"
     f" else {_UNKNOWN} }}}}"
 )
 """On if all cameras of the rig record, off if none does; where some do, neither is so."""

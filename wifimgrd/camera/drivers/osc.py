@@ -117,6 +117,7 @@ class OscDriver(NetworkDriver):
     """Speaks with one camera."""
 
     port = CameraDriver.OSC.port
+    keeps_time = "it keeps its own time; on a Theta X, set date and time to AUTO in its menu"
 
     def __init__(self) -> None:
         super().__init__()

@@ -24,7 +24,6 @@ TRY_AGAIN_S: Final = 0.25
 """From one look at a camera that is about to do something to the next."""
 
 
-_KEEPS_TIME: Final = "it keeps its own time; on a Theta X, set date and time to AUTO in its menu"
 UNREADABLE: Final = "the camera's answer cannot be understood"
 """What clients are told of Nonsense."""
 
@@ -134,6 +133,8 @@ class Driver(ABC):
     """Speaks with one camera. Conversations raise Nonsense, and the errors of commands: CameraRefused,
     CameraBusy, NotSupported."""
 
+    keeps_time: ClassVar[str] = "it keeps its own time"
+    """What is said of one whose clock is wrong right after it was set."""
     done_s: ClassVar[float] = 2.0
     """How long a camera that has taken a command may need until it is seen to do it."""
 
@@ -169,7 +170,7 @@ class Driver(ABC):
         found = self.reading
         is_read = found.clock_offset_us is not None and found.clock_read_us != before_us
         if is_read and abs(found.clock_offset_us or 0) >= WRONG_CLOCK_US:
-            raise CameraRefused(_KEEPS_TIME)
+            raise CameraRefused(self.keeps_time)
 
     @abstractmethod
     def prepare(self, *, on: bool) -> Conversation[bool]:
