@@ -6,6 +6,7 @@ import asyncio
 import signal
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import aiohttp
 import pytest
@@ -24,9 +25,24 @@ UPDATE = "device.connection_status.update"
 DEVICE = DeviceRecord(1, "Front")
 
 
+KNOWN: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+"""The interfaces that each channel has told, by name, but for their health."""
+
+
 async def receive(channel: Any) -> Any:
-    """The next message."""
-    return await channel.receive_json(timeout=PATIENCE_S)
+    """The next message. That an adapter is known to work is told some time after its first link: that alone
+    is passed over."""
+    while True:
+        message = await channel.receive_json(timeout=PATIENCE_S)
+        known = KNOWN.setdefault(channel, {})
+        told = (
+            [message["data"]] if message["type"].startswith("interface.") else message.get("interfaces", ())
+        )
+        before = dict(known)
+        for one in told:
+            known[one["name"]] = {**one, "health": None, "health_reason": None}
+        if message["type"] != "interface.updated" or known != before:
+            return message
 
 
 async def until(channel: Any, kind: str, **data: Any) -> list[Any]:
