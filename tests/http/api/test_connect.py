@@ -121,11 +121,17 @@ async def test_a_disconnect_ends_the_waiting_and_whoever_waits_for_it(shim: Serv
     assert (await connect(shim, device_id, "")).status == 409
     await shim.post(f"{P}/wifi/disconnect?device_id={device_id}")
     assert (await pending).problem["code"] == "cancelled"
-    seen = (await channel.receive_json())["data"]
+
+    async def next_status() -> Any:
+        while "connection_status" not in (data := (await channel.receive_json())["data"]):
+            pass
+        return data
+
+    seen = await next_status()
     while (seen["connection_status"], seen["waiting_since"] is None) != ("failed", False):
-        seen = (await channel.receive_json())["data"]  # the first ones are of the refusal before the wait
+        seen = await next_status()  # the first ones are of the refusal before the wait
     while seen["waiting_since"] is not None:
-        seen = (await channel.receive_json())["data"]
+        seen = await next_status()
     assert seen["connection_status"] == "disconnected"
     assert (await status(shim, device_id))["waiting_since"] is None
 
