@@ -396,10 +396,9 @@ const en = {
     notKnownToRecord: (name: string) => `It is not known whether ${name} records.`,
     notKnownOfMany: "It is not known which cameras record.",
     noneToRecord: "No camera that the hub can start or stop was asked to connect.",
-    recordedOnMany: (isOn: boolean, done: number, total: number) => {
-      const verb = isOn ? (total === 1 ? "records" : "record") : total === 1 ? "has stopped" : "have stopped";
-      return `${done} of ${plural(total, "camera", "cameras")} ${verb}.`;
-    },
+    /** As the command line says it. */
+    recordedOnMany: (isOn: boolean, done: number, total: number) =>
+      `${done} of ${total} cameras ${isOn ? "record" : "have stopped"}.`,
     /** Those of several that did not, with the reason that they share. */
     notConnected: (names: readonly string[]) => `Not connected: ${names.join(", ")}.`,
     unknown: (names: readonly string[]) => `Not known: ${names.join(", ")}.`,

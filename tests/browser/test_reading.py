@@ -285,9 +285,9 @@ async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None
     for name, results, words, tone in (  # noqa: B007, used by `answer`
         ("Record on all", [done] * 3 + [full], "3 of 4 cameras record. Tail: the card is full.", "bad"),
         ("Record on all", [done] * 4, "4 of 4 cameras record.", "good"),
-        ("Record on all", [done], "1 of 1 camera records.", "good"),
+        ("Record on all", [done], "1 of 1 cameras record.", "good"),
         ("Record on all", [done, away], "1 of 2 cameras record. Not connected: Nose.", "warn"),
-        ("Record on all", [away], "0 of 1 camera records. Not connected: Nose.", "warn"),
+        ("Record on all", [away], "0 of 1 cameras record. Not connected: Nose.", "warn"),
         ("Record on all", [done, lost], "1 of 2 cameras record. Not known: Left.", "warn"),
         (
             "Record on all",
@@ -296,9 +296,9 @@ async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None
             "bad",
         ),
         ("Stop all", [done] * 2, "2 of 2 cameras have stopped.", "good"),
-        ("Stop all", [done], "1 of 1 camera has stopped.", "good"),
+        ("Stop all", [done], "1 of 1 cameras have stopped.", "good"),
         ("Stop all", [done, lost], "1 of 2 cameras have stopped. Not known: Left.", "warn"),
-        ("Stop all", [silent], "0 of 1 camera has stopped. Camera 9: The camera refused.", "bad"),
+        ("Stop all", [silent], "0 of 1 cameras have stopped. Camera 9: The camera refused.", "bad"),
         (
             "Record on all",
             [full, full | {"device_id": nose}, full | {"device_id": left, "message": "it is too hot"}],

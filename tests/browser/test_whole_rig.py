@@ -69,7 +69,7 @@ async def test_a_camera_that_was_disconnected_is_not_of_the_rig(page: Page, hub:
     await hub.until(back, "disconnected")
     await opened(page, hub)
     await page.get_by_role("button", name="Record on all").click()
-    await expect(toast(page, "1 of 1 camera records.")).to_have_class("toast good")
+    await expect(toast(page, "1 of 1 cameras record.")).to_have_class("toast good")
     assert (hub.client.devices[front].camera or NEVER).recording_state == "recording"
     await connect(hub.client, back, wait=True)
     await shows(page, "Back", "Connected")
@@ -82,7 +82,7 @@ async def test_the_buttons_are_there_with_every_camera_of_the_rig_off(page: Page
     await opened(page, hub)
     await switch_off(hub, "Front", front)
     await page.get_by_role("button", name="Record on all").click()
-    told = toast(page, "0 of 1 camera records. Not connected: Front.")
+    told = toast(page, "0 of 1 cameras record. Not connected: Front.")
     await expect(told).to_have_class("toast warn")
 
 
