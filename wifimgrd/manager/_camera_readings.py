@@ -130,9 +130,7 @@ class CameraReadings:
 
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed. A recording that was not seen to end is over for this hub."""
-        device = entry.device
-        camera = self.cameras.get(device.id)
-        began_us = device.recording_began_us if camera is None else camera.began_us
+        device, began_us = entry.device, entry.device.recording_began_us
         self._forget(entry)
         if began_us:
             over = RecordingStopped(device.id, device.name, StopReason.UNKNOWN, began_us, EndSeen.NEVER)

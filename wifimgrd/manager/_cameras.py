@@ -107,13 +107,13 @@ class Cameras:
         list, of which one that is not connected may be told over Bluetooth, and on `everyone`, of whom nobody
         is searched for."""
         listed = dict.fromkeys(device_ids)
-        rig = commanded(self._rig(), everyone, on=on)
+        wanted = dict.fromkeys((*listed, *commanded(self._rig(), everyone, on=on)))
         if everyone is Everyone.RIG and not on:
-            self._end_wishes({*listed, *rig})
+            self._end_wishes(wanted)
         results: dict[DeviceId, CommandResult] = {}
         entries: dict[DeviceId, DeviceEntry] = {}
         over_bluetooth: list[DeviceEntry] = []
-        for device_id in dict.fromkeys((*listed, *rig)):
+        for device_id in wanted:
             try:
                 entry = self._able(device_id)
             except WifimgrdError as error:
@@ -136,7 +136,7 @@ class Cameras:
         )
         for one in found:
             results |= one
-        return {one: results[one] for one in dict.fromkeys((*listed, *rig))}
+        return {one: results[one] for one in wanted}
 
     def _end_wishes(self, but: Container[DeviceId]) -> None:
         """All are told to stop: no other camera is to begin once it is connected again."""
@@ -161,10 +161,8 @@ class Cameras:
         for device_id, entry in self._state.entries.items():
             if self._state.model(entry.device).control is None or entry.removing:
                 continue
-            camera, device = self.readings.cameras.get(device_id), entry.device
-            began_us = device.recording_began_us if camera is None else camera.began_us
-            is_connected = entry.state is DeviceState.CONNECTED
-            may_record = bool(began_us) or device.recording_unconfirmed
+            device, is_connected = entry.device, entry.state is DeviceState.CONNECTED
+            may_record = bool(device.recording_began_us) or device.recording_unconfirmed
             yield RigCamera(device_id, device.expected, is_connected, may_record)
 
     async def set_clock(self, device_id: DeviceId) -> None:

@@ -207,10 +207,8 @@ class Driver(ABC):
                 return answer
             raise error
         for _ in range(round(self.done_s / TRY_AGAIN_S)):
-            if self.reading.is_recording in (
-                on,
-                None,
-            ):  # one that does not say whether it records is believed
+            is_recording = self.reading.is_recording
+            if is_recording is on or is_recording is None:  # one that does not say that is believed
                 return answer
             yield Pause(TRY_AGAIN_S)
             yield from self.read_recording()
