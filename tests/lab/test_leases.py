@@ -40,6 +40,10 @@ async def connected(hub: WholeHub, camera: Camera) -> int:
 async def test_a_lease_that_is_renewed_disturbs_nothing(hub: WholeHub, cameras: Cameras) -> None:
     camera = cameras("A", lease_s=LEASE_S)
     device = await connected(hub, camera)
+    await hub.channel.until(
+        lambda message: message["type"] == "interface.updated" and message["data"].get("health") == "good",
+        "that the adapter of the first link is good",
+    )
     hub.channel.forget()
     wanted = camera.renewals() + 3
     with Download(hub.dbus.devices[device].interface) as download:
