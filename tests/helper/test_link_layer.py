@@ -9,6 +9,7 @@ from ipaddress import IPv4Address
 
 import pytest
 
+from wifimgrd.helper._contents import Contents
 from wifimgrd.helper._kernel_state import KernelState
 from wifimgrd.helper._plan import Camera, Plan
 from wifimgrd.helper._tables import Tables
@@ -37,13 +38,14 @@ class Kernel:
         if commands.startswith("list"):
             return self.listing
         chains = re.findall(r'device "([^"]+)"', commands)
-        if not self.has_netdev or not self.devices.issuperset(chains):
+        if ("netdev" in commands and not self.has_netdev) or not self.devices.issuperset(chains):
             raise NftablesError("No such file or directory")
         if "-trial" in commands:
             self.devices.difference_update(self.on_trial)
         else:
-            if "netdev" in commands:
-                self.table = chains
+            if "delete table netdev" in commands:
+                self.table = []
+            self.table += chains
             self.transactions.append(commands)
         return ""
 
@@ -53,6 +55,10 @@ def plan(*interfaces: str) -> Plan:
     return Plan(
         None, tuple(Camera(number, name, number + 2, None, own) for number, name in enumerate(interfaces))
     )
+
+
+def contents(*interfaces: str) -> Contents:
+    return Contents.of(plan(*interfaces))
 
 
 @pytest.fixture
@@ -79,30 +85,31 @@ def state(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Iterator[KernelSta
 
 
 def test_an_interface_that_is_gone_leaves_the_others_their_filter(kernel: Kernel, tables: Tables) -> None:
-    tables._limit_link_layer(plan("wlan0", "wlan9", "wlan2").cameras)
+    tables.change(contents("wlan0", "wlan9", "wlan2"))
     assert kernel.table == ["wlan0", "wlan2"]
     kernel.devices.add("wlan9")
-    tables._limit_link_layer(plan("wlan0", "wlan9", "wlan2").cameras)
-    assert kernel.table == ["wlan0", "wlan9", "wlan2"]
+    tables.change(contents("wlan0", "wlan9", "wlan2"))
+    assert sorted(kernel.table) == ["wlan0", "wlan2", "wlan9"]
 
 
 def test_one_that_goes_at_that_moment_leaves_the_filter_that_there_is(kernel: Kernel, tables: Tables) -> None:
-    tables._limit_link_layer(plan("wlan0", "wlan2").cameras)
+    tables.change(contents("wlan0", "wlan2"))
     kernel.on_trial = ["wlan1"]
-    tables._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9").cameras)
+    tables.change(contents("wlan0", "wlan2", "wlan1", "wlan9"))
     assert kernel.table == ["wlan0", "wlan2"]
     kernel.devices.add("wlan1")
     kernel.on_trial = []
-    tables._limit_link_layer(plan("wlan0", "wlan1", "wlan2", "wlan9").cameras)
-    assert kernel.table == ["wlan0", "wlan1", "wlan2"]
+    tables.change(contents("wlan0", "wlan2", "wlan1", "wlan9"))
+    assert kernel.table == ["wlan0", "wlan2", "wlan1"]
 
 
 def test_a_kernel_without_such_tables_is_not_asked_again(kernel: Kernel, tables: Tables) -> None:
     kernel.has_netdev = False
-    tables._limit_link_layer(plan("wlan0").cameras)
+    tables.change(contents("wlan0"))
     kernel.has_netdev = True
-    tables._limit_link_layer(plan("wlan0", "wlan1").cameras)
+    tables.change(contents("wlan0", "wlan1"))
     assert kernel.table == []
+    assert "jump zone3" in kernel.transactions[-1]
 
 
 def test_what_is_restored_leaves_out_an_interface_that_has_gone(
@@ -120,33 +127,99 @@ def test_what_is_restored_leaves_out_an_interface_that_has_gone(
 
 
 def test_both_tables_are_changed_in_one_transaction(kernel: Kernel, tables: Tables) -> None:
-    tables.change(plan("wlan0").cameras, "add table ip wifimgrd")
+    tables.change(contents("wlan0"))
     [transaction] = kernel.transactions
-    assert transaction.startswith("add table ip wifimgrd\n")
+    assert "table ip wifimgrd {" in transaction
     assert kernel.table == ["wlan0"]
-    tables.change(plan("wlan0").cameras, "add set ip wifimgrd x")
-    assert kernel.transactions[1:] == ["add set ip wifimgrd x"]
+    tables.change(contents("wlan0", "wlan1"))
+    [_, transaction] = kernel.transactions
+    assert "table ip" not in transaction
+    assert kernel.table == ["wlan0", "wlan1"]
+
+
+def test_a_plan_that_is_there_is_not_written_again(kernel: Kernel, tables: Tables) -> None:
+    for _ in range(2):
+        tables.change(contents("wlan0"))
+    assert len(kernel.transactions) == 1
 
 
 def test_a_filter_that_the_kernel_refuses_does_not_keep_the_table_of_addresses_from_changing(
     kernel: Kernel, tables: Tables
 ) -> None:
-    tables.change(plan("wlan0", "wlan9").cameras, "add table ip wifimgrd")
-    assert kernel.transactions[0] == "add table ip wifimgrd"
+    tables.change(contents("wlan0", "wlan9"))
+    assert "netdev" not in kernel.transactions[0]
     assert kernel.table == ["wlan0"]
+
+
+def test_after_a_transaction_that_was_refused_all_is_written_and_read_back(
+    kernel: Kernel, state: KernelState, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables.change(contents("wlan0"))
+    refused: list[str] = []
+    real = kernel.run
+
+    def run(commands: str) -> str:
+        if not refused and not commands.startswith("list"):
+            refused.append(commands)
+            raise NftablesError("Device or resource busy")
+        return real(commands)
+
+    monkeypatch.setattr(kernel, "run", run)
+    tables.change(contents("wlan0", "wlan1"))
+    assert "delete table" not in refused[0]
+    assert all(f"delete table {family} wifimgrd" in kernel.transactions[-1] for family in ("ip", "netdev"))
+    assert tables._listing is None
+    kernel.listing = "it"
+    state._plan = state._wanted = plan("wlan0", "wlan1")
+    state.read_back()
+    assert tables.are_as_read()
+
+
+def test_what_another_program_may_have_changed_is_written_in_full(kernel: Kernel, tables: Tables) -> None:
+    tables.change(contents("wlan0"))
+    kernel.others += 1
+    tables.change(contents("wlan0", "wlan1"))
+    assert "delete table ip wifimgrd" in kernel.transactions[-1]
+
+
+def test_changes_of_other_tables_leave_the_differences_enough(kernel: Kernel, tables: Tables) -> None:
+    tables.change(contents("wlan0"))
+    kernel.listing = "it"
+    tables.read_back(lambda: contents("wlan0"))
+    kernel.others += 1
+    tables.change(contents("wlan0", "wlan1"))
+    assert "delete table" not in kernel.transactions[-1]
+
+
+def test_what_another_program_changes_beside_a_change_is_not_taken_for_it(
+    kernel: Kernel, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables.change(contents("wlan0"))
+    real = kernel.run
+
+    def run(commands: str) -> str:
+        kernel.others += 1
+        return real(commands)
+
+    with monkeypatch.context() as during:
+        during.setattr(kernel, "run", run)
+        tables.change(contents("wlan0", "wlan1"))
+    kernel.listing = "it"
+    tables.read_back(lambda: contents("wlan0", "wlan1"))
+    assert "delete table ip wifimgrd" in kernel.transactions[-1]
 
 
 def test_what_is_read_back_is_not_the_work_of_another_program(
     kernel: Kernel, state: KernelState, tables: Tables
 ) -> None:
     state._plan = state._wanted = plan("wlan0")
-    tables.change(state._plan.cameras, "add table ip wifimgrd")
+    tables.change(contents("wlan0"))
     kernel.listing = "it"
     state.read_back()
     state.read_back()
     assert (tables._listing, len(kernel.transactions)) == ("itit", 1)
 
-    tables.change(state._plan.cameras, "add table ip wifimgrd")
+    tables.change(contents("wlan0", "wlan1"))
     kernel.others += 1
     state.read_back()
     assert (tables._listing, len(kernel.transactions)) == ("itit", 3)
@@ -157,9 +230,9 @@ def test_what_is_read_back_is_not_the_work_of_another_program(
 def test_tables_that_cannot_be_read_back_count_as_changed(
     kernel: Kernel, state: KernelState, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    numbers = iter(range(100))
+    numbers = iter(range(0, 1000, 10))
     monkeypatch.setattr(kernel, "generation", lambda: next(numbers))
     state._plan = plan("wlan0")
-    tables.change(state._plan.cameras, "add table ip wifimgrd")
+    tables.change(contents("wlan0"))
     state.read_back()
     assert tables._listing == ""

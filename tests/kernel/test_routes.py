@@ -14,6 +14,7 @@ from tests.kernel.conftest import Host
 from wifimgrd.kernel._messages import attribute
 from wifimgrd.kernel.links import index_of, name_of
 from wifimgrd.kernel.routes import (
+    LOCAL,
     TABLES,
     Hop,
     Route,
@@ -100,6 +101,17 @@ def test_routes_are_those_that_iproute2_lists(configured: Host) -> None:
         assert [one.ways[:1] for one in list_routes() if one.hops] == [hops]
     assert len(found) > 10
     assert found == [parts_of(one) for one in of_iproute2(configured, "route", "show", "table", "all")]
+
+
+def test_the_kernel_lists_one_table_or_one_kind_alone(configured: Host) -> None:
+    with configured.inside():
+        everything = list_routes()
+        for table in {one.table for one in everything}:
+            assert list_routes(table) == [one for one in everything if one.table == table]
+        assert list_routes(LOCAL, RouteKind.BROADCAST) == [
+            one for one in everything if (one.table, one.kind) == (LOCAL, RouteKind.BROADCAST)
+        ]
+        assert list_routes(4711) == []  # which nobody has ever used
 
 
 def test_rules_are_those_that_iproute2_lists(configured: Host) -> None:

@@ -137,6 +137,10 @@ def test_addresses_are_those_that_were_added_and_are_deleted(wired: Host) -> Non
         [peer] = [one for one in found if one.peer]
         assert peer.network == IPv4Network("10.1.0.0/30")
         assert "inet 10.77.0.254/32 scope global eth7" in wired("ip", "address")
+        assert list_addresses(index) == found
+        assert list_addresses(index_of("lo")) == []
+        assert list_addresses(0) == []  # that of an interface that is gone: to the kernel, all
+        assert list_addresses(4711) == []
         carry_out(deleted(*found))  # with the first, the kernel deletes the second of its network
         assert list_addresses() == []
 
@@ -202,7 +206,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 
 def all_routes() -> list[bytes]:
-    return listed(26, NEW_ROUTE, socket.AF_INET, 12)
+    return listed(26, NEW_ROUTE, bytes(12))
 
 
 def test_a_list_that_was_interrupted_is_read_again(kernel: Kernel) -> None:

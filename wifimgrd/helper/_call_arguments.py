@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Interface
 from typing import Final
 
 import structlog
 
-from wifimgrd.domain.addresses import LARGEST_PREFIX, SMALLEST_PREFIX, AddressPlan, is_private, parse_network
+from wifimgrd.domain.addresses import (
+    LARGEST_PREFIX,
+    SMALLEST_PREFIX,
+    AcceptedPort,
+    AddressPlan,
+    is_private,
+    parse_network,
+)
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.helper import names
@@ -32,6 +40,8 @@ _LONGEST_DHCP_S: Final = 600
 _COUNTRY: Final = re.compile("[A-Z]{2}", re.ASCII)
 _PASSPHRASE: Final = re.compile("[ -~]{8,63}|[0-9A-Fa-f]{64}", re.ASCII)
 _NO_PASSPHRASE: Final = re.compile("")
+_REMEMBERED: Final = 256
+"""How many cameras of a plan: each call repeats all."""
 
 
 def link_configuration(interface: str, local_address: str) -> LinkConfiguration:
@@ -130,42 +140,57 @@ def plan_of(
     for which there is no mark, or is one of `hosts_own`, is left out."""
     try:
         parsed = parse_network(network)
-        addresses = [(_address(address), _private_address(own)) for _, address, _, own, _ in cameras]
+        for _, address, _, own, _ in cameras:
+            _addresses(network, address, own)
     except ValueError as error:
         raise InvalidRequest(str(error)) from None
     shared = () if parsed is None else policy.shared
     for one in shared:
         if parsed is not None and one.overlaps(parsed):
             raise InvalidRequest(f"{one} overlaps the cameras' own network")
-    fit = AddressPlan(parsed)
-    for address, _ in addresses:
-        if address is not None and not fit.contains(str(address)):
-            raise InvalidRequest(f"{address} is not a camera address in {parsed}")
     for column in tuple(zip(*cameras, strict=True))[:3]:
-        listed = [value for value in column if value]
-        if len(set(listed)) < len(listed):
-            raise InvalidRequest("a device, an address or an interface is listed twice")
+        _require_different([value for value in column if value])
+    accepts = {codename: policy.accepts(codename) for *_, codename in cameras}
     planned = []
-    for (address, own_address), (device_id, _, interface, _, codename) in zip(
-        addresses, cameras, strict=True
-    ):
+    for device_id, address, interface, own, codename in cameras:
         index = index_of_camera(interface, hosts_own)
         if index is not None:
-            accepts = policy.accepts(codename)
-            planned.append(Camera(device_id, interface, index, address, own_address, accepts))
+            planned.append(_camera(network, address, own, device_id, interface, index, accepts[codename]))
+    _require_different([one.index for one in planned])
     return Plan(parsed, tuple(planned), shared)
 
 
-def _private_address(text: str) -> IPv4Address | None:
-    """A camera's own address; None for the empty text, and where it is not private: such a camera is not led
-    to, and the others are. Raises ValueError."""
-    address = _address(text)
-    if address is not None and not is_private(address):
-        _log.error("camera_address_left_out", address=str(address), reason="it is not private")
-        return None
-    return address
+def _require_different(listed: Sequence[object]) -> None:
+    if len(set(listed)) < len(listed):
+        raise InvalidRequest("a device, an address or an interface is listed twice")
 
 
-def _address(text: str) -> IPv4Address | None:
-    """An address; None for the empty text. Raises ValueError."""
-    return IPv4Address(text) if text else None
+@lru_cache(maxsize=_REMEMBERED)
+def _camera(
+    network: str,
+    address: str,
+    own: str,
+    device_id: int,
+    interface: str,
+    index: int,
+    accepts: tuple[AcceptedPort, ...],
+) -> Camera:
+    """A camera of the plan: the same object for the same words, so that plans are compared fast. An own
+    address that is not private is not led to, and the others are."""
+    its_address, own_address = _addresses(network, address, own)
+    if own_address is not None and not is_private(own_address):
+        _log.error("camera_address_left_out", address=own, reason="it is not private")
+        own_address = None
+    return Camera(device_id, interface, index, its_address, own_address, accepts)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _addresses(network: str, address: str, own: str) -> tuple[IPv4Address | None, IPv4Address | None]:
+    """A camera's address on this host, and its own; None for the empty text. Raises InvalidRequest, and
+    ValueError for what is no address."""
+    its_address = IPv4Address(address) if address else None
+    own_address = IPv4Address(own) if own else None
+    parsed = parse_network(network)
+    if address and not AddressPlan(parsed).contains(address):
+        raise InvalidRequest(f"{address} is not a camera address in {parsed}")
+    return its_address, own_address

@@ -85,7 +85,7 @@ def ingress_interfaces(shared: Collection[IPv4Network]) -> set[str]:
     """The interfaces on which packets of these networks' hosts arrive, by the routes to them. Raises
     KernelError."""
     found = set()
-    routes = [one for one in list_routes() if one.table == MAIN] if shared else []
+    routes = list_routes(MAIN) if shared else []
     for network in shared:
         for route in routes:
             if route.destination.prefixlen and route.destination.overlaps(network):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Collection
 from pathlib import Path
@@ -58,7 +59,7 @@ def index_of_camera(interface: str, hosts_own: Collection[str]) -> int | None:
 
 
 def _is_wireless(interface: str) -> bool:
-    return has_plain_name(interface) and (_INTERFACES / interface / "phy80211").exists()
+    return has_plain_name(interface) and os.path.exists(f"{_INTERFACES}/{interface}/phy80211")  # noqa: PTH110 - for each camera in each call
 
 
 def _index_of(interface: str) -> int | None:

@@ -13,15 +13,15 @@ from typing import Final
 import structlog
 
 from wifimgrd.helper import _routing as routing
+from wifimgrd.helper._contents import Contents
 from wifimgrd.helper._forwarding import Forwarding, ingress_interfaces
-from wifimgrd.helper._plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan
-from wifimgrd.helper._ruleset import elements, ruleset
+from wifimgrd.helper._plan import LARGEST_INDEX, MARKS, OWNER, Camera, Plan, changed_cameras
 from wifimgrd.helper._tables import Tables
 from wifimgrd.kernel.addresses import Address, list_addresses
 from wifimgrd.kernel.host_addresses import broadcast_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
 from wifimgrd.kernel.nftables import NftablesError
-from wifimgrd.kernel.routes import Route, list_routes
+from wifimgrd.kernel.routes import LOCAL, MAIN, Route, RouteKind, list_routes
 from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
 from wifimgrd.kernel.rules import Rule, list_rules
 from wifimgrd.runtime.used_addresses import used_addresses
@@ -59,7 +59,7 @@ class KernelState:
         self._conflict = ""
         self._is_settled = True
         """Whether the routes in `main` were changed after that."""
-        self._marks: list[int] = []
+        self._marks: set[int] = set()
         """The marks that have rules."""
         self._gates: set[Rule] = set()
         """The rules of `routing.gates` that are in the kernel."""
@@ -81,7 +81,7 @@ class KernelState:
         new = set(interfaces).difference(one.interface for one in held)
         if not new:
             return set()
-        carrying = routing.carrying(list_routes())
+        carrying = routing.carrying(list_routes(MAIN))
         own = {interface: index for interface in new if (index := index_of(interface)) in carrying}
         marks = routing.marks_of(list_rules()) if own else ()
         return {interface for interface, index in own.items() if MARKS + index not in marks}
@@ -89,7 +89,7 @@ class KernelState:
     def apply(self, plan: Plan) -> None:
         """Apply a plan; does nothing if it is applied completely. Raises KernelError, NftablesError, and
         Conflict, after the plan without its network was applied."""
-        same_base = self._wanted is not None and _base(self._wanted) == _base(plan)
+        same_base = self._wanted is not None and self._wanted.has_base_of(plan)
         if same_base and plan == self._plan and self._is_complete:
             return
         found = (
@@ -98,10 +98,13 @@ class KernelState:
         self._apply_checked(plan, found)
 
     def changed(self) -> str:
-        """The part of the state that was changed since it was applied, or empty; raises as `apply`."""
+        """The part of the state that was changed since it was applied, or empty; raises as `apply`. What is
+        still to be done is done first: that it is missing is no other program's work."""
         plan = self._plan
         if plan is None or self._wanted is None:
             return ""
+        self.settle()
+        self.take_broadcasts()
         routes, owner = list_routes(), index_of(OWNER)
         if not self._conflict and (found := routing.conflict(self._wanted, routes, owner)):
             self._apply_checked(self._wanted, found)
@@ -132,7 +135,7 @@ class KernelState:
         """Read the tables back after a change, for which nobody waits; raises KernelError, NftablesError."""
         if self._plan is not None:
             plan = self._plan
-            self._tables.read_back(plan.cameras, lambda: ruleset(plan, self._to_open(plan)))
+            self._tables.read_back(lambda: Contents.of(plan, self._to_open(plan)))
 
     def settle(self) -> None:
         """Do what nobody waits for: the routes in `main`. Raises KernelError."""
@@ -160,7 +163,7 @@ class KernelState:
         self._wanted, self._conflict = plan, conflict
         effective = plan.without_network() if conflict else plan
         was_complete, self._is_complete = self._is_complete, False
-        if self._plan is None or not was_complete or _base(self._plan) != _base(effective):
+        if self._plan is None or not was_complete or not self._plan.has_base_of(effective):
             self._prepare_network(effective.network)
         if effective != self._plan:
             self._change(effective)
@@ -192,7 +195,7 @@ class KernelState:
         self._plan = None
         self._tables.forget()
         rules = list_rules()
-        self._marks = routing.marks_of(rules)
+        self._marks = set(routing.marks_of(rules))
         self._gates = routing.gates_of(rules)
         for mark in self._marks:
             self._assume_defaults(mark & LARGEST_INDEX)
@@ -202,9 +205,10 @@ class KernelState:
     def _change(self, plan: Plan) -> None:
         """Add routes first, then, in one transaction, the maps that direct packets to them; unused rules and
         routes are deleted last. A route that fails, because its interface has just gone down, affects no
-        other camera.
+        other camera. Cameras that stay as they are cost nothing.
         """
         applied = self._plan  # None where the base has changed
+        new = changed_cameras(plan.reachable, () if applied is None else applied.cameras)
         to_open = self._to_open(plan)
         gates = routing.gates(plan, to_open.values())
         self._forwarding.close(keep=to_open)
@@ -212,18 +216,16 @@ class KernelState:
         try:
             for interface in to_open.values():
                 self._change_setting(interface, _VALID_MARK, _WANTED_SETTINGS[_VALID_MARK])
-            self._add_routes(plan, () if applied is None else applied.cameras, gates - self._gates)
+            self._add_routes(plan, new, gates - self._gates)
         except KernelError as error:
             failure = error
         self._gates |= gates
         self._delete_broadcasts(plan)
-        self._tables.change(
-            plan.cameras, ruleset(plan, to_open) if applied is None else elements(plan, to_open)
-        )
+        self._tables.change(Contents.of(plan, to_open))
         self._forwarding.open(to_open)
         self._plan = plan
-        gone = [mark for mark in self._marks if mark not in plan.marks]
-        self._marks = list(plan.marks)
+        gone = self._marks.difference(plan.marks)
+        self._marks = set(plan.marks)
         self._forget(gone, self._gates - gates)
         self._gates = set(gates)
         kept = {camera.interface for camera in plan.reachable}
@@ -242,22 +244,21 @@ class KernelState:
         cameras = {camera.interface for camera in plan.reachable}
         return self._forwarding.wanted((ingress_interfaces(plan.shared) - {OWNER, "lo"}) | cameras)
 
-    def _add_routes(self, plan: Plan, applied: Collection[Camera], gates: Collection[Rule]) -> None:
-        for camera in plan.reachable:
+    def _add_routes(self, plan: Plan, new: Collection[Camera], gates: Collection[Rule]) -> None:
+        for camera in new:
             for name, value in _WANTED_SETTINGS.items():
                 self._change_setting(camera.interface, name, value)
         changes = [Change(Action.ADD, gate) for gate in sorted(gates, key=str)]
-        changes += routing.additions(plan, self._marks) + routing.camera_routes(plan, but=applied)
-        for camera in plan.reachable:
-            if camera not in applied:
-                changes += _broadcast_routes(camera)
-        self._marks = [*self._marks, *(mark for mark in plan.marks if mark not in self._marks)]
+        changes += routing.additions(plan, self._marks) + routing.camera_routes(new)
+        for camera in new:
+            changes += _broadcast_routes(camera)
+        self._marks.update(plan.marks)
         carry_out(changes)
 
     def _delete_broadcasts(self, plan: Plan) -> list[Camera]:
         """Delete the broadcast addresses of cameras' links from the table `local`, which decides first on all
         packets of the host; returns the cameras."""
-        found = routing.broadcasts(plan, list_routes())
+        found = routing.broadcasts(plan, list_routes(LOCAL, RouteKind.BROADCAST))
         try:
             carry_out(Change(Action.DELETE, route) for route, _ in found)
         except KernelError as error:
@@ -288,8 +289,8 @@ class KernelState:
         NetworkManager deletes routes at the same time, when a link ends.
         """
         changes = [Change(Action.DELETE, gate) for gate in sorted(gates, key=str)]
-        if marks:
-            changes += routing.forget(marks, list_routes())
+        for mark in sorted(marks):
+            changes += routing.forget(mark, list_routes(mark))
         carry_out(changes)
 
     def _remove_all(self) -> None:
@@ -298,7 +299,7 @@ class KernelState:
         self._forwarding.close()
         self._tables.remove()
         self._forget(self._marks, self._gates)
-        self._marks, self._gates = [], set()
+        self._marks, self._gates = set(), set()
         for interface, name in list(self._changed_settings):
             self._restore_setting(interface, name)
         _delete_owner()
@@ -344,11 +345,6 @@ class KernelState:
 
 def _broadcast_routes(camera: Camera) -> list[Change]:
     return routing.broadcast_routes(camera, broadcast_addresses(camera.index))
-
-
-def _base(plan: Plan) -> tuple[IPv4Network | None, tuple[IPv4Network, ...]]:
-    """The part of a plan that the chains depend on; the rest is elements of sets and maps."""
-    return plan.network, plan.shared
 
 
 def _is_present(camera: Camera) -> bool:

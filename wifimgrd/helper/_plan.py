@@ -8,6 +8,7 @@ values into what the kernel is told.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
@@ -72,6 +73,14 @@ class Plan:
     shared: tuple[IPv4Network, ...] = ()
     """Networks whose hosts may reach the cameras, too."""
 
+    def __post_init__(self) -> None:
+        if len({one.index for one in self.cameras}) < len(self.cameras):
+            raise ValueError("two cameras have one interface")
+
+    def has_base_of(self, other: Plan) -> bool:
+        """Whether all but the cameras is the same: what the chains depend on that all cameras share."""
+        return (self.network, self.shared) == (other.network, other.shared)
+
     @property
     def host(self) -> IPv4Address | None:
         """The host's own address in the network."""
@@ -90,6 +99,12 @@ class Plan:
     def without_network(self) -> Plan:
         """The plan where the network cannot be used: cameras are confined, and have no address here."""
         return Plan(None, tuple(replace(one, address=None) for one in self.cameras))
+
+
+def changed_cameras(cameras: Iterable[Camera], before: Iterable[Camera]) -> list[Camera]:
+    """Those of `cameras` that are not the same in `before`."""
+    known = {one.index: one for one in before}
+    return [one for one in cameras if (same := known.get(one.index)) is not one and same != one]
 
 
 def is_mark(mark: int) -> bool:

@@ -43,21 +43,20 @@ def additions(plan: Plan, present: Collection[int]) -> list[Change]:
     return [Change(Action.ADD, _rule(mark)) for mark in plan.marks if mark not in present]
 
 
-def camera_routes(plan: Plan, but: Collection[Camera] = ()) -> list[Change]:
-    """The changes that add the routes of cameras that are not in `but`; each needs its interface up.
+def camera_routes(cameras: Iterable[Camera]) -> list[Change]:
+    """The changes that add the routes of cameras that are reachable; each needs its interface up.
 
     First comes an unreachable route for the time in which the interface is gone, because the table `main`
     could lead to another camera.
     """
     changes = []
-    for one in plan.reachable:
-        if one not in but:
-            to = _own_network(one)
-            last = Route(to, table=one.mark, kind=RouteKind.UNREACHABLE, metric=_LAST)
-            changes += [
-                Change(Action.REPLACE, last),
-                Change(Action.REPLACE, Route(to, one.index, table=one.mark)),
-            ]
+    for one in cameras:
+        to = _own_network(one)
+        last = Route(to, table=one.mark, kind=RouteKind.UNREACHABLE, metric=_LAST)
+        changes += [
+            Change(Action.REPLACE, last),
+            Change(Action.REPLACE, Route(to, one.index, table=one.mark)),
+        ]
     return changes
 
 
@@ -80,11 +79,9 @@ def broadcast_routes(camera: Camera, addresses: Iterable[IPv4Address]) -> list[C
     ]
 
 
-def forget(marks: Collection[int], routes: Iterable[Route]) -> list[Change]:
-    """The changes that delete the rules and routes of marks, of all `routes`."""
-    return [Change(Action.DELETE, _rule(mark)) for mark in marks] + [
-        Change(Action.DELETE, one) for one in routes if one.table in marks
-    ]
+def forget(mark: int, routes: Iterable[Route]) -> list[Change]:
+    """The changes that delete the rule of a mark, and the routes of its table."""
+    return [Change(Action.DELETE, _rule(mark)), *(Change(Action.DELETE, one) for one in routes)]
 
 
 def marks_of(rules: Iterable[Rule]) -> list[int]:
@@ -160,7 +157,8 @@ def direct_cameras(
     route of others (a default route does not count), and not in use as a gateway or, by `in_use`, as a
     resolver or time server. `owner` as in `is_complete`.
     """
-    others = [one for one in routes if not _is_ours(one, plan, owner)]
+    interfaces = {one.index for one in plan.cameras}
+    others = [one for one in routes if not _is_ours(one, interfaces, owner)]
     taken = {*in_use, *(way.gateway for one in others for way in one.ways)}
     count = Counter(one.camera_address for one in plan.reachable)
     return tuple(
@@ -226,8 +224,9 @@ def conflict(plan: Plan, routes: Iterable[Route], owner: int) -> str:
     `owner` as in `is_complete`."""
     if plan.network is None:
         return ""
+    interfaces = {one.index for one in plan.cameras}
     for route in routes:
-        if _overlaps(route.destination, plan.network) and not _is_ours(route, plan, owner):
+        if _overlaps(route.destination, plan.network) and not _is_ours(route, interfaces, owner):
             where = f" through {name_of(route.index) or route.index}" if route.index else ""
             return f"{plan.network} overlaps {route.destination}, which this host reaches{where}"
     return ""
@@ -259,7 +258,7 @@ def makes_broadcast(plan: Plan, event: Event) -> bool:
     """Whether the kernel has made a broadcast address of a camera's link one of this host: with a new
     address, or when the link is up again."""
     match event:
-        case Event(Route() as route, is_gone=False):
+        case Event(Route(kind=RouteKind.BROADCAST) as route, is_gone=False):
             return _makes_broadcast(route, {one.index for one in plan.cameras})
     return False
 
@@ -273,17 +272,15 @@ def _own_network(camera: Camera) -> IPv4Network:
     return host_network(camera.camera_address)
 
 
-def _is_ours(route: Route, plan: Plan, owner: int) -> bool:
-    """Whether a route is the helper's, or is of a camera's link and made by NetworkManager or the kernel."""
+def _is_ours(route: Route, interfaces: Collection[int], owner: int) -> bool:
+    """Whether a route is the helper's, or is of a camera's link and made by NetworkManager or the kernel.
+    `interfaces` are the indices of the cameras'."""
     return (
         _is_through(route, owner)
         or _is_in(route, MARKS)
         or _is_in(route, LINK_TABLES)
         or _is_direct(route)
-        or (
-            any(route.index == one.index for one in plan.cameras)
-            and (_is_unwanted(route) or route.table == LOCAL)
-        )
+        or (route.index in interfaces and (_is_unwanted(route) or route.table == LOCAL))
     )
 
 

@@ -109,6 +109,7 @@ class NetService:
         self._tasks = tasks
         self._check_timer: asyncio.TimerHandle | None = None
         self._restore_timer: asyncio.TimerHandle | None = None
+        self._settle_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
         self.unneeded = asyncio.Event()
 
@@ -175,11 +176,21 @@ class NetService:
             self._private.refuse(call, error)
         else:
             self._connection.reply(call, *answer)
-            loop = asyncio.get_running_loop()
-            loop.call_later(_LATER_S, self._do, self._kernel.settle)
-            if self._read_timer is not None:
-                self._read_timer.cancel()
-            self._read_timer = loop.call_later(_READ_BACK_S, self._do, self._kernel.read_back)
+        if call.member == "Apply":
+            self._finish_later()
+
+    def _finish_later(self) -> None:
+        """Have done what no caller waits for, also after a failure."""
+        loop = asyncio.get_running_loop()
+        if self._settle_timer is None:  # not put off by more calls
+            self._settle_timer = loop.call_later(_LATER_S, self._settle)
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+        self._read_timer = loop.call_later(_READ_BACK_S, self._do, self._kernel.read_back)
+
+    def _settle(self) -> None:
+        self._settle_timer = None
+        self._do(self._kernel.settle)
 
     @staticmethod
     def _do(change: Callable[[], None]) -> None:
@@ -344,7 +355,7 @@ class NetService:
     async def stop(self) -> None:
         """Stop serving, and remove the kernel state. Addresses of links stay, as the links do."""
         self._wanted = None
-        for timer in (self._check_timer, self._restore_timer, self._read_timer):
+        for timer in (self._check_timer, self._restore_timer, self._settle_timer, self._read_timer):
             if timer is not None:
                 timer.cancel()
         await self._tasks.settle(_END_S)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
+from wifimgrd.helper._contents import Contents, addresses, filters, filters_trial, transaction
 from wifimgrd.helper._plan import Camera
-from wifimgrd.helper._ruleset import OPENED, TABLE_NAME, link_layer, link_layer_trial
+from wifimgrd.helper._ruleset import OPENED, TABLE_NAME
 from wifimgrd.kernel.nftables import Nftables, NftablesError
 
 _log = structlog.get_logger()
@@ -23,14 +25,18 @@ class Tables:
 
     def __init__(self) -> None:
         self._nftables = Nftables()
+        self._there: Contents | None = None
+        """What the tables contain; None where that is not known."""
         self._listing: str | None = ""
         """The tables as read back after the last change; None while that is still to be done."""
         self._generation = 0
         """The number of the last transaction after the tables were changed."""
-        self._link_layer = ""
-        """The netdev table that was applied."""
-        self._has_link_layer = True
+        self._runs = 0
+        """How many transactions were carried out."""
+        self._has_filters = True
         """False where the kernel has no tables of family netdev."""
+        self._is_filtered = False
+        """Whether there is such a table."""
 
     @property
     def port(self) -> int:
@@ -41,21 +47,27 @@ class Tables:
         """The set of interfaces that forwarding was switched on for, as listed; raises NftablesError."""
         return self._nftables.run(f"list set ip {TABLE_NAME} {OPENED}")
 
-    def change(self, cameras: Sequence[Camera], commands: str) -> None:
-        """Carry out the commands for the table of family ip, and those for the netdev table, together if the
-        kernel takes these. Raises NftablesError."""
-        self._listing = None
-        wanted = link_layer(cameras)
-        is_done = self._has_link_layer and wanted != self._link_layer and self._run_together(commands, wanted)
-        if not is_done:
-            self._nftables.run(commands)
-            self._limit_link_layer(cameras)
-        self._generation = self._nftables.generation()
+    def change(self, wanted: Contents) -> None:
+        """Make both tables contain this, by what differs. All of it is written where it is not known what is
+        there: at first, after a transaction that was refused, and where another program may have changed the
+        tables. Raises NftablesError."""
+        before, runs = self._nftables.generation(), self._runs
+        there = self._there if before == self._generation or self.are_as_read() else None
+        if not self._has_filters:
+            wanted = replace(wanted, filtered=())
+        self._there, self._listing = None, None
+        if there is not None and self._is_done(transaction(there, wanted)):
+            self._there = wanted
+        else:
+            self._there = self._write(wanted)
+        after = self._nftables.generation()
+        # Where another program came between, the tables are not what they were taken for: see `read_back`.
+        self._generation = after if after - before <= self._runs - runs else before
 
-    def read_back(self, cameras: Sequence[Camera], commands: Callable[[], str]) -> None:
+    def read_back(self, wanted: Callable[[], Contents]) -> None:
         """Read the tables after a change, to compare them later; nobody waits for that, as it takes longer
-        than the change. If any program has changed nftables meanwhile, they are made anew first, by the
-        commands for all of the table of family ip: what is read could be its work. Raises NftablesError."""
+        than the change. If any program has changed nftables meanwhile, they are made anew first: what is read
+        could be its work. Raises NftablesError."""
         for _ in range(_READS):
             if self._listing is not None:
                 return
@@ -63,8 +75,8 @@ class Tables:
             if self._nftables.generation() == self._generation:
                 self._listing = listing
                 return
-            self._link_layer = ""
-            self.change(cameras, commands())
+            self.forget()
+            self.change(wanted())
         self._listing = ""  # which counts as changed
 
     def are_as_read(self) -> bool:
@@ -72,55 +84,55 @@ class Tables:
         return bool(self._listing) and self._list() == self._listing
 
     def forget(self) -> None:
-        """Assume nothing about the netdev table."""
-        self._link_layer = ""
+        """Assume nothing about the tables: the next change writes all."""
+        self._there = None
 
     def remove(self) -> None:
         """Delete them, also those of an earlier run; raises NftablesError."""
-        self._listing = ""
-        self._nftables.run(f"table ip {TABLE_NAME} {{}}; delete table ip {TABLE_NAME}")
+        self._there, self._listing, self._is_filtered = None, "", False
+        self._run(f"table ip {TABLE_NAME} {{}}; delete table ip {TABLE_NAME}")
         with suppress(NftablesError):  # where the kernel has no such tables, there is none
-            self._nftables.run(f"table netdev {TABLE_NAME} {{}}; delete table netdev {TABLE_NAME}")
+            self._run(f"table netdev {TABLE_NAME} {{}}; delete table netdev {TABLE_NAME}")
 
     def close(self) -> None:
         """Free the resources of this process; the tables stay."""
         self._nftables.close()
 
-    def _run_together(self, commands: str, wanted: str) -> bool:
+    def _run(self, commands: str) -> None:
+        if commands:
+            self._nftables.run(commands)
+            self._runs += 1
+
+    def _is_done(self, commands: str) -> bool:
         try:
-            self._nftables.run(f"{commands}\n{wanted}")
-        except NftablesError as error:  # one by one, it shows which one is refused
-            _log.debug("tables_not_set_together", reason=str(error))
+            self._run(commands)
+        except NftablesError as error:
+            _log.debug("tables_not_changed_together", reason=str(error))
             return False
-        self._link_layer = wanted
         return True
 
-    def _limit_link_layer(self, cameras: Sequence[Camera]) -> None:
-        """Apply the netdev table. An interface that the kernel refuses, as one that has just gone, is left
-        out, and tried again with the next plan."""
-        wanted = link_layer(cameras)
-        if not self._has_link_layer or wanted == self._link_layer:
-            return
-        try:
-            self._nftables.run(wanted)
-        except NftablesError:
-            self._has_link_layer = not self._refusal_of()
-            wanted = self._limit_link_layer_of_some(cameras) if self._has_link_layer else ""
-        self._link_layer = wanted
-
-    def _limit_link_layer_of_some(self, cameras: Sequence[Camera]) -> str:
-        wanted = link_layer([one for one in cameras if not self._refusal_of(one)])
-        try:
-            self._nftables.run(wanted)
-        except NftablesError as error:  # one has gone meanwhile: the table is as it was before
-            _log.warning("link_layer_unchanged", reason=str(error))
-            return ""
-        return wanted
+    def _write(self, wanted: Contents) -> Contents | None:
+        """Write all; returns what is there then. An interface that the kernel refuses, as one that has just
+        gone, is left out of the filters, and tried again with the next plan."""
+        if self._has_filters and self._is_done(transaction(None, wanted)):
+            self._is_filtered = True
+            return wanted
+        self._run(addresses(wanted))  # one by one, it shows which one is refused
+        if self._has_filters:
+            self._has_filters = not self._refusal_of()
+        if not self._has_filters:
+            return replace(wanted, filtered=())
+        filtered = tuple(one for one in wanted.filtered if not self._refusal_of(one))
+        if not self._is_done(filters(filtered)):  # one has gone meanwhile: the table is as it was before
+            _log.warning("link_layer_unchanged")
+            return None
+        self._is_filtered = True
+        return replace(wanted, filtered=filtered)
 
     def _refusal_of(self, *cameras: Camera) -> str:
         """Why the kernel has no netdev table for these cameras; empty where it has."""
         try:
-            self._nftables.run(link_layer_trial(cameras))
+            self._run(filters_trial(cameras))
         except NftablesError as error:
             _log.warning(
                 "link_layer_open", interfaces=[one.interface for one in cameras] or "all", reason=str(error)
@@ -131,7 +143,7 @@ class Tables:
     def _list(self) -> str:
         try:
             listing = self._nftables.run(f"list table ip {TABLE_NAME}")
-            if self._link_layer:
+            if self._is_filtered:
                 listing += self._nftables.run(f"list table netdev {TABLE_NAME}")
         except NftablesError:
             return ""

@@ -44,7 +44,7 @@ def delete_addresses(interface: str) -> None:
     """Delete the IPv4 addresses of an interface; of one that is gone, nothing is left to delete."""
     index = index_of(interface)
     try:
-        carry_out(Change(Action.DELETE, one) for one in list_addresses() if one.index == index)
+        carry_out(Change(Action.DELETE, one) for one in list_addresses(index))
     except KernelError as error:
         _log.debug("addresses_not_deleted", interface=interface, reason=str(error))
 

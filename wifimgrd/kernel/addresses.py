@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Final
 
 from wifimgrd.kernel._messages import attribute, attributes
 from wifimgrd.kernel.links import name_of
-from wifimgrd.kernel.rtnetlink import Action, listed
+from wifimgrd.kernel.rtnetlink import Action, KernelError, listed
 
 NEW_ADDRESS, DELETE_ADDRESS, _GET_ADDRESS = 20, 21, 22
 _HEADER: Final = struct.Struct("=BBBBI")
@@ -56,15 +57,24 @@ class Address:
         return DELETE_ADDRESS if action is Action.DELETE else NEW_ADDRESS, body
 
 
-def list_addresses() -> list[Address]:
-    """The IPv4 addresses of all interfaces, in the order of each. Raises KernelError."""
-    found = map(address_in, listed(_GET_ADDRESS, NEW_ADDRESS, socket.AF_INET, _HEADER.size))
+def list_addresses(index: int | None = None) -> list[Address]:
+    """The IPv4 addresses of all interfaces, in the order of each, or of one alone: the kernel leaves out the
+    others. One that is gone, whose index is 0, has none. Raises KernelError."""
+    if index == 0:  # to the kernel, all
+        return []
+    wanted = _HEADER.pack(socket.AF_INET, 0, 0, 0, index or 0)
+    try:
+        found = [address_in(body) for body in listed(_GET_ADDRESS, NEW_ADDRESS, wanted)]
+    except KernelError as error:
+        if error.errno == errno.ENODEV:
+            return []
+        raise
     return [one for one in found if one is not None]
 
 
 def first_address(index: int) -> IPv4Address | None:
     """The first IPv4 address of an interface, if it has one. Raises KernelError."""
-    return next((one.address for one in list_addresses() if one.index == index), None)
+    return next((one.address for one in list_addresses(index)), None)
 
 
 def address_in(body: bytes) -> Address | None:

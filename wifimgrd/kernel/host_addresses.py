@@ -29,7 +29,7 @@ def host_addresses(cameras: Collection[str]) -> HostAddresses:
     own, neighbours = dict[IPv4Address, str](), dict[IPv4Address, str]()
     for one in list_addresses():
         _add(own, one.index, one.address, cameras)
-    for body in listed(_GET_NEIGHBOUR, _NEW_NEIGHBOUR, socket.AF_INET, _NEIGHBOUR.size):
+    for body in listed(_GET_NEIGHBOUR, _NEW_NEIGHBOUR, _NEIGHBOUR.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0)):
         _, _, _, index, state, _, _ = _NEIGHBOUR.unpack_from(body)
         if state & _ANSWERED:
             _add(neighbours, index, ipv4(attributes(body, _NEIGHBOUR.size).get(_NDA_DST)), cameras)
@@ -42,7 +42,7 @@ def host_addresses(cameras: Collection[str]) -> HostAddresses:
 def broadcast_addresses(index: int) -> frozenset[IPv4Address]:
     """The broadcast addresses of an interface: those that its addresses were given, and those of their
     networks. Raises OSError."""
-    addresses = [one for one in list_addresses() if one.index == index]
+    addresses = list_addresses(index)
     given = {one.broadcast for one in addresses if one.broadcast is not None}
     return frozenset(
         given.union(one.network.broadcast_address for one in addresses if one.prefix <= SHORTEST_BROADCAST)

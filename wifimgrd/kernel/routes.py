@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
 from wifimgrd.kernel._messages import attribute, attributes, number
 from wifimgrd.kernel.addresses import ipv4
 from wifimgrd.kernel.links import name_of
-from wifimgrd.kernel.rtnetlink import Action, listed, looked_up
+from wifimgrd.kernel.rtnetlink import Action, KernelError, listed, looked_up
 
 NEW_ROUTE, DELETE_ROUTE, _GET_ROUTE = 24, 25, 26
 _HEADER: Final = struct.Struct("=BBBBBBBBI")
@@ -23,6 +25,7 @@ _HOP: Final = struct.Struct("=HBBi")
 """struct rtnexthop: length, flags, weight, interface index."""
 _DESTINATION, _INTERFACE, _GATEWAY, _METRIC, _SOURCE, _HOPS, _TABLE = 1, 4, 5, 6, 7, 9, 15
 _HOST_PREFIX: Final = 32
+_REMEMBERED: Final = 1024
 MAIN: Final = 254
 LOCAL: Final = 255
 TABLES: Final = {253: "default", MAIN: "main", LOCAL: "local"}
@@ -132,9 +135,18 @@ class Route:
         return _EVERYWHERE
 
 
-def list_routes() -> list[Route]:
-    """The routes of all tables. Raises KernelError."""
-    return [route_in(body) for body in listed(_GET_ROUTE, NEW_ROUTE, socket.AF_INET, _HEADER.size)]
+def list_routes(table: int | None = None, kind: RouteKind = RouteKind.UNKNOWN) -> list[Route]:
+    """The routes of all tables, or of one alone, of all kinds or of one: the kernel leaves out the others.
+    Raises KernelError."""
+    wanted = _HEADER.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, kind, 0)
+    if table is not None:
+        wanted += attribute(_TABLE, table)
+    try:
+        return [route_in(body) for body in listed(_GET_ROUTE, NEW_ROUTE, wanted)]
+    except KernelError as error:
+        if table is not None and error.errno == errno.ENOENT:  # it has never had a route
+            return []
+        raise
 
 
 def route_to(address: IPv4Address) -> Route:
@@ -143,13 +155,15 @@ def route_to(address: IPv4Address) -> Route:
     return route_in(looked_up(_GET_ROUTE, NEW_ROUTE, header + attribute(_DESTINATION, address.packed)))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def host_network(address: IPv4Address) -> IPv4Network:
     """The destination of a route to one address."""
     return IPv4Network((address, _HOST_PREFIX))
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def route_in(body: bytes) -> Route:
-    """The route that a message is about."""
+    """The route that a message is about. Most routes are listed, or reported, again and again."""
     _, prefix, _, _, table, protocol, _, kind, _ = _HEADER.unpack_from(body)
     found = attributes(body, _HEADER.size)
     return Route(

@@ -31,6 +31,7 @@ from wifimgrd.kernel._messages import (
 _SOL_NETLINK: Final = 270
 _CAP_ACKNOWLEDGEMENTS: Final = 10
 _EXTENDED_ACKNOWLEDGEMENTS: Final = 11
+_STRICT: Final = 12
 """linux/socket.h and linux/netlink.h; Python has no names for them."""
 _BUFFER_BYTES: Final = 65536
 _ANSWER_S: Final = 5.0
@@ -80,11 +81,12 @@ class Change:
         return f"{self.action.name.lower()} {self.entry}"
 
 
-def listed(kind: int, answer: int, family: int, header_size: int) -> list[bytes]:
-    """The bodies of all entries of a kind, which begin with a header of that size. Raises KernelError."""
+def listed(kind: int, answer: int, wanted: bytes) -> list[bytes]:
+    """The bodies of the entries of a kind that are as `wanted` says: a header and attributes, in which zero
+    and what is missing stand for all. The kernel selects them. Raises KernelError."""
     for _ in range(_LISTS):
         with _connected() as netlink:
-            netlink.send(request(kind, REQUEST | DUMP, bytes([family]) + bytes(header_size - 1)))
+            netlink.send(request(kind, REQUEST | DUMP, wanted))
             found = list(_parts(netlink))
         if not any(one.flags & INTERRUPTED for one in found):
             return [one.body for one in found if one.kind == answer]
@@ -132,7 +134,7 @@ def _connected() -> Iterator[socket.socket]:
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
         ) as netlink:
             netlink.settimeout(_ANSWER_S)
-            for option in (_CAP_ACKNOWLEDGEMENTS, _EXTENDED_ACKNOWLEDGEMENTS):
+            for option in (_CAP_ACKNOWLEDGEMENTS, _EXTENDED_ACKNOWLEDGEMENTS, _STRICT):
                 netlink.setsockopt(_SOL_NETLINK, option, 1)
             yield netlink
     except KernelError:

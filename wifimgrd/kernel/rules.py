@@ -16,6 +16,7 @@ NEW_RULE, DELETE_RULE, _GET_RULE = 32, 33, 34
 _HEADER: Final = struct.Struct("=BBBBBBBBI")
 """struct fib_rule_hdr: family, lengths of destination and source, type of service, table, two reserved
 octets, action, flags."""
+_ALL: Final = _HEADER.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0)
 _INTERFACE, _PRIORITY, _MARK, _TABLE = 3, 6, 10, 15
 
 
@@ -73,7 +74,7 @@ class Rule:
 
 def list_rules() -> list[Rule]:
     """The rules, in their order. Raises KernelError."""
-    return [rule_in(body) for body in listed(_GET_RULE, NEW_RULE, socket.AF_INET, _HEADER.size)]
+    return [rule_in(body) for body in listed(_GET_RULE, NEW_RULE, _ALL)]
 
 
 def rule_in(body: bytes) -> Rule:
