@@ -31,7 +31,8 @@ class PrivateService:
         uid: int,
         on_daemon: Callable[[], Awaitable[None]],
     ) -> None:
-        """`uid` may call; `on_daemon` is awaited before the first call of each daemon is carried out."""
+        """`uid` may call; `on_daemon` is awaited before the first call of each daemon is carried out. If it
+        raises, that call fails, and the daemon's next one counts as its first."""
         self._connection = connection
         self._path = path
         self._interface = interface
@@ -40,8 +41,8 @@ class PrivateService:
         self._on_daemon = on_daemon
         self.daemon = ""
         """The daemon's unique name, from its last call; the bus never assigns it to another connection."""
-        self._met = asyncio.Event()
-        """Until then all calls of this daemon but its first wait, so that none overtakes that."""
+        self._meeting = asyncio.Lock()
+        """All calls of a daemon but its first wait for it, so that none overtakes that."""
 
     async def admit(self, call: MethodCall) -> tuple[str, Sequence[object]] | None:
         """The answer to a call of a standard interface; None for one of the object's own that may be carried
@@ -63,15 +64,15 @@ class PrivateService:
     async def _require_daemon(self, call: MethodCall) -> None:
         if call.sender != self.daemon:
             await self._require_user(call)
-        if call.sender == self.daemon:  # another call of this daemon has come first
-            await self._met.wait()
-            return
-        self.daemon = call.sender
-        self._met.clear()
-        try:
-            await self._on_daemon()
-        finally:
-            self._met.set()
+        async with self._meeting:
+            if call.sender == self.daemon:
+                return
+            self.daemon = call.sender
+            try:
+                await self._on_daemon()
+            except BaseException:
+                self.daemon = ""
+                raise
 
     async def _require_user(self, call: MethodCall) -> None:
         try:
