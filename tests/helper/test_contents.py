@@ -280,7 +280,7 @@ def test_a_transaction_that_fails_is_followed_by_all_of_it(monkeypatch: pytest.M
         assert len(written) == 1
         assert listed(network) == right
         some.read_back(lambda: second)
-        assert some.are_as_read()
+        assert some.are_as_written()
 
 
 def test_what_another_program_breaks_between_is_put_right_by_the_next_change() -> None:

@@ -172,7 +172,7 @@ def test_after_a_transaction_that_was_refused_all_is_written_and_read_back(
     kernel.listing = "it"
     state._plan = state._wanted = plan("wlan0", "wlan1")
     state.read_back()
-    assert tables.are_as_read()
+    assert tables.are_as_written()
 
 
 def test_what_another_program_may_have_changed_is_written_in_full(kernel: Kernel, tables: Tables) -> None:
@@ -236,3 +236,38 @@ def test_tables_that_cannot_be_read_back_count_as_changed(
     tables.change(contents("wlan0"))
     state.read_back()
     assert tables._listing == ""
+
+
+def test_tables_are_read_again_after_a_transaction_or_a_doubt_alone(
+    kernel: Kernel, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables.change(contents("wlan0"))
+    kernel.listing = "it"
+    tables.read_back(lambda: contents("wlan0"))
+    kernel.listing = "the chain is gone"
+    assert tables.are_as_written()
+    tables.doubt()
+    assert not tables.are_as_written()
+    kernel.listing = "it"
+    assert tables.are_as_written()
+    kernel.listing = "another"
+    kernel.others += 1
+    assert not tables.are_as_written()
+
+
+def test_a_change_that_was_not_carried_out_is_not_taken_for_done(
+    kernel: Kernel, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables.change(contents("wlan0"))
+    kernel.listing = "it"
+
+    def refuse(_: str) -> str:
+        raise NftablesError("No buffer space")
+
+    with monkeypatch.context() as during:
+        during.setattr(kernel, "run", refuse)
+        with pytest.raises(NftablesError):
+            tables.change(contents("wlan0", "wlan1"))
+    tables.read_back(lambda: contents("wlan0", "wlan1"))
+    assert len(kernel.transactions) == 2
+    assert kernel.table == ["wlan0", "wlan1"]

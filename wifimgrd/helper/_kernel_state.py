@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -31,6 +32,7 @@ _log = structlog.get_logger()
 _OWNER_KINDS: Final = ("dummy", "bridge")
 """The kinds of interface that can own the network; a bridge without ports for kernels without dummy."""
 _SETTINGS: Final = Path("/proc/sys/net/ipv4/conf")
+_LONGEST_SETTING: Final = 32
 _VALID_MARK: Final = "src_valid_mark"
 _WANTED_SETTINGS: Final = {"rp_filter": "2", _VALID_MARK: "1"}
 """Of each camera's interface. The reverse path of a packet is looked up with its mark, which selects the
@@ -113,7 +115,7 @@ class KernelState:
         if not routing.is_complete(plan, direct, gates, list_rules(), routes, owner):
             return "routing"
         self.read_back()
-        if not self._tables.are_as_read():
+        if not self._tables.are_as_written():
             return "nftables"
         to_open = self._to_open(plan)
         if self._forwarding.opened != to_open.keys() or not self._forwarding.is_on:
@@ -136,6 +138,10 @@ class KernelState:
         if self._plan is not None:
             plan = self._plan
             self._tables.read_back(lambda: Contents.of(plan, self._to_open(plan)))
+
+    def doubt_tables(self) -> None:
+        """Have the next check read the nftables tables, whatever has changed them."""
+        self._tables.doubt()
 
     def settle(self) -> None:
         """Do what nobody waits for: the routes in `main`. Raises KernelError."""
@@ -311,17 +317,16 @@ class KernelState:
         wanted += [(interface, _VALID_MARK, _WANTED_SETTINGS[_VALID_MARK]) for interface in opened]
         for interface, name, value in wanted:
             with suppress(OSError):
-                is_set = (_SETTINGS / interface / name).read_text().strip() == value
+                is_set = _setting(interface, name) == value
                 if not is_set and (interface, name) not in self._refused_settings:
                     return False
         return True
 
     def _change_setting(self, interface: str, name: str, value: str) -> None:
-        setting = _SETTINGS / interface / name
         try:
-            before = setting.read_text().strip()
+            before = _setting(interface, name)
             if before != value:
-                setting.write_text(value)
+                (_SETTINGS / interface / name).write_text(value)
                 self._changed_settings[interface, name] = before
             self._refused_settings.discard((interface, name))
         except OSError as error:
@@ -339,8 +344,17 @@ class KernelState:
         interface = name_of(index)
         with suppress(OSError):
             for name in names if interface else ():
-                default = (_SETTINGS / "default" / name).read_text().strip()
+                default = _setting("default", name)
                 self._changed_settings.setdefault((interface, name), default)
+
+
+def _setting(interface: str, name: str) -> str:
+    """The value of a setting; raises OSError. A check reads those of all cameras, hence without a stream."""
+    descriptor = os.open(f"{_SETTINGS}/{interface}/{name}", os.O_RDONLY)
+    try:
+        return os.read(descriptor, _LONGEST_SETTING).decode().strip()
+    finally:
+        os.close(descriptor)
 
 
 def _broadcast_routes(camera: Camera) -> list[Change]:

@@ -49,6 +49,7 @@ from wifimgrd.helper._wireless import end_power_save, restart_link
 from wifimgrd.helper.sockets import open_socket
 from wifimgrd.kernel.addresses import list_addresses
 from wifimgrd.kernel.events import Event
+from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.kernel.rtnetlink import KernelError
 from wifimgrd.runtime.tasks import Tasks
@@ -125,7 +126,9 @@ class NetService:
         """The kernel's tables were changed, as `watch` reports it."""
         if self._wanted is None:
             return
-        if event is not None and makes_broadcast(self._wanted, event):
+        if event is None or (event.is_gone and isinstance(event.entry, Link)):
+            self._kernel.doubt_tables()
+        elif makes_broadcast(self._wanted, event):
             self._do(self._kernel.take_broadcasts)
         if self._check_timer is None and (event is None or concerned_by(self._wanted, event)):
             self._check_timer = asyncio.get_running_loop().call_later(_SETTLE_S, self._check_now)

@@ -16,6 +16,7 @@ from wifimgrd.kernel.nftables import Nftables, NftablesError
 
 _log = structlog.get_logger()
 
+_UNKNOWN: Final = -1
 _READS: Final = 3
 """How often the tables are made anew where programs keep changing nftables."""
 
@@ -31,6 +32,8 @@ class Tables:
         """The tables as read back after the last change; None while that is still to be done."""
         self._generation = 0
         """The number of the last transaction after the tables were changed."""
+        self._is_doubted = False
+        """Whether they may have changed without a transaction."""
         self._runs = 0
         """How many transactions were carried out."""
         self._has_filters = True
@@ -52,10 +55,10 @@ class Tables:
         there: at first, after a transaction that was refused, and where another program may have changed the
         tables. Raises NftablesError."""
         before, runs = self._nftables.generation(), self._runs
-        there = self._there if before == self._generation or self.are_as_read() else None
+        there = self._there if before == self._generation or self._are_as_read() else None
         if not self._has_filters:
             wanted = replace(wanted, filtered=())
-        self._there, self._listing = None, None
+        self._there, self._listing, self._generation = None, None, _UNKNOWN
         if there is not None and self._is_done(transaction(there, wanted)):
             self._there = wanted
         else:
@@ -79,9 +82,19 @@ class Tables:
             self.change(wanted())
         self._listing = ""  # which counts as changed
 
-    def are_as_read(self) -> bool:
-        """Whether they are as they were read back; the first may have been deleted while it was applied."""
-        return bool(self._listing) and self._list() == self._listing
+    def are_as_written(self) -> bool:
+        """Whether they are as they were read back. Where there was no transaction since the last change they
+        are not read again: that takes longer the more cameras there are. Raises NftablesError."""
+        if self._listing and self._nftables.generation() == self._generation and not self._is_doubted:
+            return True
+        is_same = self._are_as_read()
+        self._is_doubted = self._is_doubted and not is_same
+        return is_same
+
+    def doubt(self) -> None:
+        """Read the tables at the next check, also where there was no transaction: with an interface, the
+        kernel deletes its chain."""
+        self._is_doubted = True
 
     def forget(self) -> None:
         """Assume nothing about the tables: the next change writes all."""
@@ -97,6 +110,10 @@ class Tables:
     def close(self) -> None:
         """Free the resources of this process; the tables stay."""
         self._nftables.close()
+
+    def _are_as_read(self) -> bool:
+        """The first may have been deleted while it was applied."""
+        return bool(self._listing) and self._list() == self._listing
 
     def _run(self, commands: str) -> None:
         if commands:
@@ -114,6 +131,7 @@ class Tables:
     def _write(self, wanted: Contents) -> Contents | None:
         """Write all; returns what is there then. An interface that the kernel refuses, as one that has just
         gone, is left out of the filters, and tried again with the next plan."""
+        self._is_doubted = False
         if self._has_filters and self._is_done(transaction(None, wanted)):
             self._is_filtered = True
             return wanted

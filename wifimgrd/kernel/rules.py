@@ -6,6 +6,7 @@ import socket
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 from wifimgrd.kernel._messages import attribute, attributes, number, text
@@ -17,6 +18,7 @@ _HEADER: Final = struct.Struct("=BBBBBBBBI")
 """struct fib_rule_hdr: family, lengths of destination and source, type of service, table, two reserved
 octets, action, flags."""
 _ALL: Final = _HEADER.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0)
+_REMEMBERED: Final = 256
 _INTERFACE, _PRIORITY, _MARK, _TABLE = 3, 6, 10, 15
 
 
@@ -77,8 +79,9 @@ def list_rules() -> list[Rule]:
     return [rule_in(body) for body in listed(_GET_RULE, NEW_RULE, _ALL)]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def rule_in(body: bytes) -> Rule:
-    """The rule that a message is about."""
+    """The rule that a message is about. Most rules are listed again and again."""
     *_, table, _, _, action, _ = _HEADER.unpack_from(body)
     found = attributes(body, _HEADER.size)
     return Rule(
