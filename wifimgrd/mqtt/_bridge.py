@@ -59,7 +59,7 @@ class Bridge:
         self._timer: asyncio.TimerHandle | None = None
         """Publishes the next record that was held back."""
         self._service = ServiceRecord()
-        self._session = Session(settings, self._records, self._events)
+        self._session = Session(settings, self._records, self._events, while_serving=hub.pinging)
         commands = Commands(hub, settings, self._session, tasks.part("commands"))
         self._session.commands.receive = commands.receive
 
