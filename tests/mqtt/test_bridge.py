@@ -12,7 +12,7 @@ from tests.commands import disconnect
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
-from tests.mqtt.observer import Observer, observer
+from tests.mqtt.observer import PATIENCE_S, Observer, observer
 from tests.processes import Hub
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.client.json_text import dumps
@@ -176,6 +176,15 @@ async def test_the_broker_publishes_that_a_bridge_has_crashed(bridge: BridgeProc
     assert bridge.process is not None
     bridge.process.kill()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline")
+
+
+@pytest.mark.slow
+async def test_while_the_daemon_is_frozen_the_hub_is_offline(hub: Hub, seen: Observer) -> None:
+    with hub.frozen():
+        await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline", 2 * PATIENCE_S)
+        await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_reason"] == "wifimgrd does not answer")
+    await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"online")
+    await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_state"] == "ready")
 
 
 async def test_the_last_will_of_an_earlier_connection_does_not_leave_it_offline(seen: Observer) -> None:
