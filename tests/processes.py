@@ -7,8 +7,8 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,6 +63,16 @@ class Hub:
         status = await self.process.wait()
         await self.client.wait_until(lambda client: not client.available, START_TIMEOUT_S)
         return status
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop the daemon where it is, and let it go on after that."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     async def create(self, number: int, **fields: object) -> int:
         """Register the simulated camera of that number."""

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -218,6 +219,7 @@ def test_a_port_in_use_is_said_with_what_to_do() -> None:
     [
         ("SCENARIO", "/nope.toml", "wifimgrd: /nope.toml: cannot be read: No such file or directory\n"),
         ("STATE", "/proc/x", "run: STATE=/proc/x cannot be created: No such file or directory\n"),
+        ("WATCHDOG", "soon", "run: WATCHDOG=soon: expected seconds, or 0 for none\n"),
         ("BACKEND", "iwd", "run: BACKEND is simulated, networkmanager or wpa_supplicant, not iwd\n"),
     ],
 )
@@ -225,6 +227,50 @@ def test_a_setting_that_cannot_be_used_is_named_once(name: str, value: str, reas
     done = run_that_fails(**{name: value})
     assert done.returncode != 0
     assert reason in done.stderr.splitlines(keepends=True)
+
+
+def daemon_of(run: Run) -> int:
+    """The process id of the daemon."""
+    for pid in run.processes():
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if any(word.endswith(b"/wifimgrd") for word in words):
+            return pid
+    raise AssertionError("no daemon runs")
+
+
+def test_a_frozen_daemon_is_ended_and_started_again(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("w") as opened, running(log=opened, WATCHDOG="2") as run:
+        frozen = daemon_of(run)
+        os.kill(frozen, signal.SIGSTOP)
+        until_said(log, "wifimgrd hangs: no sign of life for 2 s; ending it")
+        until_said(log, "wifimgrd ended with status -6")
+        until_said(log, "wifimgrd: .* started .*(.|\n)* started ")
+        assert daemon_of(run) != frozen
+        run.end(signal.SIGTERM)
+    assert "Fatal Python error: Aborted" in log.read_text(), "where it hung"
+
+
+def test_what_was_stopped_together_with_its_watchdog_is_left_alone(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("w") as opened, running(log=opened, WATCHDOG="2") as run:
+        stopped = [run.process.pid, daemon_of(run)]
+        for how in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in stopped:
+                os.kill(pid, how)
+            time.sleep(5)  # longer than the limit: there is no event to wait for
+        run.get("healthz")
+        assert daemon_of(run) == stopped[1]
+        run.end(signal.SIGTERM)
+    assert "hangs" not in log.read_text()
+
+
+def until_said(log: Path, words: str) -> None:
+    """Wait until the log has words, a regular expression."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not re.search(words, log.read_text()):
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)  # a file notifies nobody
 
 
 def run_that_fails(**settings: str) -> subprocess.CompletedProcess[str]:

@@ -2,7 +2,8 @@
 bridge to an MQTT broker if CONFIG names one, and the helper where adapters are real.
 
 Settings come from the environment: PORT (default 8080, 0 = any free), STATE (a folder that is
-kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated`, `networkmanager` or `wpa_supplicant`).
+kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated`, `networkmanager` or `wpa_supplicant`),
+WATCHDOG (seconds, default 30, as in the units; 0 = none, e.g. for a debugger).
 The message bus has the same address at each start, but where another hub of this checkout runs already.
 Prints `ready http://127.0.0.1:PORT/ bus ADDRESS` once all serve. SIGINT or SIGTERM ends all of it.
 """
@@ -10,7 +11,6 @@ Prints `ready http://127.0.0.1:PORT/ bus ADDRESS` once all serve. SIGINT or SIGT
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import fcntl
 import hashlib
 import os
@@ -28,102 +28,29 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.client.hub import HubClient
-from wifimgrd.config import load
-
-_BIN: Final = Path(sys.executable).parent
 _CHECKOUT: Final = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(_CHECKOUT))
+
+from tools.services import BIN, Service, Watchdog, die_with_parent  # noqa: E402
+from wifimgrd.client.hub import HubClient  # noqa: E402
+from wifimgrd.config import load  # noqa: E402
+
 _START_TIMEOUT_S: Final = 30.0
-_STOP_TIMEOUT_S: Final = 15.0
-_RESTART_PAUSE_S: Final = 2.0
 _HOST: Final = "127.0.0.1"
 _BACKENDS: Final = ("simulated", "networkmanager", "wpa_supplicant")
-_STARTED: Final = re.compile(rb"info: (?:started|listening)\b(?:.*\burl=(\S+))?")
-"""In the log of each program once it serves; the shim says where."""
 _LONGEST_SOCKET: Final = 107
 """Octets of a Unix socket's path, of which the kernel has 108 with the end."""
-_PR_SET_PDEATHSIG: Final = 1
-_libc: Final = ctypes.CDLL(None)
+_LONGEST_NAME: Final = "wifimgrd-http.notify"
+"""Of the sockets in the scratch folder."""
 
 
 class StartFailedError(Exception):
     """Something that was to be started did not come up."""
 
 
-def _die_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-class Service:
-    """A child process that is started again after a crash, as systemd would, but not after it ended well, or
-    before it served: another start mends neither what it cannot read nor a module that is missing."""
-
-    def __init__(self, name: str, *arguments: str, environment: dict[str, str] | None = None) -> None:
-        self.name = name
-        self.started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Once it serves for the first time; where, of one that listens."""
-        self._command = [str(_BIN / name), *arguments]
-        self._environment = environment
-        self._is_up = False
-        self._process: Process | None = None
-
-    async def run(self) -> None:
-        """Start it, show its log, start it again when it crashed."""
-        while True:
-            self._is_up = False
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                env=self._environment,
-                stdin=DEVNULL,
-                stderr=PIPE,
-                preexec_fn=_die_with_parent,
-                start_new_session=True,
-            )
-            await self._show(self._process)
-            status = await self._process.wait()
-            print(f"{self.name} ended with status {status}", file=sys.stderr, flush=True)
-            if status == 0 or not self._is_up:
-                return
-            await asyncio.sleep(_RESTART_PAUSE_S)
-
-    async def _show(self, process: Process) -> None:
-        if process.stderr is None:
-            return
-        own_name = f"{self.name}: "
-        async for line in process.stderr:
-            sys.stderr.write(own_name + line.decode(errors="replace").removeprefix(own_name))
-            sys.stderr.flush()
-            if not self._is_up and (found := _STARTED.search(line)):
-                self._is_up = True
-                where = (found[1] or b"").decode()
-                if not self.started.done():
-                    self.started.set_result(where)
-                if where:
-                    self._keep_port(where)
-
-    def _keep_port(self, url: str) -> None:
-        """After a crash it is to come back where it said that it is."""
-        self._command = [
-            url.split("/")[2] if before == "--listen" else word
-            for before, word in zip(["", *self._command], self._command, strict=False)
-        ]
-
-    async def stop(self) -> None:
-        """End it in order, and by force where it does not listen."""
-        if self._process is None or self._process.returncode is not None:
-            return
-        self._process.terminate()
-        try:
-            async with asyncio.timeout(_STOP_TIMEOUT_S):
-                await self._process.wait()
-        except TimeoutError:
-            self._process.kill()
-            await self._process.wait()
-
-
 async def main() -> int:
     """Run everything until told to stop, or until make, which started us, is gone."""
-    _die_with_parent()
+    die_with_parent()
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
@@ -161,7 +88,10 @@ def _scratch_folder() -> Iterator[Path]:
     that what was set in other terminals stays right, unless another hub of this checkout has it."""
     name = hashlib.sha256(f"{os.geteuid()} {_CHECKOUT}".encode(errors="surrogateescape")).hexdigest()[:8]
     place = tempfile.gettempdir()
-    if not re.fullmatch("[0-9A-Za-z_/.-]+", place) or len(f"{place}/wifimgrd-{name}/bus") > _LONGEST_SOCKET:
+    if (
+        not re.fullmatch("[0-9A-Za-z_/.-]+", place)
+        or len(f"{place}/wifimgrd-{name}/{_LONGEST_NAME}") > _LONGEST_SOCKET
+    ):
         place = "/tmp"  # noqa: S108 - it is opened below as this user's own, or not at all
     folder = Path(place, f"wifimgrd-{name}")
     lock = _lock(folder)
@@ -205,6 +135,11 @@ def _lock(folder: Path) -> int | None:
 async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
     backend = _backend()
     state = _state_folder(scratch)
+    limit_s = _watchdog_s()
+
+    def watchdog(name: str) -> Watchdog | None:
+        return Watchdog(scratch / f"{name}.notify", limit_s) if limit_s else None
+
     bus, address = await _start_bus(scratch)
     to_bus = ["--bus", address]
     config = ["--config", os.environ["CONFIG"]] if os.environ.get("CONFIG") else []
@@ -213,12 +148,15 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
         *to_bus,
         *config,
         *(_simulate() if backend == "simulated" else ["--backend", backend]),
-        environment={**os.environ, "STATE_DIRECTORY": str(state)},
+        watchdog=watchdog("wifimgrd"),
+        environment={"STATE_DIRECTORY": str(state)},
     )
-    shim = Service("wifimgrd-http", *to_bus, *config, "--listen", f"{_HOST}:{port}")
+    listen = ("--listen", f"{_HOST}:{port}")
+    shim = Service("wifimgrd-http", *to_bus, *config, *listen, watchdog=watchdog("wifimgrd-http"))
     own_user = pwd.getpwuid(os.geteuid()).pw_name
-    helper = Service("wifimgrd-net", *to_bus, *config, "--user", own_user, "--networkd-bus", "system")
-    bridge = Service("wifimgrd-mqtt", *to_bus, *config)
+    rights = ("--user", own_user, "--networkd-bus", "system")
+    helper = Service("wifimgrd-net", *to_bus, *config, *rights, watchdog=watchdog("wifimgrd-net"))
+    bridge = Service("wifimgrd-mqtt", *to_bus, *config, watchdog=watchdog("wifimgrd-mqtt"))
     client = HubClient(address)
     running: list[asyncio.Task[None]] = []
     services: list[Service] = []
@@ -243,7 +181,7 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
             print(f"ready {url} bus {address}", flush=True)
             print(
                 f"In another terminal:\n  export WIFIMGRD_BUS='{address}'\n"
-                f"  {shlex.quote(str(_BIN / 'wifimgrctl'))} status",
+                f"  {shlex.quote(str(BIN / 'wifimgrctl'))} status",
                 file=sys.stderr,
                 flush=True,
             )
@@ -257,6 +195,14 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
             await service.stop()
         bus.kill()
         await bus.wait()
+
+
+def _watchdog_s() -> float:
+    """What WATCHDOG says, 0 = none."""
+    wanted = os.environ.get("WATCHDOG") or "30"
+    if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]+)?", wanted):
+        raise StartFailedError(f"WATCHDOG={wanted}: expected seconds, or 0 for none")
+    return float(wanted)
 
 
 def _state_folder(scratch: Path) -> Path:
@@ -307,7 +253,7 @@ async def _start_bus(scratch: Path) -> tuple[Process, str]:
         stdin=DEVNULL,
         stdout=PIPE,
         stderr=DEVNULL,
-        preexec_fn=_die_with_parent,
+        preexec_fn=die_with_parent,
         start_new_session=True,
     )
     if not (bus.stdout and await bus.stdout.readline()):

@@ -49,6 +49,7 @@ const en = {
     simulated: "simulated",
     tryNow: "Try now",
     remembered: "This is the last known state. The page reconnects automatically.",
+    lastKnown: "This is the last known state.",
     isStarting: "The hub is starting.",
     cannotConnect: "The hub cannot connect cameras right now.",
     noAdapterNow: "No USB Wi-Fi adapter is plugged in.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from xml.etree import ElementTree
 
 import pytest
@@ -38,6 +39,19 @@ def served(service: BusConnection) -> str:
     tasks = Tasks("test")
     ObjectServer(service, objects, Authorization(service, tasks), tasks).open()
     return service.unique_name
+
+
+async def test_before_the_objects_are_there_pings_alone_are_answered(
+    service: BusConnection, caller: BusConnection
+) -> None:
+    tasks = Tasks("test")
+    server = ObjectServer(service, {PATH: {names.DEVICE: device()}}, Authorization(service, tasks), tasks)
+    reading = asyncio.create_task(caller.get(service.unique_name, PATH, names.DEVICE, "Name"))
+    await caller.round_trip()
+    await caller.call(service.unique_name, names.ROOT_PATH, bus_names.PEER, "Ping")
+    assert not reading.done()
+    server.open()
+    assert await reading == "Front"
 
 
 async def test_each_interface_has_its_own_properties(served: str, caller: BusConnection) -> None:

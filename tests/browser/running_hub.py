@@ -100,22 +100,19 @@ class RunningHub:
         for ssid in SLEEPING:
             await self.client.simulate("SleepCamera", "ay", ssid)
 
+    async def daemon(self) -> int:
+        """The process id of the daemon."""
+        connection = await BusConnection.open(self.bus)
+        try:
+            reply = await connection.call_bus("GetConnectionUnixProcessID", "s", ["org.wifimgrd1"])
+        finally:
+            await connection.close()
+        return typed(int, reply[0])
+
     @asynccontextmanager
     async def without_daemon(self) -> AsyncIterator[None]:
         """End the daemon as a crash does; it is started again after that."""
-        connection = await BusConnection.open(self.bus)
-        try:
-            reply = await connection.call(
-                "org.freedesktop.DBus",
-                "/org/freedesktop/DBus",
-                "org.freedesktop.DBus",
-                "GetConnectionUnixProcessID",
-                "s",
-                ["org.wifimgrd1"],
-            )
-        finally:
-            await connection.close()
-        pid = typed(int, reply[0])
+        pid = await self.daemon()
         starter = _parent_of(pid)
         os.kill(starter, signal.SIGSTOP)
         try:
@@ -124,6 +121,19 @@ class RunningHub:
             yield
         finally:
             os.kill(starter, signal.SIGCONT)
+
+    @asynccontextmanager
+    async def frozen_daemon(self) -> AsyncIterator[None]:
+        """Stop the daemon where it is, and its watchdog, too; both go on after that."""
+        pid = await self.daemon()
+        both = (_parent_of(pid), pid)
+        for one in both:
+            os.kill(one, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for one in both:
+                os.kill(one, signal.SIGCONT)
 
 
 @asynccontextmanager

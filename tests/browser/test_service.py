@@ -12,6 +12,8 @@ from tests.browser.looking import card, is_the_same, mark, opened, shows
 from tests.browser.running_hub import RunningHub
 from tests.commands import disconnect
 
+NOTICED_MS = 60_000
+"""Generous: how soon it is noticed, a test on a clock of its own says."""
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
@@ -34,6 +36,22 @@ async def test_the_daemon_is_restarted(page: Page, hub: RunningHub) -> None:
     await shows(page, "SIM-CAM-1", "Connected")
     await expect(page.locator(".banner")).to_have_count(0)
     assert await is_the_same(page)
+
+
+async def test_the_daemon_is_frozen(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    device = await hub.connected(1)
+    await shows(page, "SIM-CAM-1", "Connected")
+    async with hub.frozen_daemon():
+        alert = page.get_by_role("alert")
+        await expect(alert).to_contain_text("Wifimgrd does not answer.", timeout=NOTICED_MS)
+        await expect(alert).to_contain_text("This is the last known state.")
+        await shows(page, "SIM-CAM-1", "Unknown, was connected")
+        await nothing_looks_alive(page)
+    await hub.until(device, "connected")
+    await shows(page, "SIM-CAM-1", "Connected")
+    await expect(page.locator(".banner")).to_have_count(0)
+    await expect(page.locator(".hub-state.ready")).to_be_visible()
 
 
 async def test_the_backend_goes_away(page: Page, hub: RunningHub) -> None:

@@ -3,8 +3,10 @@ or wrong, changes in any order, thousands of them. Everything else is tested on 
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import IPv4Address
 from types import MappingProxyType
@@ -47,6 +49,10 @@ class FakeHub(HubClient):
         self.made_id = 1
         self.report = "a report"
         self.results: list[ResultRecord] = []
+        self.relying = 0
+        """Who has it ping the daemon now."""
+        self.nobody = asyncio.Event()
+        """Nobody does any more."""
         self._reason = "wifimgrd is not connected yet"
 
     async def start(self) -> None:
@@ -54,6 +60,16 @@ class FakeHub(HubClient):
 
     async def stop(self) -> None:
         pass
+
+    @contextmanager
+    def pinging(self) -> Iterator[None]:
+        self.relying += 1
+        try:
+            yield
+        finally:
+            self.relying -= 1
+            if not self.relying:
+                self.nobody.set()
 
     def appear(self, *devices: DeviceRecord) -> None:
         self._cache = ObjectCache()

@@ -9,13 +9,20 @@ import pytest
 
 from benchmarks.ceilings import RSS_MB
 from tests.commands import disconnect
+from tests.http.fake_hub import FakeHub, changed
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
-from tests.mqtt.observer import Observer, observer
+from tests.mqtt.observer import PATIENCE_S, Observer, observer
 from tests.processes import Hub
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.client.json_text import dumps
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.mqtt._bridge import Bridge
+from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt.topics import Topics
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.web_address import BrokerAddress
 
 
 async def test_the_records_are_those_of_the_hub(hub: Hub, seen: Observer) -> None:
@@ -176,6 +183,38 @@ async def test_the_broker_publishes_that_a_bridge_has_crashed(bridge: BridgeProc
     assert bridge.process is not None
     bridge.process.kill()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline")
+
+
+async def test_the_daemon_is_pinged_only_while_the_broker_listens_and_a_camera_is_linked() -> None:
+    fake, tasks = FakeHub(), Tasks("test")
+    settings = Settings(BrokerAddress("127.0.0.1", 1, tls=False), Topics("wifimgrd", "boat"))
+    bridge = Bridge(fake, settings, tasks)
+    fake.subscribe(bridge._on_change)
+    linked, away = DeviceRecord(1, state="connected"), DeviceRecord(1, state="disconnected")
+    fake.appear(linked)
+    assert fake.relying == 0
+    with bridge._while_serving():
+        assert fake.relying == 1
+        fake.happen(changed(away, "State"))
+        assert fake.relying == 0
+        fake.happen(changed(linked, "State"))
+        assert fake.relying == 1
+        fake.vanish()
+        assert fake.relying == 0
+        fake.appear(linked)
+        assert fake.relying == 1
+    assert fake.relying == 0
+    await tasks.stop()
+
+
+@pytest.mark.slow
+async def test_while_the_daemon_is_frozen_the_hub_is_offline(hub: Hub, seen: Observer) -> None:
+    await hub.until(await hub.create(1), "connected")
+    with hub.frozen():
+        await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline", 2 * PATIENCE_S)
+        await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_reason"] == "wifimgrd does not answer")
+    await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"online")
+    await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_state"] == "ready")
 
 
 async def test_the_last_will_of_an_earlier_connection_does_not_leave_it_offline(seen: Observer) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,33 @@ def session(
     records.replace({AVAILABILITY: availability})
     settings = Settings(BrokerAddress("127.0.0.1", port, tls=False), Topics("wifimgrd", "boat"))
     return Session(settings, records, EventQueue("0" * 16), challenge_s=challenge_s)
+
+
+async def test_it_serves_as_long_as_the_broker_listens(broker: Mosquitto) -> None:
+    serving: list[bool] = []
+
+    @contextmanager
+    def while_serving() -> Iterator[None]:
+        serving.append(True)
+        try:
+            yield
+        finally:
+            serving.append(False)
+
+    records = RetainedRecords()
+    records.replace({AVAILABILITY: ONLINE})
+    settings = Settings(BrokerAddress("127.0.0.1", broker.port, tls=False), Topics("wifimgrd", "boat"))
+    one = Session(settings, records, EventQueue("0" * 16), while_serving=while_serving)
+    async with observer(broker.port) as seen:
+        running = asyncio.create_task(one.run())
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        assert serving == [True]
+    await broker.kill()
+    with pytest.raises(BrokerError):
+        await running
+    with pytest.raises(BrokerError):
+        await one.run()
+    assert serving == [True, False]
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])

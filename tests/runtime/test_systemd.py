@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.config import Config
 from wifimgrd.daemon import BusLost, DaemonOptions, run
-from wifimgrd.runtime.systemd import start_watchdog, watchdog_s
+from wifimgrd.runtime.systemd import notify, start_watchdog, watchdog_s
 from wifimgrd.runtime.tasks import Tasks
 
 
@@ -35,6 +36,15 @@ def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.
 async def reported(manager: socket.socket) -> str:
     async with asyncio.timeout(10):
         return (await asyncio.get_running_loop().sock_recv(manager, 4096)).decode()
+
+
+def test_a_service_manager_that_reads_nothing_holds_up_nothing(manager: socket.socket) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as filling:
+        filling.connect(manager.getsockname())
+        with suppress(BlockingIOError):
+            while True:
+                filling.send(b"STATUS=")
+        notify("WATCHDOG=1")  # returns
 
 
 @pytest.mark.parametrize(

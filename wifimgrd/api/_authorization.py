@@ -27,6 +27,7 @@ from wifimgrd.bus.connection import (
 )
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
+from wifimgrd.domain.time_limits import AUTHORIZATION_S, DIALOGUE_S, NAME_S
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -35,11 +36,6 @@ _POLKIT: Final = "org.freedesktop.PolicyKit1"
 _AUTHORITY_PATH: Final = "/org/freedesktop/PolicyKit1/Authority"
 _AUTHORITY: Final = _POLKIT + ".Authority"
 _ALLOW_USER_INTERACTION: Final = 1
-_ANSWER_S: Final = 20.0
-_DIALOGUE_S: Final = 120.0
-"""How long a user may take to enter a password."""
-_NAME_S: Final = 2.0
-"""How long the name of a user may take, which a directory service may be asked for."""
 _ROOT: Final = 0
 _GROUP: Final = "wifimgrd"
 """The group whose members polkit's rules allow everything (`dbus-policy/org.wifimgrd1.rules`)."""
@@ -109,7 +105,7 @@ class Authorization:
         if caller.uid in (_ROOT, os.geteuid()) or action in caller.allowed:
             return
         try:
-            granted, dialogue_helps = await self._check(call.sender, action, 0, "", _ANSWER_S)
+            granted, dialogue_helps = await self._check(call.sender, action, 0, "", AUTHORIZATION_S)
             if granted:
                 caller.allowed.add(action)
                 return
@@ -131,7 +127,7 @@ class Authorization:
         self._dialogues += 1
         dialogue = f"wifimgrd-{self._dialogues}"
         try:
-            granted, _ = await self._check(sender, action, _ALLOW_USER_INTERACTION, dialogue, _DIALOGUE_S)
+            granted, _ = await self._check(sender, action, _ALLOW_USER_INTERACTION, dialogue, DIALOGUE_S)
         except (TimeoutError, asyncio.CancelledError):
             self._tasks.start("call-off", self._call_off(dialogue))
             raise
@@ -175,7 +171,7 @@ class Authorization:
 async def _name_of(uid: int) -> str:
     """The name of a user; empty where it is not known."""
     try:
-        async with asyncio.timeout(_NAME_S):
+        async with asyncio.timeout(NAME_S):
             return (await asyncio.to_thread(pwd.getpwuid, uid)).pw_name
     except (KeyError, TimeoutError):
         return ""

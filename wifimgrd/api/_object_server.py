@@ -50,7 +50,7 @@ class _Refused(Exception):
 
 
 class ObjectServer:
-    """Serves the calls to exported objects; those that arrive before `open` are queued."""
+    """Serves the calls to exported objects; those that arrive before `open` are queued, but for pings."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ObjectServer:
     # -- calls
 
     def _called(self, call: MethodCall) -> None:
-        if self._waiting is not None:
+        if self._waiting is not None and call.interface != bus_names.PEER:  # a ping asks for no object
             self._waiting.append(call)
             return
         held_back = self._held_back.get(call.sender)

@@ -34,6 +34,7 @@ from wifimgrd.domain.power import (
     PairedCamera,
     WakeRequest,
 )
+from wifimgrd.domain.time_limits import BLUETOOTH_S
 from wifimgrd.ports import BluetoothListener
 from wifimgrd.proxies.bluez.definitions import ADAPTER, BLUEZ
 from wifimgrd.runtime.tasks import Tasks
@@ -45,7 +46,6 @@ _MARGIN_S: Final = 15.0
 _SLEEP_S: Final = 60.0
 _COMMAND_S: Final = 10.0
 _PAIR_S: Final = 75.0
-_SHORT_S: Final = 25.0
 _MISSING: Final = BluetoothStatus(BluetoothState.ABSENT, NOT_INSTALLED)
 _NO_ADAPTER: Final = BluetoothStatus(BluetoothState.ABSENT, names.NO_ADAPTER)
 _BLOCKED: Final = BluetoothStatus(BluetoothState.OFF, names.BLOCKED)
@@ -173,7 +173,7 @@ class ProcessBluetooth:
         self._report(*typed(tuple[str, str], signal.body))
 
     async def _ask_status(self) -> None:
-        self._report(*typed(tuple[str, str], await self._carry_out("GetStatus", "", [], _SHORT_S)))
+        self._report(*typed(tuple[str, str], await self._carry_out("GetStatus", "", [], BLUETOOTH_S)))
 
     def _report(self, state: str, reason: str) -> None:
         with suppress(ValueError):  # of another version
@@ -225,7 +225,7 @@ class ProcessBluetooth:
     async def release(self, key: str) -> None:
         """See CameraBluetooth.release. A process that does not run keeps none awake, and is not started."""
         if self._is_running:
-            await self._carry_out("Release", "s", [key], _SHORT_S)
+            await self._carry_out("Release", "s", [key], BLUETOOTH_S)
 
     async def sleep(self, address: str, service: str) -> None:
         """See CameraBluetooth.sleep."""
@@ -258,11 +258,11 @@ class ProcessBluetooth:
 
     async def unpair(self, address: str) -> None:
         """See CameraBluetooth.unpair."""
-        await self._carry_out("Unpair", "s", [address], _SHORT_S)
+        await self._carry_out("Unpair", "s", [address], BLUETOOTH_S)
 
     async def has_bond(self, address: str) -> bool:
         """See CameraBluetooth.has_bond."""
-        [has_bond] = typed(tuple[bool], await self._carry_out("IsPaired", "s", [address], _SHORT_S))
+        [has_bond] = typed(tuple[bool], await self._carry_out("IsPaired", "s", [address], BLUETOOTH_S))
         return has_bond
 
     async def _carry_out(
@@ -279,7 +279,7 @@ class ProcessBluetooth:
         try:
             yield
         except asyncio.CancelledError:
-            call = partial(self._carry_out, "Cancel", "s", [key], _SHORT_S)
+            call = partial(self._carry_out, "Cancel", "s", [key], BLUETOOTH_S)
             self._tasks.start("cancel", call(), expected=(WifimgrdError,))
             raise
 

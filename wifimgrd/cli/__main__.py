@@ -33,6 +33,10 @@ _OTHER_BUS: Final = (
     "No message bus is at the address that --bus or WIFIMGRD_BUS names. `make run` prints the address of "
     "its own, which stays the same, as the last word of the line that begins with `ready`."
 )
+_FROZEN: Final = (
+    "wifimgrd runs, but does not answer. Its watchdog ends it and starts it again within a minute; its log "
+    "says more: journalctl -u wifimgrd."
+)
 INTERRUPTED: Final = 130
 """The exit status of a command that Ctrl-C has ended, as in shells."""
 
@@ -173,12 +177,15 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     await hub.start()
     try:
         if not hub.available and arguments.command not in _ENDLESS:
-            if arguments.bus == "system":
+            if hub.is_silent:
+                screen.hint(_FROZEN)
+            elif arguments.bus == "system":
                 screen.hint(_NO_BUS)
             elif hub.reason.startswith("cannot connect"):
                 screen.hint(_OTHER_BUS)
             raise BackendUnavailable(hub.reason)
-        return await COMMANDS[arguments.command](hub, arguments, screen)
+        with hub.pinging():
+            return await COMMANDS[arguments.command](hub, arguments, screen)
     finally:
         await hub.stop()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from types import MappingProxyType
 from typing import Final, Self
@@ -14,6 +15,7 @@ from wifimgrd.api.properties import Properties, updated, without_interface
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
 from wifimgrd.bus.values import typed
+from wifimgrd.client._heartbeat import Heartbeat
 from wifimgrd.client.changes import (
     AttemptFailed,
     Change,
@@ -42,6 +44,9 @@ Objects = Mapping[str, Mapping[str, Properties]]
 _BACKOFF: Final = Backoff(first_s=0.2, last_s=5.0)
 _BUS_ERRORS: Final = (BusClosed, BusError, TimeoutError)
 NO_ANSWER: Final = "wifimgrd does not answer"
+"""It is on the bus, and answers no ping."""
+LATE: Final = "wifimgrd did not answer in time"
+"""It answers pings, but has not replied to a command."""
 _AWAY: Final = re.compile(
     r"org\.freedesktop\.(systemd1\..*|DBus\.Error\.(ServiceUnknown|NameHasNoOwner|TimedOut|Spawn\..*))"
 )
@@ -69,6 +74,7 @@ class LiveObjects:
         self._listeners: list[Listener] = []
         self._reason = "wifimgrd is not connected yet"
         self._tasks = tasks or Tasks("client")
+        self._heartbeat = Heartbeat(self._ping, self._fell_silent, self._tasks)
         self._reading: Kept | None = None
         self._tried = asyncio.Event()
 
@@ -94,6 +100,11 @@ class LiveObjects:
         return self._reason
 
     @property
+    def is_silent(self) -> bool:
+        """Whether it is not available because the daemon is on the bus and does not answer."""
+        return self._reason == NO_ANSWER
+
+    @property
     def service(self) -> ServiceRecord:
         """The manager object."""
         return self._cache.service
@@ -112,6 +123,11 @@ class LiveObjects:
         """Call `listener` with each change, in order; returns a function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def pinging(self) -> AbstractContextManager[None]:
+        """While this is entered the daemon is pinged: one that is on the bus and does not answer counts as
+        gone within `NOTICED_S`."""
+        return self._heartbeat.held()
 
     async def wait_until(self, holds: Callable[[Self], bool], timeout_s: float) -> None:
         """Wait until `holds` is true of this client, checked at each change; raises TimeoutError."""
@@ -162,10 +178,19 @@ class LiveObjects:
         if change.after and self._connection is not None:
             self._read_again(self._connection)
 
-    def _unanswered(self, connection: BusConnection) -> None:
-        """The daemon does not reply: the values that it sent before may be out of date."""
-        self._vanish(NO_ANSWER)
-        self._read_again(connection)
+    async def _ping(self) -> None:
+        """Return once the daemon's loop has answered. Whether it is on the bus, the bus says by itself."""
+        if self._connection is not None:
+            with suppress(BusClosed, BusError):
+                await self._connection.call(
+                    names.BUS_NAME, names.ROOT_PATH, bus_names.PEER, "Ping", auto_start=False
+                )
+
+    def _fell_silent(self) -> None:
+        """The daemon does not answer: what it said before may be out of date."""
+        if self.available and self._connection is not None:
+            self._vanish(NO_ANSWER)
+            self._read_again(self._connection)
 
     def _read_again(self, connection: BusConnection) -> None:
         """Read the objects, repeatedly if the daemon is on the bus and does not reply."""
@@ -185,13 +210,14 @@ class LiveObjects:
         if not connection.is_open:
             return
         try:
-            await connection.call(
-                names.BUS_NAME,
-                names.ROOT_PATH,
-                bus_names.OBJECT_MANAGER,
-                "GetManagedObjects",
-                on_reply=self._appear,
-            )
+            async with self._heartbeat.answering():
+                await connection.call(
+                    names.BUS_NAME,
+                    names.ROOT_PATH,
+                    bus_names.OBJECT_MANAGER,
+                    "GetManagedObjects",
+                    on_reply=self._appear,
+                )
         except _BUS_ERRORS as error:
             if isinstance(error, BusError) and _AWAY.fullmatch(error.name):
                 self._reason = "wifimgrd is not running"  # NameOwnerChanged is sent when it starts
@@ -204,11 +230,13 @@ class LiveObjects:
     def _appear(self, reply: list[object]) -> None:
         self._cache = ObjectCache.of_objects(typed(dict[str, dict[str, dict[str, object]]], reply[0]))
         self._reason = ""
+        self._heartbeat.set_current(True)
         self._notify(DaemonAppeared())
 
     def _vanish(self, reason: str) -> None:
         was_available = self.available
         self._reason = reason
+        self._heartbeat.set_current(False)
         self._cache = ObjectCache()
         if was_available:
             self._notify(DaemonVanished(reason))

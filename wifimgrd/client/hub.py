@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Final
 
@@ -14,9 +15,9 @@ from wifimgrd.api.properties import has_interface, record_of
 from wifimgrd.bus.connection import Variant
 from wifimgrd.bus.values import typed
 from wifimgrd.client._command_result import CommandResult
-from wifimgrd.client._live_objects import NO_ANSWER, LiveObjects
+from wifimgrd.client._live_objects import LATE, LiveObjects
 from wifimgrd.domain.commands import BLUETOOTH, CAMERA, OPTIONAL_INTERFACES, POWER, WAIT, DeviceCommand
-from wifimgrd.domain.errors import InternalError, NotSupported
+from wifimgrd.domain.errors import BackendUnavailable, InternalError, NotSupported
 from wifimgrd.domain.records import (
     BluetoothRecord,
     HistoryRecord,
@@ -27,18 +28,19 @@ from wifimgrd.domain.records import (
     SignalHistoryRecord,
 )
 from wifimgrd.domain.rig import Everyone
+from wifimgrd.domain.time_limits import (
+    ANSWER_S,
+    CONNECT_S,
+    CREATE_S,
+    DIALOGUE_S,
+    GROUP_S,
+    OPERATION_S,
+    RECORD_S,
+    REMOVE_S,
+    SEARCH_S,
+)
 from wifimgrd.runtime.tasks import Tasks
 
-_ANSWER_S: Final = 10.0
-"""Timeout of a command that needs nothing but the daemon itself."""
-_SLOW_ANSWER_S: Final = 30.0
-"""Timeout of a command that needs a disk, or that takes a link down."""
-_PAIRING_S: Final = 90.0
-"""The same if a camera is paired meanwhile."""
-_GROUP_S: Final = 900.0
-"""The same if attempts are waited for: the longest that the configuration allows, with a wake before it."""
-_DIALOGUE_S: Final = 130.0
-"""The same if the user may be asked for a password, for which the daemon waits up to 120 s."""
 _COMMANDS_AT_ONCE: Final = 64
 """A message bus allows 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""
 _SOCKETS_AT_ONCE: Final = 32
@@ -69,7 +71,7 @@ class HubClient(LiveObjects):
         `fields` keyed by those names.
         """
         reply = await self._command(
-            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_explained(properties)], _PAIRING_S
+            names.ROOT_PATH, names.MANAGER, "CreateDevice", "a{sv}", [_explained(properties)], CREATE_S
         )
         [path] = typed(tuple[str], reply)
         device_id = names.device_id_of(path)
@@ -84,7 +86,7 @@ class HubClient(LiveObjects):
     async def remove_device(self, device_id: int, *, history: bool = False) -> None:
         """Disconnect and remove a device; returns when both are done. `history`: delete its history, too."""
         body = [names.device_path(device_id), {"history": Variant("b", history)}]
-        await self._command(names.ROOT_PATH, names.MANAGER, "RemoveDevice", "oa{sv}", body)
+        await self._command(names.ROOT_PATH, names.MANAGER, "RemoveDevice", "oa{sv}", body, REMOVE_S)
 
     async def command_device(
         self,
@@ -106,8 +108,8 @@ class HubClient(LiveObjects):
             await self._operate(command, device_id, options, wait_s)
             return
         result = CommandResult(self, device_id, command.reaches, until_waiting=until_waiting)
-        with result:
-            await self._on_device(device_id, command.member, options | _NOT_WAITING, _ANSWER_S, result.start)
+        with result, self.pinging():
+            await self._on_device(device_id, command.member, options | _NOT_WAITING, CONNECT_S, result.start)
             if wait_s > 0:
                 await result.reached(wait_s)
 
@@ -123,7 +125,7 @@ class HubClient(LiveObjects):
         waits = wait_s > 0 and WAIT in command.options
         if waits:
             options = {**options, WAIT: Variant("b", True)}
-        call = self._command(path, face, command.member, "a{sv}", [options], wait_s + _SLOW_ANSWER_S)
+        call = self._command(path, face, command.member, "a{sv}", [options], wait_s + OPERATION_S)
         async with asyncio.timeout(wait_s if waits else None):
             await call
 
@@ -131,7 +133,7 @@ class HubClient(LiveObjects):
         """Search for cameras over Bluetooth and return those that are known then; raises InvalidRequest,
         BluetoothUnavailable, Busy."""
         options = {} if seconds is None else {"seconds": _variant(seconds)}
-        rows = await self._rows("SearchBluetooth", options, (seconds or 0) + _SLOW_ANSWER_S)
+        rows = await self._rows("SearchBluetooth", options, (seconds or 0) + OPERATION_S)
         return [record_of(BluetoothRecord, row) for row in rows]
 
     async def bluetooth_devices(self) -> list[BluetoothRecord]:
@@ -149,7 +151,7 @@ class HubClient(LiveObjects):
             "connected": Variant("b", everyone is Everyone.CONNECTED),
         }
         body = [list(map(names.device_path, device_ids)), options]
-        reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "aoa{sv}", body)
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "aoa{sv}", body, RECORD_S)
         rows = typed(tuple[list[dict[str, object]]], reply)[0]
         return [record_of(ResultRecord, row) for row in rows]
 
@@ -161,7 +163,7 @@ class HubClient(LiveObjects):
         Raises GroupNotFound, NoInterfaceAvailable, DeviceNotReachable, Busy.
         """
         body = [name, {"partial": Variant("b", partial)}]
-        reply = await self._command(names.ROOT_PATH, names.MANAGER, "ConnectGroup", "sa{sv}", body, _GROUP_S)
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, "ConnectGroup", "sa{sv}", body, GROUP_S)
         rows = typed(tuple[list[dict[str, object]]], reply)[0]
         return [record_of(OutcomeRecord, row) for row in rows]
 
@@ -174,7 +176,7 @@ class HubClient(LiveObjects):
         # max_outgoing_unix_fds), with a margin.
         async with self._sockets_on_their_way:
             connection = self._connected()
-            with with_own_errors(NO_ANSWER):
+            async with self._answering():
                 return await connection.call_for_socket(
                     names.BUS_NAME,
                     names.device_path(device_id),
@@ -188,7 +190,7 @@ class HubClient(LiveObjects):
         """Scan on every idle interface, or on one, and return the networks found; raises
         InterfaceNotFound."""
         options = {} if interface is None else {"interface": _variant(interface)}
-        reply = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options])
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, "Scan", "a{sv}", [options], SEARCH_S)
         scanned, skipped = typed(tuple[list[str], dict[str, str]], reply)
         networks = await self._rows("GetNetworks", options)
         return SearchRecord(tuple(record_of(NetworkRecord, row) for row in networks), tuple(scanned), skipped)
@@ -229,7 +231,7 @@ class HubClient(LiveObjects):
         await self._command(names.SIMULATOR_PATH, names.SIMULATOR, member, signature, arguments)
 
     async def _rows(
-        self, member: str, options: Mapping[str, Variant], timeout_s: float = _SLOW_ANSWER_S
+        self, member: str, options: Mapping[str, Variant], timeout_s: float = ANSWER_S
     ) -> list[dict[str, object]]:
         reply = await self._command(names.ROOT_PATH, names.MANAGER, member, "a{sv}", [options], timeout_s)
         return typed(tuple[list[dict[str, object]]], reply)[0]
@@ -239,7 +241,7 @@ class HubClient(LiveObjects):
         device_id: int,
         member: str,
         options: Mapping[str, object],
-        timeout_s: float = _SLOW_ANSWER_S,
+        timeout_s: float = ANSWER_S,
         on_reply: Callable[[list[object]], None] | None = None,
     ) -> None:
         path = names.device_path(device_id)
@@ -252,29 +254,36 @@ class HubClient(LiveObjects):
         member: str,
         signature: str,
         body: Sequence[object],
-        timeout_s: float = _SLOW_ANSWER_S,
+        timeout_s: float = ANSWER_S,
         on_reply: Callable[[list[object]], None] | None = None,
     ) -> list[object]:
         async with self._places:
             connection = self._connected()
             if self._is_interactive:
-                timeout_s = max(timeout_s, _DIALOGUE_S)
-            with with_own_errors(NO_ANSWER):
-                try:
-                    return await connection.call(
-                        names.BUS_NAME,
-                        path,
-                        interface,
-                        member,
-                        signature,
-                        body,
-                        timeout_s,
-                        on_reply,
-                        interactive=self._is_interactive,
-                    )
-                except TimeoutError:
-                    self._unanswered(connection)
-                    raise
+                timeout_s += DIALOGUE_S
+            async with self._answering():
+                return await connection.call(
+                    names.BUS_NAME,
+                    path,
+                    interface,
+                    member,
+                    signature,
+                    body,
+                    timeout_s,
+                    on_reply,
+                    interactive=self._is_interactive,
+                )
+
+    @asynccontextmanager
+    async def _answering(self) -> AsyncIterator[None]:
+        """Convert the exceptions of a call. One that takes too long is no evidence against the daemon, whose
+        other answers count; a ping that is not answered ends it early."""
+        with with_own_errors(LATE):
+            try:
+                async with self._heartbeat.answering():
+                    yield
+            except TimeoutError:
+                raise BackendUnavailable(self._reason or LATE) from None
 
 
 def _explained(properties: Mapping[str, object]) -> dict[str, Variant]:

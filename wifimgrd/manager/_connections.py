@@ -26,6 +26,7 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
 from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
 from wifimgrd.domain.power import supported
+from wifimgrd.domain.time_limits import ATTEMPT_END_S, LEAVE_S
 from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
@@ -38,7 +39,6 @@ _log = structlog.get_logger()
 
 _GUARD_S: Final = 2.0
 """The time by which a backend may exceed an attempt's limit before it is cancelled."""
-_LEAVE_TIMEOUT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ class Connections:
     ) -> None:
         name = self._state.interface_of(entry)
         if before:
-            await asyncio.wait(before, timeout=_LEAVE_TIMEOUT_S)
+            await asyncio.wait(before, timeout=ATTEMPT_END_S)
         if name is not None and (attempt is None or not attempt.cancelled()):
             await self.leave(name)  # a cancelled join has no link left
         if entry.teardown is not asyncio.current_task():
@@ -357,7 +357,7 @@ class Connections:
     async def leave(self, interface: str) -> None:
         """Let the backend take a link down; its errors are only logged."""
         try:
-            async with asyncio.timeout(_LEAVE_TIMEOUT_S):
+            async with asyncio.timeout(LEAVE_S):
                 await self._backend.leave(interface)
         except TimeoutError:
             _log.error("leave_overran", interface=interface)
@@ -376,7 +376,7 @@ class Connections:
                 running.append(entry.teardown)
             entry.resolve(BackendUnavailable("wifimgrd is stopping"))
         if running:
-            await asyncio.wait(running, timeout=_LEAVE_TIMEOUT_S)
+            await asyncio.wait(running, timeout=ATTEMPT_END_S)
 
     def _bands(self, device: Device) -> frozenset[Band]:
         """The bands that a device's access point can be on: the one of its last sighting, which is

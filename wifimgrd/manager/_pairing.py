@@ -17,6 +17,7 @@ from wifimgrd.domain.errors import Busy, InvalidRequest, PairingFailed, Wifimgrd
 from wifimgrd.domain.events import DeviceUpdated
 from wifimgrd.domain.power import Advertiser, PairedCamera, Wakes, codename_of, matches, pairing_error
 from wifimgrd.domain.registration import PairingRegistration
+from wifimgrd.domain.time_limits import PAIRING_S
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
 from wifimgrd.manager._waking import Waking
@@ -26,8 +27,6 @@ from wifimgrd.runtime.tasks import Tasks
 _log = structlog.get_logger()
 
 _SEARCH_S: Final = 10
-_PAIRING_S: Final = 60.0
-"""How long a pairing may take, with the search for the camera."""
 _NAMED: Final = 8
 """How many cameras an error names, those that were received best."""
 _LONGEST_NAME: Final = 40
@@ -65,7 +64,7 @@ class Pairing:
     async def _identify(self, registration: PairingRegistration) -> tuple[str, PairedCamera]:
         address = registration.bluetooth_address
         try:
-            async with asyncio.timeout(_PAIRING_S):
+            async with asyncio.timeout(PAIRING_S):
                 models = self._state.settings.models
                 seen = self._waking.heard.get(address)
                 if seen is None:
@@ -78,7 +77,7 @@ class Pairing:
                     raise PairingFailed(f"{address} is not a camera that says what its network is")
                 camera = await self._bluetooth.pair(address, model.bluetooth.service)
         except TimeoutError:
-            raise PairingFailed(f"the camera was not paired within {_PAIRING_S:g} s") from None
+            raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
         codename = registration.codename or codename_of(models.values(), seen, camera.model)
         if not codename:
             await self._bluetooth.unpair(address)
@@ -102,7 +101,7 @@ class Pairing:
     async def pair(self, entry: DeviceEntry, bluetooth: Bluetooth, wanted: str) -> None:
         """Pair the camera of a device: the one with an address, else the only one of its model in pairing
         mode. Raises PairingFailed, BluetoothUnavailable, Busy."""
-        deadline = asyncio.get_running_loop().time() + _PAIRING_S
+        deadline = asyncio.get_running_loop().time() + PAIRING_S
         try:
             async with asyncio.timeout_at(deadline):
                 address = wanted or await self._only_one(entry)
@@ -111,7 +110,7 @@ class Pairing:
                     camera = await self._bluetooth.pair(address, bluetooth.service)
                 await self._take(entry, address, camera)
         except TimeoutError:
-            raise PairingFailed(f"the camera was not paired within {_PAIRING_S:g} s") from None
+            raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
 
     async def _take(self, entry: DeviceEntry, address: str, camera: PairedCamera) -> None:
         """Store a camera that was paired for a device, if it is the one; raises PairingFailed."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import structlog
 
@@ -14,13 +13,11 @@ from wifimgrd.domain.camera_model import guess_model
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.network import Network, networks
+from wifimgrd.domain.time_limits import SCAN_S
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import Backend
 
 _log = structlog.get_logger()
-
-SCAN_TIMEOUT_S: Final = 15.0
-"""A scan of all channels takes up to some 10 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ class Scans:
 
     async def _scan(self, name: str) -> None:
         try:
-            async with asyncio.timeout(SCAN_TIMEOUT_S):
+            async with asyncio.timeout(SCAN_S):
                 await self._backend.scan(name)
         except TimeoutError:
             raise BackendUnavailable("its scan took too long") from None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from wifimgrd.api.kinds import time_text
@@ -24,6 +26,7 @@ from wifimgrd.client.channel_messages import ChannelMessages
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.domain.camera_state import is_recording
+from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt._commands import Commands
 from wifimgrd.mqtt._discovery import Discovery
@@ -59,7 +62,10 @@ class Bridge:
         self._timer: asyncio.TimerHandle | None = None
         """Publishes the next record that was held back."""
         self._service = ServiceRecord()
-        self._session = Session(settings, self._records, self._events)
+        self._is_serving = False
+        self._pinging: ExitStack | None = None
+        """Left when the daemon is not to be pinged any more."""
+        self._session = Session(settings, self._records, self._events, while_serving=self._while_serving)
         commands = Commands(hub, settings, self._session, tasks.part("commands"))
         self._session.commands.receive = commands.receive
 
@@ -111,8 +117,31 @@ class Bridge:
             messages = self._messages.messages(change)
         for message in messages:
             self._events.add(message, now)
+        self._set_pinging()
         self._session.publish()
         self._set_timer()
+
+    @contextmanager
+    def _while_serving(self) -> Iterator[None]:
+        self._is_serving = True
+        self._set_pinging()
+        try:
+            yield
+        finally:
+            self._is_serving = False
+            self._set_pinging()
+
+    def _set_pinging(self) -> None:
+        """Ping the daemon while the broker listens, unless every camera is disconnected: nothing wakes up
+        then, and of a daemon that is frozen systemd's watchdog is soon enough."""
+        is_resting = all(one.state == DeviceState.DISCONNECTED for one in self._hub.devices.values())
+        is_wanted = self._is_serving and not is_resting
+        if is_wanted and self._pinging is None:
+            self._pinging = ExitStack()
+            self._pinging.enter_context(self._hub.pinging())
+        elif not is_wanted and self._pinging is not None:
+            self._pinging.close()
+            self._pinging = None
 
     def _appear(self) -> None:
         """The daemon is there: its objects are all there is."""

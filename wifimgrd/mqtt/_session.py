@@ -10,7 +10,7 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol
@@ -63,11 +63,14 @@ class Session:
         records: RetainedRecords,
         events: EventQueue,
         *,
+        while_serving: Callable[[], AbstractContextManager[None]] = nullcontext,
         challenge_s: float = CHALLENGE_S,
         retry_s: float = _RETRY_S,
         mark_s: float = MARK_S,
     ) -> None:
+        """`while_serving` is entered while the broker has what the hub says, and gets what changes."""
         self._settings = settings
+        self._while_serving = while_serving
         self._topics = settings.topics
         self._records = records
         self._events = events
@@ -238,7 +241,8 @@ class Session:
             version = "5" if connection.is_v5 else "3.1.1"
             _log.info("broker_connected", broker=str(self._settings.broker), mqtt=version)
             self.publish()
-            await self._until_lost(connection)
+            with self._while_serving():
+                await self._until_lost(connection)
         finally:
             self._is_serving, self._connection = False, None
             self._hub_id.end()

@@ -7,11 +7,14 @@ import os
 import socket
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Final
 
 import structlog
 
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
+_SEND_S: Final = 1.0
+"""How long a service manager that reads nothing, with its queue full, may hold up a process."""
 _log = structlog.get_logger()
 
 
@@ -23,6 +26,7 @@ def notify(message: str) -> None:
     if address.startswith("@"):
         address = "\0" + address[1:]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
+        sender.settimeout(_SEND_S)
         try:
             sender.sendto(message.encode(), address)
         except OSError:

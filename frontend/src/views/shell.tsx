@@ -252,6 +252,7 @@ function Banner() {
         <p>
           <strong>{state === "starting" ? t.hub.isStarting : t.hub.cannotConnect}</strong>
           {reason && ` ${capitalised(reason)}.`}
+          {state === "unavailable" && ` ${t.hub.lastKnown}`}
         </p>
       </div>
     );

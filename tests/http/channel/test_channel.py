@@ -250,6 +250,23 @@ async def test_each_device_has_its_status_sent_when_the_daemon_is_back(
     assert statuses[-1]["seq"] == snapshot["seq"] + 4
 
 
+async def test_the_daemon_is_pinged_only_while_somebody_follows(served: Served, fake_hub: FakeHub) -> None:
+    await served.get(P)
+    await served.get("/metrics")
+    assert fake_hub.relying == 0
+    clients = [await served.channel(path) for path in ("/ws/management/", "/ws/squawk/")]
+    for one in clients:
+        await one.receive_json(timeout=PATIENCE_S)
+    async with served.session.get(served.url + "/events") as stream:
+        assert await stream.content.readline()
+        assert fake_hub.relying == 3
+    for one in clients:
+        await one.close()
+    async with asyncio.timeout(PATIENCE_S):
+        await fake_hub.nobody.wait()
+    assert fake_hub.relying == 0
+
+
 async def test_another_shim_is_another_epoch(served: Served, fake_hub: FakeHub) -> None:
     first = await receive(await served.channel())
     async with Served.start(FakeHub(), Settings()) as other:

@@ -285,12 +285,13 @@ class Channel:
 
     @contextmanager
     def followed_by(self, listener: Listener, since: str) -> Iterator[Sequence[LoggedEvent]]:
-        """Send a client all events meanwhile. The value is what the caller has to send it first: a snapshot,
-        or the events since its mark."""
+        """Send a client all events meanwhile; while there is any client, the daemon is pinged. The value is
+        what the caller has to send it first: a snapshot, or the events since its mark."""
         greeting = self._log.since(since)
         self._clients.add(listener)
         try:
-            yield [self._snapshot()] if greeting is None else greeting
+            with self._client.pinging():
+                yield [self._snapshot()] if greeting is None else greeting
         finally:
             self._clients.discard(listener)
             self.dropped += listener.given_up

@@ -1,0 +1,60 @@
+"""How long the daemon may take for a command at most, in seconds: the parts, each of which it keeps to, and
+their sums, by which its clients wait.
+
+A command that is late says nothing of the daemon: whether that answers, its clients ask it by a ping.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from wifimgrd.domain.camera import COMMAND_OF_MANY_S
+
+# -- the parts
+
+AUTHORIZATION_S: Final = 20.0
+"""polkit decides."""
+NAME_S: Final = 2.0
+"""The name of a user is looked up, which a directory service may be asked for."""
+DIALOGUE_S: Final = 120.0
+"""A user enters a password."""
+DISK_S: Final = 15.0
+"""A change is written. That has no limit of its own, since it is not given up."""
+ATTEMPT_END_S: Final = 10.0
+"""An attempt that was cancelled ends, or an earlier disconnect does."""
+LEAVE_S: Final = 10.0
+"""The backend takes a link down."""
+SCAN_S: Final = 15.0
+"""An adapter scans all channels, which takes up to some 10 s."""
+PAIRING_S: Final = 60.0
+"""A camera is paired, with the search for it."""
+BLUETOOTH_S: Final = 25.0
+"""The camera process does something over Bluetooth that is short."""
+LONGEST_ATTEMPT_S: Final = 600.0
+"""What `[connect] timeout_s` allows."""
+LONGEST_WAKE_S: Final = 300.0
+"""What a model's `wake_timeout_s` allows."""
+
+# -- their sums
+
+RELEASE_S: Final = ATTEMPT_END_S + LEAVE_S
+"""An adapter becomes free."""
+ANSWER_S: Final = AUTHORIZATION_S + NAME_S + DISK_S
+"""A command that needs nothing but the daemon itself, and its disk."""
+CONNECT_S: Final = ANSWER_S + RELEASE_S + RELEASE_S
+"""Connect, without the attempt: a group's command frees an adapter for the device, and then an automatic
+attempt ends for it."""
+GROUP_S: Final = CONNECT_S + LONGEST_WAKE_S + LONGEST_ATTEMPT_S
+"""ConnectGroup, with the attempts."""
+REMOVE_S: Final = ANSWER_S + RELEASE_S
+"""A device is disconnected and removed."""
+CREATE_S: Final = ANSWER_S + BLUETOOTH_S + PAIRING_S + BLUETOOTH_S + RELEASE_S
+"""A device is registered: the host's Bluetooth is looked at, its camera is paired, and forgotten where that
+fails; an automatic attempt ends for its first one."""
+SEARCH_S: Final = ANSWER_S + SCAN_S
+"""Networks are searched for."""
+RECORD_S: Final = ANSWER_S + COMMAND_OF_MANY_S
+"""Several cameras are commanded."""
+OPERATION_S: Final = ANSWER_S + BLUETOOTH_S + BLUETOOTH_S
+"""An operation begins, or one ends that is short: the host's Bluetooth is looked at, a bond is removed. One
+that is waited for may take so much longer."""
