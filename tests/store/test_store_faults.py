@@ -18,7 +18,9 @@ from tests.store.samples import SECRET, draft
 from wifimgrd.domain.device import DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.store import SqliteStore, StoreError, StoreFull, StoreReadOnly
+from wifimgrd.store import SqliteStore, StoreDamaged, StoreError, StoreFull, StoreReadOnly
+from wifimgrd.store._schema import check_integrity
+from wifimgrd.store.errors import is_passing
 
 
 @pytest.fixture
@@ -171,3 +173,31 @@ async def test_a_store_whose_reads_fail_is_alive_and_one_whose_thread_hangs_is_n
     assert await tasks.find_dead(0.05) == ["test/store"]
     go_on.set()
     assert await tasks.find_dead(10) == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        ("Tree 2 page 5: unable to get the page. error code=266", StoreError),  # SQLITE_IOERR_READ
+        ("Tree 2 page 5: unable to get the page. error code=11", StoreDamaged),
+        ("Tree 2 page 5: btreeInitPage() returns error code 11", StoreDamaged),
+    ],
+)
+def test_a_page_that_the_disk_does_not_give_is_no_damage(verdict: str, kind: type[StoreError]) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.row_factory = lambda *_: (verdict,)
+        with pytest.raises(StoreError) as raised:
+            check_integrity(connection)
+    assert type(raised.value) is kind
+
+
+def test_only_what_the_file_is_at_fault_for_is_damage() -> None:
+    def error(code: int) -> sqlite3.Error:
+        made = sqlite3.DatabaseError("refused")
+        made.sqlite_errorcode = code
+        return made
+
+    for passing in (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_IOERR_READ):
+        assert is_passing(error(passing))
+    for lasting in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+        assert not is_passing(error(lasting))
