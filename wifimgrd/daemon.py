@@ -206,7 +206,7 @@ async def _serve(
     )
     hub.backend_choice = choice.reason
     tasks.check("message-bus", connection.round_trip)
-    tasks.check("store", store.round_trip)
+    tasks.check("store", store.gets_on)
     start_watchdog(tasks)
     await hub.start()
     if autosuspend is not None:

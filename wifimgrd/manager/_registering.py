@@ -24,6 +24,7 @@ from wifimgrd.domain.registration import (
     parse_registration,
     renamed_duplicates,
 )
+from wifimgrd.manager._amending import amend
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
@@ -244,16 +245,13 @@ class Registering:
         changes = dict(amendment.changes)
         if changes.get("ssid", entry.device.ssid) != entry.device.ssid:
             changes["sightings"] = ()
-        written = replace(entry.device, **changes)
-        if written == entry.device and amendment.passphrase is None:
+        before = entry.device
+        if replace(before, **changes) == before and amendment.passphrase is None:
             return
-        await self._store.update(written, amendment.passphrase)
+        await amend(self._state, entry, changes, amendment.passphrase)
         if entry.removing:
             return
-        # Data learned from an attempt while the disk was busy is kept.
-        before, changed = entry.device, replace(entry.device, **changes)
-        self._state.registry.replace(entry, written)
-        self._state.record(entry, changed)
+        changed = entry.device
         if changed.codename != before.codename:
             self.model_changed.notify(entry)
         if changed.pin != before.pin or changed.name != before.name:
@@ -271,12 +269,13 @@ class Registering:
     async def remove(self, device_id: DeviceId) -> None:
         """Disconnect and remove a device; raises DeviceNotFound, Busy."""
         entry = self._state.entry_to_change(device_id)
-        entry.removing = True
+        before, entry.removing = entry.device, True
         try:
             await self._connections.release(entry)
             await self._store.remove(device_id)
         except BaseException:
             entry.removing = False
+            self._store.record(before, entry.device)  # what was learned of it since
             raise
         self._state.registry.remove(device_id)
         self._devices_changed()

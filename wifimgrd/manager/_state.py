@@ -245,10 +245,11 @@ class HubState:
 
     def record(self, entry: DeviceEntry, device: Device, *, at_once: bool = False) -> None:
         """Store the changed data of a device, in memory now and on disk soon."""
-        if device != entry.device:
+        before = entry.device
+        if device != before:
             self.registry.replace(entry, device)
             if not entry.removing:
-                self.store.record(device, at_once=at_once)
+                self.store.record(before, device, at_once=at_once)
 
     def expect(self, entry: DeviceEntry, *, connected: bool, state_follows: bool = False) -> None:
         """A command has asked for a connection of a device, or for none, whatever becomes of it. It is
@@ -337,6 +338,7 @@ class HubState:
         self.record(
             entry,
             replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
+            at_once=not device.wanted,  # who was told of the link has it again after a power cut
         )
         entry.automatic = False
         self.end_waiting(entry)
