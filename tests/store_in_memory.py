@@ -20,6 +20,7 @@ class StoreInMemory:
         self.requests: dict[DeviceId, bytes] = {}
         self.requests_of_keys: dict[str, bytes] = {}
         self.last = 0
+        self.address = ""
         self.is_closed = False
 
     async def load(self) -> Mapping[DeviceId, Device]:
@@ -34,11 +35,15 @@ class StoreInMemory:
             return self.devices[self.keys[key]]
         self.last += 1
         device = replace(draft, id=DeviceId(self.last))
+        self.address = device.address or self.address
         self.devices[device.id], self.secrets[device.id] = device, passphrase
         self.requests[device.id] = request
         if key is not None:
             self.keys[key] = device.id
         return device
+
+    async def last_address(self) -> str:
+        return self.address
 
     async def find_key(self, key: str) -> DeviceId | None:
         return self.keys.get(key)
@@ -78,6 +83,7 @@ class StoreInMemory:
         names = [one.name for one in fields(Device)]
         changed = {one: getattr(after, one) for one in names if getattr(after, one) != getattr(before, one)}
         self.devices[after.id] = replace(self.devices[after.id], **changed)
+        self.address = changed.get("address") or self.address
 
     async def flush(self) -> None:
         await asyncio.sleep(0.001)

@@ -319,6 +319,10 @@ class DeviceStore(Protocol):
         """Write a new device (its `id` is ignored) and return it with its new id, after it
         is safe on disk. `key` is the idempotency key of the request, `request` what it asked for."""
 
+    async def last_address(self) -> str:
+        """The address of a device that was written last, also if the device was removed since; empty if none
+        was."""
+
     async def request_of(self, key: str) -> bytes:
         """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was
         changed."""

@@ -204,6 +204,24 @@ async def test_an_update_is_not_overtaken_by_a_record_before_it(store: SqliteSto
     assert (await store.load())[device.id].name == "2"
 
 
+async def test_the_address_that_was_assigned_last_is_known_after_its_device_was_removed(
+    tmp_path: Path,
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    assert await store.last_address() == ""
+    first = await store.add(replace(draft(), address="10.77.0.1"), SECRET)
+    second = await store.add(replace(draft(), address="10.77.0.2"), SECRET)
+    await store.add(draft(), SECRET)
+    await store.remove(second.id)
+    assert await store.last_address() == "10.77.0.2"
+    store.record(first, replace(first, address="10.77.0.7"))
+    store.record(first, replace(first, last_attempt_us=1))
+    await store.close()
+    again = await SqliteStore.open(tmp_path)
+    assert await again.last_address() == "10.77.0.7"
+    await again.close()
+
+
 async def test_close_writes_what_is_due(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     device = await store.add(draft(), SECRET)

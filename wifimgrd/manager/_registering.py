@@ -76,9 +76,11 @@ class Registering:
     async def load(self) -> None:
         """Load the devices from disk, and give each a unique name, since earlier versions and their backups
         allowed duplicates."""
+        registry, entries = self._state.registry, self._state.entries
         for device in (await self._store.load()).values():
-            self._state.registry.add(DeviceEntry(device))
-        entries = self._state.entries
+            registry.add(DeviceEntry(device))
+        plan, last = self._state.settings.addresses, await self._store.last_address()
+        registry.last_address = last if plan.contains(last) else plan.highest(registry.addresses)
         for device_id, name in renamed_duplicates({one: entries[one].device.name for one in entries}).items():
             device = entries[device_id].device
             _log.warning("device_renamed", device=device_id, before=device.name, name=name)
@@ -164,8 +166,7 @@ class Registering:
                 return first
             if request.name is not None:
                 self._require_free(request.name)
-            taken = {entry.device.name for entry in self._state.entries.values()}
-            name = request.name or default_name(request.ssid, taken)
+            name = request.name or default_name(request.ssid, self._state.registry.names)
             draft = Device(
                 DeviceId(0),
                 name,
@@ -217,7 +218,8 @@ class Registering:
 
     def _free_address(self) -> str:
         plan = self._state.settings.addresses
-        address = plan.next([entry.device.address for entry in self._state.entries.values()])
+        registry = self._state.registry
+        address = plan.next(registry.addresses, registry.last_address)
         if plan.network is not None and not address:
             _log.warning("addresses_exhausted", reason=f"all addresses of {plan.network} are assigned")
         return address
@@ -283,8 +285,9 @@ class Registering:
         _log.info("device_removed", device=device_id)
         self._state.publish(DeviceRemoved(device_id))
         self._state.publish_sharing(entry.device.ssid, device_id)
-        for entry in self._state.address_devices():
-            self._state.publish(DeviceUpdated(self._state.status(entry)))
+        if "" in self._state.registry.addresses:  # there may be one for it now
+            for entry in self._state.address_devices():
+                self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     def _devices_changed(self, *pinned: DeviceId) -> None:
         """A device was registered, renamed or removed, or has another pin: decide what is reserved now."""

@@ -264,7 +264,8 @@ class HubState:
         returns the changed devices."""
         plan = self.settings.addresses
         addresses = plan.assign_all(
-            {device: entry.device.address for device, entry in sorted(self.entries.items())}
+            {device: entry.device.address for device, entry in sorted(self.entries.items())},
+            self.registry.last_address,
         )
         changed = [
             self.entries[device]

@@ -46,7 +46,9 @@ _COLUMNS: Final = (
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
-INSERT_DEVICE: Final = f"INSERT INTO device ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_INSERT_DEVICE: Final = (
+    f"INSERT INTO device ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+)
 """Its parameters are the result of `row_of`."""
 
 
@@ -63,7 +65,21 @@ def update(connection: sqlite3.Connection, device: DeviceId, columns: Mapping[st
         return connection.execute("SELECT 1 FROM device WHERE id = ?", (device,)).fetchone() is not None
     named = ", ".join(f"{name} = ?" for name in columns)
     done = connection.execute(f"UPDATE device SET {named} WHERE id = ?", (*columns.values(), device))  # noqa: S608
+    _remember_address(connection, columns.get("address", ""))
     return done.rowcount > 0
+
+
+def insert(connection: sqlite3.Connection, device: Device) -> DeviceId:
+    """Write a new device, whose id is assigned and returned. In the transaction that is open; raises
+    sqlite3.Error."""
+    ident = connection.execute(_INSERT_DEVICE, row_of(device)).lastrowid
+    _remember_address(connection, device.address)
+    return DeviceId(ident or 0)
+
+
+def _remember_address(connection: sqlite3.Connection, address: str) -> None:
+    if address:
+        connection.execute("UPDATE addressing SET last_address = ?", (address,))
 
 
 def row_of(device: Device) -> Row:

@@ -105,6 +105,11 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE device ADD COLUMN recording_unconfirmed INTEGER NOT NULL DEFAULT 0",
         "UPDATE device SET expected = 1 WHERE wanted OR waiting_since_us",
     ),
+    # 12: the address that was assigned last, also if its device was removed since; empty = not known
+    (
+        "CREATE TABLE addressing (last_address TEXT NOT NULL) STRICT",
+        "INSERT INTO addressing VALUES ('')",
+    ),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""
 

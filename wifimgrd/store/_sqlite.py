@@ -111,16 +111,20 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> Device:
             if key is not None and (first := _created_under(connection, key)) is not None:
                 return _device(connection, first)
-            ident = connection.execute(rows.INSERT_DEVICE, rows.row_of(draft)).lastrowid
+            ident = rows.insert(connection, draft)
             connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _octets(passphrase), request))
             if key is not None:
                 connection.execute("INSERT INTO idempotency_key VALUES (?, ?, x'')", (key, ident))
                 connection.execute(
                     "DELETE FROM idempotency_key WHERE device_id <= ? - ?", (ident, _KEYS_KEPT)
                 )
-            return replace(draft, id=DeviceId(ident or 0))
+            return replace(draft, id=ident)
 
         return await self._write(work)
+
+    async def last_address(self) -> str:
+        """The address that was assigned last, also if its device was removed since; empty if none was."""
+        return await self._read(_last_address)
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The id of the device that was created under an idempotency key, even if it was removed."""
@@ -330,6 +334,11 @@ class SqliteStore:
 def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:
     found = connection.execute("SELECT device_id FROM idempotency_key WHERE key = ?", (key,)).fetchone()
     return None if found is None else DeviceId(found[0])
+
+
+def _last_address(connection: sqlite3.Connection) -> str:
+    [(address,)] = connection.execute("SELECT last_address FROM addressing")
+    return str(address)
 
 
 def _device(connection: sqlite3.Connection, ident: DeviceId) -> Device:
