@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
@@ -20,6 +20,7 @@ class StoreInMemory:
         self.requests: dict[DeviceId, bytes] = {}
         self.requests_of_keys: dict[str, bytes] = {}
         self.last = 0
+        self.address = ""
         self.is_closed = False
 
     async def load(self) -> Mapping[DeviceId, Device]:
@@ -34,11 +35,15 @@ class StoreInMemory:
             return self.devices[self.keys[key]]
         self.last += 1
         device = replace(draft, id=DeviceId(self.last))
+        self.address = device.address or self.address
         self.devices[device.id], self.secrets[device.id] = device, passphrase
         self.requests[device.id] = request
         if key is not None:
             self.keys[key] = device.id
         return device
+
+    async def last_address(self) -> str:
+        return self.address
 
     async def find_key(self, key: str) -> DeviceId | None:
         return self.keys.get(key)
@@ -54,24 +59,34 @@ class StoreInMemory:
 
     async def update(
         self,
-        device: Device,
+        before: Device,
+        after: Device,
         passphrase: Passphrase | None = None,
         key: str | None = None,
         request: bytes = b"",
     ) -> None:
         await asyncio.sleep(0.001)
-        if device.id not in self.devices:
-            raise DeviceNotFound(f"there is no device {device.id}")
+        if after.id not in self.devices:
+            raise DeviceNotFound(f"there is no device {after.id}")
         if key is not None:
-            self.keys[key], self.requests_of_keys[key] = device.id, request
-        self.devices[device.id] = device
+            self.keys[key], self.requests_of_keys[key] = after.id, request
+        self._write(before, after)
         if passphrase is not None:
-            self.secrets[device.id], self.requests[device.id] = passphrase, b""
+            self.secrets[after.id], self.requests[after.id] = passphrase, b""
 
-    def record(self, device: Device, *, at_once: bool = False) -> None:
+    def record(self, before: Device, after: Device, *, at_once: bool = False) -> None:
         assert not self.is_closed, "a closed store is written to"
-        assert device.id in self.devices, "a removed device is written again"
-        self.devices[device.id] = device
+        assert after.id in self.devices, "a removed device is written again"
+        self._write(before, after)
+
+    def _write(self, before: Device, after: Device) -> None:
+        names = [one.name for one in fields(Device)]
+        changed = {one: getattr(after, one) for one in names if getattr(after, one) != getattr(before, one)}
+        self.devices[after.id] = replace(self.devices[after.id], **changed)
+        self.address = changed.get("address") or self.address
+
+    async def flush(self) -> None:
+        await asyncio.sleep(0.001)
 
     async def remove(self, device_id: DeviceId) -> None:
         await asyncio.sleep(0.001)

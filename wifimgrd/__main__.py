@@ -13,17 +13,15 @@ for _unused in ("ssl", "bz2", "lzma"):
 import argparse
 import asyncio
 import faulthandler
-import os
+import time
 from pathlib import Path
 
 import structlog
 
 from wifimgrd import __version__, config, daemon
-from wifimgrd.bus.connection import BusClosed, BusError, NameTaken
-from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.systemd import notify
-from wifimgrd.store import SchemaFromFuture, StoreDamaged
+from wifimgrd.start_refusals import Refusal, refusal_of
 
 
 def main() -> None:
@@ -58,26 +56,21 @@ def main() -> None:
     )
     try:
         asyncio.run(daemon.run(config.load(arguments.config), options))
-    except config.ConfigError as error:
-        _exit(os.EX_CONFIG, error)
-    except (NameTaken, daemon.DirectoryTaken) as error:
-        _exit(os.EX_TEMPFAIL, error)
-    except (BusClosed, BusError, daemon.BusLost) as error:
-        _exit(os.EX_UNAVAILABLE, error)
-    except (SchemaFromFuture, StoreDamaged) as error:
-        _exit(os.EX_DATAERR, error, "store_refused")
-    except (daemon.StateDirectoryUnusable, WifimgrdError, OSError) as error:
-        _exit(os.EX_CANTCREAT, error, "store_refused")
+    except Exception as error:
+        if (refusal := refusal_of(error)) is None:
+            raise
+        _end(refusal, error)
 
 
-def _exit(status: int, error: Exception, event: str = "start_refused") -> None:
+def _end(refusal: Refusal, error: Exception) -> None:
     """End with one line for whoever started it: the service manager and the journal, or a person."""
     notify(f"STATUS={error}")
     if log.is_for_journal():
-        structlog.get_logger().critical(event, reason=str(error), status=status)
+        structlog.get_logger().critical(refusal.event, reason=str(error), status=refusal.status)
+        time.sleep(refusal.pause_s)
     else:
         print(f"wifimgrd: {error}", file=sys.stderr)  # noqa: T201 - a person waits for this line
-    raise SystemExit(status)
+    raise SystemExit(refusal.status)
 
 
 if __name__ == "__main__":

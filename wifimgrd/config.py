@@ -6,18 +6,19 @@ or a value out of range stops the start with the file, the key, what was expecte
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from wifimgrd import catalog
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within
 from wifimgrd.domain.recovery import RecoveryStep
-from wifimgrd.toml_tables import Document, TomlError, build
+from wifimgrd.toml_tables import Document, TomlError, TomlUnreadable, build
 from wifimgrd.web_address import broker_address, listen_address, plain_origin, web_socket_address
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
@@ -30,6 +31,16 @@ _PLAIN_NAME: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
 
 class ConfigError(Exception):
     """The configuration cannot be used; the text names the file, the key, the valid values and the line."""
+
+    exit_status: ClassVar[int] = os.EX_CONFIG
+    """With it a process that cannot start ends, and is not started again: only a person can mend it."""
+
+
+class FileUnusable(ConfigError):
+    """A file of the configuration, or one that it names, is not there, not whole, or cannot be read: that may
+    pass, as where it is on a disk that is mounted later, or is being replaced."""
+
+    exit_status = os.EX_IOERR
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,6 +359,8 @@ def load(path: Path | None = None) -> Config:
         try:
             document = Document.read(file)
             document.build(Config)  # each file by itself first, so that an error names it
+        except TomlUnreadable as error:
+            raise FileUnusable(str(error)) from None
         except TomlError as error:
             raise ConfigError(str(error)) from None
         _merge(merged, document.table)
@@ -362,6 +375,8 @@ def load_models(path: Path | None = None) -> CameraModels:
     that `load` reads; raises ConfigError."""
     try:
         return catalog.load((path or DEFAULT_PATH).with_name(catalog.FOLDER))
+    except catalog.CatalogUnreadable as error:
+        raise FileUnusable(str(error)) from None
     except catalog.CatalogError as error:
         raise ConfigError(str(error)) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import os
 import signal
@@ -11,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 import structlog
 
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 _log = structlog.get_logger()
 
 STATE_DIRECTORY: Final = Path("/var/lib/wifimgrd")
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
+"""Errors of a state directory that do not pass: rights, or a file in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class DirectoryTaken(Exception):
 
 
 class StateDirectoryUnusable(Exception):
-    """The state directory belongs to another user, or cannot be created or entered."""
+    """The state directory belongs to another user, or may not be created or entered."""
 
 
 class BusLost(Exception):
@@ -103,7 +106,7 @@ async def run(config: Config, options: DaemonOptions) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises BusClosed (no bus), NameTaken and DirectoryTaken (a second instance), StateDirectoryUnusable,
-    BusLost, and what the store and the scenario's file raise.
+    BusLost, ConfigError (the scenario), and StoreError.
     """
     forbid_core_dumps()
     os.umask(0o077)
@@ -129,9 +132,9 @@ async def run(config: Config, options: DaemonOptions) -> None:
 def _alone_in(directory: Path) -> Iterator[Path]:
     """Hold the state directory's lock, which the kernel releases with the process.
 
-    Raises DirectoryTaken, and StateDirectoryUnusable before anything in it is touched.
+    Raises DirectoryTaken; StateDirectoryUnusable and StoreError before anything in it is touched.
     """
-    with _enter(directory).open("w") as lock:
+    with _enter(directory) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -139,8 +142,9 @@ def _alone_in(directory: Path) -> Iterator[Path]:
         yield directory
 
 
-def _enter(directory: Path) -> Path:
-    """Create the state directory and return its lock file; raises StateDirectoryUnusable."""
+def _enter(directory: Path) -> TextIO:
+    """Create the state directory and open its lock file; raises StateDirectoryUnusable where that is not
+    allowed, StoreError where it is not possible now."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         owner = directory.stat().st_uid
@@ -148,13 +152,10 @@ def _enter(directory: Path) -> Path:
             raise StateDirectoryUnusable(
                 f"the state directory {directory} belongs to user {owner}, not to user {os.geteuid()}"
             )
-        lock = directory / "lock"
-        lock.touch(mode=0o600)
+        return os.fdopen(os.open(directory / "lock", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600), "w")
     except OSError as error:
-        raise StateDirectoryUnusable(
-            f"the state directory {directory} cannot be used: {error.strerror}"
-        ) from None
-    return lock
+        kind = StateDirectoryUnusable if error.errno in _FORBIDDEN else StoreError
+        raise kind(f"the state directory {directory} cannot be used: {error.strerror}") from None
 
 
 async def _serve(
@@ -205,7 +206,7 @@ async def _serve(
     )
     hub.backend_choice = choice.reason
     tasks.check("message-bus", connection.round_trip)
-    tasks.check("store", store.round_trip)
+    tasks.check("store", store.gets_on)
     start_watchdog(tasks)
     await hub.start()
     if autosuspend is not None:

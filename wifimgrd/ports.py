@@ -319,6 +319,10 @@ class DeviceStore(Protocol):
         """Write a new device (its `id` is ignored) and return it with its new id, after it
         is safe on disk. `key` is the idempotency key of the request, `request` what it asked for."""
 
+    async def last_address(self) -> str:
+        """The address of a device that was written last, also if the device was removed since; empty if none
+        was."""
+
     async def request_of(self, key: str) -> bytes:
         """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was
         changed."""
@@ -331,17 +335,23 @@ class DeviceStore(Protocol):
 
     async def update(
         self,
-        device: Device,
+        before: Device,
+        after: Device,
         passphrase: Passphrase | None = None,
         key: str | None = None,
         request: bytes = b"",
     ) -> None:
-        """Write a changed device, safe on disk on return; None leaves the secret as it is. `key` is the
-        idempotency key of a request, without a passphrase, that was answered with this device."""
+        """Write what differs between two values of a device, and nothing else of it, safe on disk on return;
+        None leaves the secret as it is. `key` is the idempotency key of a request, without a passphrase, that
+        was answered with this device."""
 
-    def record(self, device: Device, *, at_once: bool = False) -> None:
-        """Write what was learned from an attempt or a link, in the background and in order. `at_once` skips
-        the delay, for changes whose success was already reported to a client."""
+    def record(self, before: Device, after: Device, *, at_once: bool = False) -> None:
+        """Write what differs between two values of a device, and nothing else of it, in the background and in
+        order: what was learned from an attempt or a link. `at_once` skips the delay, for changes whose
+        success was already reported to a client."""
+
+    async def flush(self) -> None:
+        """Return once everything that was recorded is safe on disk."""
 
     async def remove(self, device_id: DeviceId) -> None:
         """Delete a device and its secret, safe on disk on return. Its id is not assigned again."""
@@ -365,14 +375,15 @@ class HistoryStore(Protocol):
         """Write rows that are new, or new values of rows; in order, and all of them or none."""
 
     async def read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
-        """The newest rows on disk that fit, the newest first; raises InternalError."""
+        """The newest rows that were put and fit, the newest first; raises InternalError."""
 
-    def put_signals(self, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
+    def put_signals(self, samples: Mapping[DeviceId, Samples]) -> None:
         """Write samples of devices' signals and batteries, in place of those of the same minutes; in order,
-        and all of them or none. `prune_at` is the present minute, or None to delete none that are too old."""
+        and all of them or none."""
 
     async def read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
-        """The samples on disk of a device's signal and battery in some minutes; raises InternalError."""
+        """The samples that were put of a device's signal and battery, in some minutes; raises
+        InternalError."""
 
     def forget(self, device_id: DeviceId) -> None:
         """Delete the rows and samples of a device, in the order of writes."""

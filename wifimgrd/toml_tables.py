@@ -38,6 +38,10 @@ class TomlError(ValueError):
     """A file cannot be used; the text has the file, the key, what was expected, and the line."""
 
 
+class TomlUnreadable(TomlError):
+    """A file cannot be read, which may pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text in TOML, and the table that it is."""
@@ -61,7 +65,7 @@ class Document:
         try:
             return cls.parsed(str(file), file.read_text(encoding="utf-8"))
         except OSError as error:
-            raise TomlError(f"{file}: cannot be read: {error.strerror}") from None
+            raise TomlUnreadable(f"{file}: cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
             raise TomlError(f"{file}: is not TOML: expected UTF-8") from None
 

@@ -50,7 +50,7 @@ async def _costs() -> tuple[int, int, int]:
                 DeviceId(device): {at: _sample(device, at) for at in minutes}
                 for device in range(1, _CAMERAS + 1)
             }
-            store.put_signals(samples, begin)
+            store.put_signals(samples)
             await store.read_signal(DeviceId(1), range(0))  # until it is written
         await store.read_signal(DeviceId(1), range(_BEGIN, end))
         written, held = _own("io", "wchar") - written, _own("status", "VmRSS") - held

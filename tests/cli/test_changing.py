@@ -141,7 +141,7 @@ async def test_history_shows_the_battery_beside_the_signal_where_it_is_known(hub
     store = await SqliteHistory.open(hub.state, 100, 90)
     first = time.time_ns() // 60_000_000_000 - 90
     kept = {first + ago: SignalSample(60, 50, level) for ago, level in enumerate([8, None, 100])}
-    store.put_signals({DeviceId(device): kept}, None)
+    store.put_signals({DeviceId(device): kept})
     await store.close()
     await hub.start()
     await hub.client.wait_until(lambda client: client.available, 10)

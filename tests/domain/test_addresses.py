@@ -23,9 +23,11 @@ PLAN = AddressPlan(IPv4Network("10.77.0.0/29"))
 
 
 def test_addresses_are_given_in_order_and_a_removed_ones_last() -> None:
-    assert PLAN.next([]) == "10.77.0.1"
-    assert PLAN.next(["10.77.0.1", "10.77.0.3"]) == "10.77.0.4"
-    assert PLAN.next(["10.77.0.1", "10.77.0.3", "10.77.0.5"]) == "10.77.0.2"
+    assert PLAN.next([], "") == "10.77.0.1"
+    assert PLAN.next(["10.77.0.1"], "10.77.0.3") == "10.77.0.4"
+    assert PLAN.next(["10.77.0.1", "10.77.0.3"], "10.77.0.5") == "10.77.0.2"
+    assert PLAN.next(["10.77.0.1", "10.77.0.3"], "10.77.0.2") == "10.77.0.4"
+    assert PLAN.next(["10.77.0.2"], "172.20.0.9") == "10.77.0.1"
 
 
 def test_the_last_address_is_the_hosts_own() -> None:
@@ -34,12 +36,12 @@ def test_the_last_address_is_the_hosts_own() -> None:
 
 
 def test_a_full_network_gives_none() -> None:
-    assert PLAN.next([f"10.77.0.{last}" for last in range(1, 6)]) == ""
+    assert PLAN.next([f"10.77.0.{last}" for last in range(1, 6)], "10.77.0.3") == ""
 
 
 def test_without_a_network_nobody_has_one_and_nobody_forgets_its_own() -> None:
     off = AddressPlan()
-    assert (off.host, off.next([]), off.contains("10.77.0.1")) == ("", "", False)
+    assert (off.host, off.next([], ""), off.contains("10.77.0.1")) == ("", "", False)
     assert off.assign_all({DeviceId(1): "10.77.0.1"}) == {DeviceId(1): "10.77.0.1"}
 
 
@@ -82,7 +84,7 @@ def test_a_network_of_16_to_30_bits_can_be_the_cameras(text: str) -> None:
 
 def test_a_network_of_30_bits_has_one_address_for_a_camera() -> None:
     plan = AddressPlan(IPv4Network("10.77.0.0/30"))
-    assert (plan.next([]), plan.host, plan.next(["10.77.0.1"])) == ("10.77.0.1", "10.77.0.2", "")
+    assert (plan.next([], ""), plan.host, plan.next(["10.77.0.1"], "")) == ("10.77.0.1", "10.77.0.2", "")
 
 
 def test_no_network_is_none() -> None:

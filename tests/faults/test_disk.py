@@ -42,7 +42,7 @@ async def test_a_full_disk_costs_no_link_and_is_said_to_who_wants_more(hub: Hub)
     room(hub, _EVERYTHING)
     second = await hub.create(2)
     await hub.until(second, "connected")
-    # What a link taught goes to disk half a second later, and before what is acknowledged next.
+    # What a link taught goes to disk some seconds later, and before what is acknowledged next.
     await hub.client.update_device(second, {"name": "other"})
     await hub.end(signal.SIGKILL)
     await hub.start()

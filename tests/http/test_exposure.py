@@ -20,6 +20,7 @@ __all__ = ["start"]
 
 TOKEN = "0123456789abcdef"
 EX_CONFIG = 78
+EX_IOERR = 74
 CERTIFICATES_READ = """
 import os, ssl
 make, made = ssl.create_default_context, []
@@ -183,13 +184,13 @@ class TestTls:
         await reload_until(process, b"reloaded")
         assert await shown(url) == read(certificate) != first
 
-    async def test_a_certificate_that_cannot_be_used_stops_the_start(
+    async def test_a_certificate_that_cannot_be_used_stops_the_start_until_it_can(
         self, start: Start, config: Path, certificate: Path
     ) -> None:
         write(certificate, "damaged")
         process = await start("--listen", "127.0.0.1:0", "--config", str(config))
         assert "tls_certificate" in await refusal(process)
-        assert process.returncode == EX_CONFIG
+        assert process.returncode == EX_IOERR
 
     async def test_a_certificate_without_a_key_stops_the_start(self, start: Start, config: Path) -> None:
         write(config, '[http]\ntls_certificate = "cert.pem"\n')

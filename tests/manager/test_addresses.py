@@ -41,6 +41,25 @@ def test_a_device_keeps_its_address_for_life() -> None:
         runner.run(test())
 
 
+def test_the_address_of_a_removed_device_is_reused_after_all_others() -> None:
+    async def test() -> None:
+        bench = await started("10.77.0.0/29")
+        first, second = await bench.create(1), await bench.create(2)
+        await bench.hub.remove(second)
+        third = await bench.create(3)
+        assert addresses(bench) == {first: "10.77.0.1", third: "10.77.0.3"}
+        await bench.hub.remove(third)
+        await bench.hub.stop()
+        again = await started("10.77.0.0/29", bench.store)
+        for number in (4, 5, 6):
+            await again.create(number)
+        assert list(addresses(again).values()) == ["10.77.0.1", "10.77.0.4", "10.77.0.5", "10.77.0.2"]
+        await again.hub.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
+
+
 def test_where_the_network_is_full_a_device_waits_for_one_to_be_removed() -> None:
     async def test() -> None:
         bench = await started("10.77.0.0/30")

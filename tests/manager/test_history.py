@@ -33,8 +33,8 @@ class HistoryInMemory:
         self.rows: dict[int, HistoryRow] = {}
         self.written_s: list[float] = []
         self.signals: dict[DeviceId, dict[int, SignalSample]] = {}
-        self.signals_written: list[tuple[float, int | None]] = []
-        """When, and at which minute samples may be too old."""
+        self.signals_written: list[float] = []
+        """When samples were written."""
 
     @property
     def next_id(self) -> int:
@@ -53,8 +53,8 @@ class HistoryInMemory:
         newest = sorted(self.rows.values(), key=lambda row: -row.id)
         return [row for row in newest if wanted.fits(row)][: wanted.limit]
 
-    def put_signals(self, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
-        self.signals_written.append((asyncio.get_running_loop().time(), prune_at))
+    def put_signals(self, samples: Mapping[DeviceId, Samples]) -> None:
+        self.signals_written.append(asyncio.get_running_loop().time())
         for device_id, added in samples.items():
             self.signals.setdefault(device_id, {}).update(added)
 

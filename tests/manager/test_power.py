@@ -743,10 +743,10 @@ def test_a_device_that_is_removed_while_its_camera_is_paired_leaves_no_keys(on_b
         device = await asleep(bench)
         update, removed = bench.store.update, asyncio.Event()
 
-        async def update_late(device: Device, *more: Any, **options: Any) -> None:
+        async def update_late(before: Device, after: Device, *more: Any, **options: Any) -> None:
             """The disk has the removal first."""
             await removed.wait()
-            await update(device, *more, **options)
+            await update(before, after, *more, **options)
 
         bench.store.update = update_late  # type: ignore[method-assign]
         pairing = asyncio.create_task(bench.hub.bluetooth.pair(device, wait=True))

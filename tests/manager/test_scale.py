@@ -1,4 +1,5 @@
-"""What a connect and a disconnect cost does not grow with the adapters and devices that have no part in it.
+"""What a connect, a disconnect or a registration costs does not grow with the adapters and devices that have
+no part in it.
 
 Counted are the lines of our code that are executed, which vary with nothing else; `make bench` measures time.
 """
@@ -21,8 +22,11 @@ import pytest
 import wifimgrd
 from tests.manager.conftest import Bench, make_bench
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.group import Group
+from wifimgrd.domain.reservation import ReservationRule
 from wifimgrd.manager.settings import HubSettings
 
 OURS = str(Path(wifimgrd.__file__).parent)
@@ -120,3 +124,34 @@ def test_a_connect_costs_as_much_among_many_as_among_few(tmp_path: Path, trouble
         few = runner.run(cost(scenario(tmp_path, *small), *small, troubled=troubled))
         many = runner.run(cost(scenario(tmp_path, *big), *big, troubled=troubled))
     assert many.total() <= 1.1 * few.total(), (many - few).most_common(5)
+
+
+async def registrations(bench: Bench, first: int, count: int) -> Counter[str]:
+    with counted_lines() as lines:
+        for number in range(first, first + count):
+            await bench.create(number)
+    return lines
+
+
+def test_a_registration_costs_as_much_after_many_as_after_few() -> None:
+    """Also with a rule for one device, and a group."""
+
+    async def test() -> None:
+        settings = HubSettings(
+            connect_on_create=False,
+            addresses=AddressPlan(IPv4Network("10.77.0.0/16")),
+            reserve=(ReservationRule("SIM-CAM-3", AdapterPin(usb_port="1-1.1")),),
+            groups=(Group("front", ("SIM-CAM-3",)),),
+        )
+        bench = make_bench(settings)
+        await bench.hub.start()
+        await registrations(bench, 1, 20)
+        few = await registrations(bench, 21, 20)
+        for number in range(41, 1000):
+            await bench.create(number)
+        many = await registrations(bench, 1000, 20)
+        assert many.total() <= 1.1 * few.total(), (many - few).most_common(5)
+        await bench.hub.stop()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())

@@ -109,11 +109,11 @@ async def test_there_is_no_pulse_while_the_thread_of_the_store_hangs(
 ) -> None:
     hangs, asked = asyncio.Event(), asyncio.Event()
 
-    async def round_trip(_: SqliteStore) -> None:
+    async def gets_on(_: SqliteStore) -> None:
         asked.set()
         await hangs.wait()
 
-    monkeypatch.setattr(SqliteStore, "round_trip", round_trip)
+    monkeypatch.setattr(SqliteStore, "gets_on", gets_on)
     with capture_logs() as entries:
         life = asyncio.create_task(run(Config(), DaemonOptions(bus=message_bus.address, simulate=True)))
         try:

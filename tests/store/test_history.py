@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
+from tests.store.clocks import HostClock
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.store._history import _MIGRATIONS, FILE_NAME, SqliteHistory
 
 NOW_US = time.time_ns() // 1000
+DAY_S = 86_400
 
 
 def row(number: int, device: int = 1, **more: int) -> HistoryRow:
@@ -73,11 +77,75 @@ async def test_so_many_rows_are_kept(tmp_path: Path) -> None:
 
 
 async def test_so_many_days_are_kept(tmp_path: Path) -> None:
-    history = await SqliteHistory.open(tmp_path, 100, 2)
-    old_us = NOW_US - 3 * 86_400_000_000
+    clock = HostClock()
+    history = await SqliteHistory.open(tmp_path, 100, 2, clock.steady)
+    old_us = NOW_US - 3 * DAY_S * 1_000_000
     history.put([replace(row(1), time_us=old_us), replace(row(2), time_us=old_us, seen_us=NOW_US), row(3)])
-    assert [one.id for one in await history.read(HistoryFilter())] == [3, 2]
+    assert [one.id for one in await history.read(HistoryFilter())] == [3, 2, 1]
+    clock.go_on(3600)
+    history.put([row(4)])
+    assert [one.id for one in await history.read(HistoryFilter())] == [4, 3, 2]
     await history.close()
+
+
+@pytest.mark.parametrize("seconds", [0, 600])
+async def test_a_clock_that_is_ahead_for_a_while_deletes_nothing(tmp_path: Path, seconds: int) -> None:
+    clock = HostClock()
+    history = await SqliteHistory.open(tmp_path, 100, 90, clock.steady)
+    history.put([row(1)])
+    await history.read(HistoryFilter())
+    clock.go_on(3590)
+    clock.set_ahead(400 * DAY_S)
+    for number in (2, 3):
+        clock.go_on(seconds)
+        history.put([row(number)])
+        await history.read(HistoryFilter())
+    clock.set_ahead(-400 * DAY_S)
+    for number in (4, 5):
+        clock.go_on(3600)
+        history.put([row(number)])
+        await history.read(HistoryFilter())
+    assert [one.id for one in await history.read(HistoryFilter())] == [5, 4, 3, 2, 1]
+    await history.close()
+
+
+async def test_rows_are_written_together_and_read_at_once(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as disk:
+        version = disk.execute("PRAGMA data_version").fetchone()
+        for number in range(1, 21):
+            history.put([row(number)])
+            await asyncio.sleep(0)
+        assert disk.execute("PRAGMA data_version").fetchone() == version
+        assert [one.id for one in await history.read(HistoryFilter(limit=2))] == [20, 19]
+        assert disk.execute("SELECT count(*) FROM history").fetchone() == (20,)
+    await history.close()
+
+
+async def test_what_is_due_is_written_at_the_end(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1)])
+    await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as disk:
+        assert disk.execute("SELECT count(*) FROM history").fetchone() == (1,)
+
+
+async def test_what_could_not_be_written_is_read_and_written_later(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1), row(2, device=2)])
+    await history.read(HistoryFilter())
+    with (
+        closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other,
+        capture_logs() as logs,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        history.put([row(3)])
+        history.forget(DeviceId(2))
+        assert [one.id for one in await history.read(HistoryFilter())] == [3, 1]
+        assert [entry["event"] for entry in logs] == ["history_not_written"]
+        other.execute("ROLLBACK")
+        await history.close()
+        assert other.execute("SELECT id FROM history ORDER BY id").fetchall() == [(1,), (3,)]
 
 
 async def test_a_damaged_history_is_set_aside(tmp_path: Path) -> None:
@@ -143,7 +211,7 @@ async def test_ten_thousand_rows_are_looked_into_within_20_ms(tmp_path: Path) ->
     spent = []
     for wanted in (HistoryFilter(), HistoryFilter(DeviceId(7)), HistoryFilter(DeviceId(7), before=5000)) * 5:
         started = time.thread_time_ns()
-        assert len(history._read(wanted)) == 100
+        assert len(history._rows_of(wanted)) == 100
         spent.append(time.thread_time_ns() - started)
     await history.close()
     assert min(spent) < 20_000_000

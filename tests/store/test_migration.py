@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,9 @@ async def test_a_state_of_each_earlier_schema_keeps_its_devices(tmp_path: Path, 
     )
     assert await store.passphrase(ident) == SECRET
     assert await store.find_key("key") == ident
+    assert await store.last_address() == ""
+    store.record(device, replace(device, address="10.77.0.9"))
+    assert await store.last_address() == "10.77.0.9"
     await store.close()
     assert version(tmp_path / FILE_NAME) == SCHEMA_VERSION
 

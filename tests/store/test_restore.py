@@ -78,7 +78,7 @@ async def test_a_restore_leaves_the_history_as_it_is(tmp_path: Path, octets: byt
     minute, device = time.time_ns() // 60_000_000_000, DeviceId(1)
     kept = {minute: SignalSample(60, 50, 80)}
     history = await SqliteHistory.open(directory, 100, 90)
-    history.put_signals({device: kept}, None)
+    history.put_signals({device: kept})
     await history.close()
     restore(octets, directory, replace=True)
     assert await names_in(directory) == ["New", "Newer"]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.store.clocks import HostClock
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import Samples, SignalSample
 from wifimgrd.store import StoreError
@@ -112,7 +113,7 @@ def test_what_was_not_packed_is_damaged(blob: bytes) -> None:
 async def test_samples_are_read_by_device_and_minute_and_outlive_a_restart(tmp_path: Path) -> None:
     store = await opened(tmp_path)
     front, tail = samples(range(HOUR - 3, HOUR + 3)), samples(range(HOUR, HOUR + 2), 40)
-    store.put_signals({FRONT: front, TAIL: tail}, NOW)
+    store.put_signals({FRONT: front, TAIL: tail})
     assert await all_of(store, FRONT) == front
     await store.close()
     store = await opened(tmp_path)
@@ -128,8 +129,8 @@ async def test_samples_are_read_by_device_and_minute_and_outlive_a_restart(tmp_p
 async def test_an_hour_is_completed_write_by_write(tmp_path: Path) -> None:
     store = await opened(tmp_path)
     for begin in range(HOUR, HOUR + 60, 10):
-        store.put_signals({FRONT: samples(range(begin, begin + 10))}, NOW)
-    store.put_signals({FRONT: samples(range(HOUR + 7, HOUR + 8), 99)}, NOW)
+        store.put_signals({FRONT: samples(range(begin, begin + 10))})
+    store.put_signals({FRONT: samples(range(HOUR + 7, HOUR + 8), 99)})
     assert await all_of(store, FRONT) == {
         **samples(range(HOUR, HOUR + 60)),
         **samples(range(HOUR + 7, HOUR + 8), 99),
@@ -152,7 +153,7 @@ async def test_an_hour_that_was_begun_before_the_battery_is_completed_with_it(tm
     both = before[HOUR - 60] | before[HOUR]
     assert await all_of(store, FRONT) == both
     after = samples(range(HOUR + 20, HOUR + 25), battery=80) | samples(range(HOUR + 25, HOUR + 30))
-    store.put_signals({FRONT: after}, NOW)
+    store.put_signals({FRONT: after})
     assert await all_of(store, FRONT) == both | after
     await store.close()
     store = await opened(tmp_path)
@@ -165,7 +166,7 @@ async def test_a_version_without_the_battery_leaves_the_samples_to_the_next_upgr
 ) -> None:
     store = await opened(tmp_path)
     kept = samples(range(HOUR, HOUR + 5), battery=80)
-    store.put_signals({FRONT: kept}, NOW)
+    store.put_signals({FRONT: kept})
     await store.close()
     with monkeypatch.context() as older:
         older.setattr(history, "_MIGRATIONS", history._MIGRATIONS[:3])
@@ -181,35 +182,48 @@ async def test_a_version_without_the_battery_leaves_the_samples_to_the_next_upgr
 async def test_a_damaged_blob_costs_only_itself(tmp_path: Path) -> None:
     store = await opened(tmp_path)
     kept = samples(range(HOUR - 60, HOUR))
-    store.put_signals({FRONT: {**kept, **samples(range(HOUR, HOUR + 30))}}, NOW)
+    store.put_signals({FRONT: {**kept, **samples(range(HOUR, HOUR + 30))}})
     await store.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
         file.execute("UPDATE signal SET samples = x'01ff' WHERE hour = ?", (HOUR // 60,))
     store = await opened(tmp_path)
     assert await all_of(store, FRONT) == kept
     later = samples(range(HOUR + 30, HOUR + 40))
-    store.put_signals({FRONT: later}, NOW)
+    store.put_signals({FRONT: later})
     assert await all_of(store, FRONT) == {**kept, **later}
     await store.close()
 
 
 async def test_seven_days_are_kept_unless_the_clock_was_just_set(tmp_path: Path) -> None:
-    store = await opened(tmp_path)
+    clock = HostClock()
+    store = await SqliteHistory.open(tmp_path, 100, 90, clock.steady)
     old, new = samples(range(NOW - 8 * 1440, NOW - 8 * 1440 + 1)), samples(range(HOUR, HOUR + 1))
     every = range(NOW - 9 * 1440, NOW)
-    store.put_signals({FRONT: {**old, **new}}, None)
+    store.put_signals({FRONT: {**old, **new}})
     assert await all_of(store, FRONT, every) == {**old, **new}
-    store.put_signals({TAIL: new}, NOW)
+    clock.set_ahead(40 * 86_400)
+    clock.go_on(3000)
+    store.put_signals({TAIL: new})
+    assert await all_of(store, FRONT, every) == {**old, **new}
+    clock.set_ahead(-40 * 86_400)
+    for _ in range(2):
+        store.put_signals({TAIL: new})
+        assert await all_of(store, TAIL, every) == new
+        clock.go_on(3600)
+    store.put_signals({TAIL: new})
     assert await all_of(store, FRONT, every) == new
     await store.close()
 
 
 async def test_hours_that_a_wrong_clock_has_left_are_bounded(tmp_path: Path) -> None:
-    store = await opened(tmp_path)
+    clock = HostClock()
+    store = await SqliteHistory.open(tmp_path, 100, 90, clock.steady)
     kept, ahead = samples(range(HOUR, HOUR + 1)), NOW + 10 * 365 * 1440
-    store.put_signals({FRONT: kept}, NOW)
-    store.put_signals({FRONT: samples(range(ahead, ahead + 500 * 60, 60))}, None)
-    store.put_signals({TAIL: kept}, NOW)
+    store.put_signals({FRONT: kept})
+    store.put_signals({FRONT: samples(range(ahead, ahead + 500 * 60, 60))})
+    await all_of(store, FRONT)
+    clock.go_on(3600)
+    store.put_signals({TAIL: kept})
     assert await all_of(store, FRONT) == kept
     await store.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
@@ -218,7 +232,7 @@ async def test_hours_that_a_wrong_clock_has_left_are_bounded(tmp_path: Path) -> 
 
 async def test_a_forgotten_device_has_no_samples(tmp_path: Path) -> None:
     store = await opened(tmp_path)
-    store.put_signals({FRONT: samples(range(HOUR, HOUR + 5)), TAIL: samples(range(HOUR, HOUR + 5))}, NOW)
+    store.put_signals({FRONT: samples(range(HOUR, HOUR + 5)), TAIL: samples(range(HOUR, HOUR + 5))})
     store.forget(FRONT)
     assert await all_of(store, FRONT) == {}
     assert len(await all_of(store, TAIL)) == 5
@@ -231,7 +245,7 @@ async def test_a_history_of_each_earlier_schema_gets_samples(tmp_path: Path, bef
         migrate(file, history._MIGRATIONS[:before])
         file.execute("PRAGMA journal_mode = WAL")
     store = await opened(tmp_path)
-    store.put_signals({FRONT: samples(range(HOUR, HOUR + 5))}, NOW)
+    store.put_signals({FRONT: samples(range(HOUR, HOUR + 5))})
     assert len(await all_of(store, FRONT)) == 5
     await store.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
@@ -244,7 +258,7 @@ async def test_a_week_of_64_cameras_is_small(tmp_path: Path) -> None:
     first = NOW // 60 * 60 - 7 * 1440 + 60
     for hour in range(first, first + 7 * 1440, 60):
         whole = samples(range(hour, hour + 60))
-        store.put_signals({DeviceId(device): whole for device in range(1, 65)}, NOW)
+        store.put_signals({DeviceId(device): whole for device in range(1, 65)})
     assert len(await store.read_signal(FRONT, range(first, first + 7 * 1440))) == 7 * 1440
     await store.close()
     assert (tmp_path / FILE_NAME).stat().st_size < 3_000_000

@@ -105,7 +105,7 @@ async def test_an_unknown_device_is_not_found(store: SqliteStore) -> None:
         with pytest.raises(DeviceNotFound):
             await store.remove(ident)
         with pytest.raises(DeviceNotFound):
-            await store.update(replace(draft(), id=ident), SECRET)
+            await store.update(draft(), replace(draft(), id=ident), SECRET)
     assert await store.load() == {}
 
 
@@ -119,10 +119,10 @@ async def test_a_removed_device_is_gone_with_its_secret(store: SqliteStore) -> N
 
 async def test_update_leaves_the_secret_unless_it_has_one(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
-    await store.update(replace(device, name="Other"))
+    await store.update(device, replace(device, name="Other"))
     assert await store.passphrase(device.id) == SECRET
     assert (await store.load())[device.id].name == "Other"
-    await store.update(device, Passphrase(""))
+    await store.update(device, device, Passphrase(""))
     assert (await store.passphrase(device.id)).is_open
 
 
@@ -132,9 +132,9 @@ async def test_update_leaves_the_secret_unless_it_has_one(store: SqliteStore) ->
 async def test_the_request_of_a_device_goes_with_its_old_passphrase(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET, "key", b"asked with a-secret")
     assert await store.request_of("key") == b"asked with a-secret"
-    await store.update(replace(device, name="Nose"))
+    await store.update(device, replace(device, name="Nose"))
     assert await store.request_of("key") == b"asked with a-secret"
-    await store.update(device, Passphrase("another-secret"))
+    await store.update(device, device, Passphrase("another-secret"))
     assert await store.request_of("key") == b""
 
 
@@ -142,11 +142,11 @@ async def test_a_request_that_was_answered_with_a_device_of_before_has_a_key_of_
     store: SqliteStore,
 ) -> None:
     device = await store.add(draft(), SECRET, "key", b"asked with a-secret")
-    await store.update(device, key="later", request=b"asked to pair")
+    await store.update(device, device, key="later", request=b"asked to pair")
     assert await store.find_key("later") == device.id
     assert await store.request_of("later") == b"asked to pair"
     assert await store.request_of("key") == b"asked with a-secret"
-    await store.update(device, Passphrase("another-secret"))
+    await store.update(device, device, Passphrase("another-secret"))
     assert await store.request_of("later") == b"asked to pair"
     await store.remove(device.id)
     assert await store.find_key("later") == device.id
@@ -189,26 +189,44 @@ async def test_records_and_updates_are_written_in_the_order_in_which_they_came(
 ) -> None:
     device = await store.add(draft(), SECRET)
     with a_slow_disk(tmp_path):
-        store.record(replace(device, name="1"))
-        second = asyncio.ensure_future(store.update(replace(device, name="2")))
+        store.record(device, replace(device, name="1"))
+        second = asyncio.ensure_future(store.update(device, replace(device, name="2")))
         await asyncio.sleep(0)
-        store.record(replace(device, name="3"))
+        store.record(device, replace(device, name="3"))
     await second
     assert (await store.load())[device.id].name == "3"
 
 
 async def test_an_update_is_not_overtaken_by_a_record_before_it(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
-    store.record(replace(device, name="1"))
-    await store.update(replace(device, name="2"))
+    store.record(device, replace(device, name="1"))
+    await store.update(device, replace(device, name="2"))
     assert (await store.load())[device.id].name == "2"
+
+
+async def test_the_address_that_was_assigned_last_is_known_after_its_device_was_removed(
+    tmp_path: Path,
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    assert await store.last_address() == ""
+    first = await store.add(replace(draft(), address="10.77.0.1"), SECRET)
+    second = await store.add(replace(draft(), address="10.77.0.2"), SECRET)
+    await store.add(draft(), SECRET)
+    await store.remove(second.id)
+    assert await store.last_address() == "10.77.0.2"
+    store.record(first, replace(first, address="10.77.0.7"))
+    store.record(first, replace(first, last_attempt_us=1))
+    await store.close()
+    again = await SqliteStore.open(tmp_path)
+    assert await again.last_address() == "10.77.0.7"
+    await again.close()
 
 
 async def test_close_writes_what_is_due(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     device = await store.add(draft(), SECRET)
     for attempt in range(1000):
-        store.record(replace(device, last_attempt_us=attempt))
+        store.record(device, replace(device, last_attempt_us=attempt))
         store.note(f"key {attempt % 3}", str(attempt))
     store.note("key 0", None)
     await store.close()
@@ -222,7 +240,7 @@ async def test_close_writes_what_is_due(tmp_path: Path) -> None:
 async def test_a_record_of_a_removed_device_does_not_bring_it_back(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
     await store.remove(device.id)
-    store.record(replace(device, name="ghost"))
+    store.record(device, replace(device, name="ghost"))
     assert await store.load() == {}
 
 
@@ -237,10 +255,10 @@ async def test_notes_answer_at_once(store: SqliteStore) -> None:
 async def test_the_event_loop_never_waits_for_the_disk(store: SqliteStore, tmp_path: Path) -> None:
     device = await store.add(draft(), SECRET)
     with a_slow_disk(tmp_path):
-        write = asyncio.ensure_future(store.update(replace(device, name="slow")))
+        write = asyncio.ensure_future(store.update(device, replace(device, name="slow")))
         for turn in range(1000):
             await asyncio.sleep(0)
-            store.record(replace(device, last_attempt_us=turn))
+            store.record(device, replace(device, last_attempt_us=turn))
             store.note("turn", str(turn))
             assert store.recall("turn") == str(turn)
         assert not write.done()
@@ -258,7 +276,7 @@ async def test_after_close_nothing_is_done(tmp_path: Path) -> None:
     await store.close()
     with pytest.raises(StoreError, match="closed"):
         await store.load()
-    store.record(device)
+    store.record(device, device)
     store.note("key", "value")
 
 
@@ -295,7 +313,7 @@ async def test_a_secret_that_was_removed_or_replaced_is_not_left_in_the_files(tm
     first = await store.add(draft(), Passphrase("first-secret"))
     second = await store.add(draft(), Passphrase("second-secret"))
     await store.remove(first.id)
-    await store.update(second, Passphrase("third-secret"))
+    await store.update(second, second, Passphrase("third-secret"))
     await store.load()  # the log is emptied before anything asked for later
     left = content(tmp_path)
     assert b"third-secret" in left
@@ -307,9 +325,9 @@ async def test_a_secret_that_was_removed_or_replaced_is_not_left_in_the_files(tm
 async def test_no_error_shows_a_secret(store: SqliteStore, capfd: pytest.CaptureFixture[str]) -> None:
     device = await store.add(draft(), SECRET)
     with pytest.raises(DeviceNotFound) as not_found:
-        await store.update(replace(device, id=DeviceId(99)), Passphrase("hidden-secret"))
+        await store.update(device, replace(device, id=DeviceId(99)), Passphrase("hidden-secret"))
     with pytest.raises(OverflowError) as too_large:
-        await store.update(replace(device, last_attempt_us=2**80), Passphrase("hidden-secret"))
+        await store.update(device, replace(device, last_attempt_us=2**80), Passphrase("hidden-secret"))
     reported = "".join(
         str(info.getrepr(showlocals=True, style="long", chain=True)) for info in (not_found, too_large)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +19,10 @@ from tests.store.samples import SECRET, draft
 from wifimgrd.domain.device import DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.store import SqliteStore, StoreError, StoreFull, StoreReadOnly
+from wifimgrd.store import SqliteStore, StoreDamaged, StoreError, StoreFull, StoreReadOnly, _worker
+from wifimgrd.store._schema import check_integrity
+from wifimgrd.store._writing import AWAITED_BUSY_MS, BACKGROUND_BUSY_MS, Batch
+from wifimgrd.store.errors import is_passing
 
 
 @pytest.fixture
@@ -54,7 +58,7 @@ async def test_a_full_disk_refuses_the_create_and_leaves_no_trace(store: SqliteS
     assert await store.load() == {device.id: device}
     assert await store.find_key("key") is None
     with pytest.raises(StoreFull):
-        await store.update(replace(device, name="x" * 100_000), Passphrase("hidden-secret"))
+        await store.update(device, replace(device, name="x" * 100_000), Passphrase("hidden-secret"))
     assert await store.passphrase(device.id) == SECRET
 
     await make_room(store)
@@ -77,10 +81,10 @@ async def test_what_could_not_be_recorded_is_reported_once_and_goes_with_the_nex
     other = await store.add(draft(), SECRET)
     await pragma(store, "query_only = ON")
     with structlog.testing.capture_logs() as logs:
-        store.record(replace(device, name="1"))
+        store.record(device, replace(device, name="1"))
         store.note("key", "lost?")
         await store.load()
-        store.record(replace(device, name="2"))
+        store.record(device, replace(device, name="2"))
         assert (await store.load())[device.id].name == device.name
         with pytest.raises(StoreReadOnly):
             await store.remove(other.id)
@@ -94,7 +98,7 @@ async def test_close_tries_once_more_and_says_what_was_lost(tmp_path: Path) -> N
     store = await SqliteStore.open(tmp_path)
     device = await store.add(draft(), SECRET)
     await pragma(store, "query_only = ON")
-    store.record(replace(device, name="1"))
+    store.record(device, replace(device, name="1"))
     with pytest.raises(StoreReadOnly):
         await store.close()
     again = await SqliteStore.open(tmp_path)
@@ -104,7 +108,7 @@ async def test_close_tries_once_more_and_says_what_was_lost(tmp_path: Path) -> N
 
 async def test_a_refused_write_does_not_undo_what_was_recorded(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
-    store.record(replace(device, name="1"))
+    store.record(device, replace(device, name="1"))
     with pytest.raises(DeviceNotFound):
         await store.remove(DeviceId(5))
     assert (await store.load())[device.id].name == "1"
@@ -156,18 +160,125 @@ def test_a_commit_that_finds_no_room_is_no_commit(tmp_path: Path) -> None:
 
 
 async def test_a_store_whose_reads_fail_is_alive_and_one_whose_thread_hangs_is_not(
-    store: SqliteStore, tmp_path: Path
+    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks = Tasks("test")
-    tasks.check("store", store.round_trip)
+    tasks.check("store", store.gets_on)
     with closing(sqlite3.connect(tmp_path / "wifimgrd.db", isolation_level=None)) as other:
         other.execute("ALTER TABLE idempotency_key RENAME TO somewhere_else")
         with pytest.raises(StoreError):
             await store.find_key("key")
         assert await tasks.find_dead(10) == []
         other.execute("ALTER TABLE somewhere_else RENAME TO idempotency_key")
-    go_on = threading.Event()
-    store._worker.submit(go_on.wait)
+    go_on, began = threading.Event(), asyncio.Event()
+
+    def hang() -> None:
+        store._worker.loop.call_soon_threadsafe(began.set)
+        go_on.wait()
+
+    hanging = store._worker.run(hang)
+    await began.wait()
+    assert await tasks.find_dead(10) == [], "a job may take its time"
+    monkeypatch.setattr(_worker, "_JOB_S", 0.0)
     assert await tasks.find_dead(0.05) == ["test/store"]
     go_on.set()
+    await hanging
     assert await tasks.find_dead(10) == []
+
+
+async def test_a_state_file_that_another_program_holds_makes_nobody_wait_for_a_queue_of_writes(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    """Background writes that are due meanwhile are one batch, tried once."""
+    device = await store.add(draft(), SECRET)
+    attempts = 0
+    write = store._writer.write
+
+    def counted(batch: Batch) -> bool:
+        nonlocal attempts
+        attempts += 1
+        return write(batch)
+
+    store._gathering._write = counted
+    with closing(sqlite3.connect(tmp_path / "wifimgrd.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for number in range(20):
+            store.record(device, replace(device, last_attempt_us=number), at_once=True)
+        await store.gets_on()
+        other.execute("ROLLBACK")
+    await store.flush()
+    assert (await store.load())[device.id].last_attempt_us == 19
+    assert attempts <= 2
+
+
+async def test_a_write_in_the_background_gives_a_held_file_up_soon(
+    store: SqliteStore, tmp_path: Path
+) -> None:
+    device = await store.add(draft(), SECRET)
+    waits: list[int] = []
+    store.record(device, replace(device, name="1"), at_once=True)
+    await pragma(store, "user_version")
+
+    async def waited() -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            waits.append(connection.execute("PRAGMA busy_timeout").fetchone()[0])
+
+        await store._read(work, settled=False)
+
+    await waited()
+    await store.update(device, replace(device, name="2"))
+    await waited()
+    assert waits == [BACKGROUND_BUSY_MS, AWAITED_BUSY_MS]
+
+
+async def test_what_could_not_be_written_in_the_background_is_tried_again(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_worker, "_RETRY_S", 0.01)
+    device = await store.add(draft(), SECRET)
+    await pragma(store, "query_only = ON")
+    with structlog.testing.capture_logs():
+        store.record(device, replace(device, name="1"), at_once=True)
+        with pytest.raises(StoreReadOnly):
+            await store.flush()
+    await pragma(store, "query_only = OFF")
+    written = asyncio.Event()
+    write = store._gathering._write
+
+    def write_and_tell(batch: Batch) -> bool:
+        store._worker.loop.call_soon_threadsafe(written.set)
+        return write(batch)
+
+    store._gathering._write = write_and_tell
+    async with asyncio.timeout(30):
+        await written.wait()
+    await store.gets_on()
+    assert await store._read(lambda disk: disk.execute("SELECT name FROM device").fetchone()) == ("1",)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        ("Tree 2 page 5: unable to get the page. error code=266", StoreError),  # SQLITE_IOERR_READ
+        ("Tree 2 page 5: unable to get the page. error code=11", StoreDamaged),
+        ("Tree 2 page 5: btreeInitPage() returns error code 11", StoreDamaged),
+    ],
+)
+def test_a_page_that_the_disk_does_not_give_is_no_damage(verdict: str, kind: type[StoreError]) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.row_factory = lambda *_: (verdict,)
+        with pytest.raises(StoreError) as raised:
+            check_integrity(connection)
+    assert type(raised.value) is kind
+
+
+def test_only_what_the_file_is_at_fault_for_is_damage() -> None:
+    def error(code: int) -> sqlite3.Error:
+        made = sqlite3.DatabaseError("refused")
+        made.sqlite_errorcode = code
+        return made
+
+    for passing in (sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_IOERR_READ):
+        assert is_passing(error(passing))
+    for lasting in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+        assert not is_passing(error(lasting))

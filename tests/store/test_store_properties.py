@@ -90,9 +90,9 @@ class StoreAsDictionary(RuleBasedStateMachine):
         device = replace(draft, id=ident)
         if ident not in self.devices:
             with pytest.raises(DeviceNotFound):
-                self.wait(self.store.update(device, passphrase))
+                self.wait(self.store.update(device, device, passphrase))
             return
-        self.wait(self.store.update(device, passphrase))
+        self.wait(self.store.update(self.devices[ident], device, passphrase))
         self.put(device)
         if passphrase is not None:
             self.secrets[ident] = passphrase
@@ -100,7 +100,7 @@ class StoreAsDictionary(RuleBasedStateMachine):
     @rule(ident=ids, draft=samples.devices)
     def record(self, ident: DeviceId, draft: Device) -> None:
         device = replace(draft, id=ident)
-        self.store.record(device)
+        self.store.record(self.devices.get(ident, device), device)
         self.put(device)
 
     @rule(ident=ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,26 @@ async def test_what_is_no_whole_backup_touches_nothing(tmp_path: Path) -> None:
     with pytest.raises(SchemaFromFuture):
         restore(future, new)
     assert [file.name for file in new.iterdir()] == ["lock"]
+
+
+async def test_the_address_that_was_assigned_last_comes_back_and_no_other_text_does(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path / "old")
+    device = await store.add(replace(draft(), address="10.77.0.4"), SECRET)
+    await store.remove(device.id)
+    await store.close()
+    octets = back_up(tmp_path / "old")
+    restore(octets, empty(tmp_path / "new"))
+    restored = await SqliteStore.open(tmp_path / "new")
+    assert await restored.last_address() == "10.77.0.4"
+    await restored.close()
+    for change in ("UPDATE addressing SET last_address = 'x'", "DELETE FROM addressing"):
+        with closing(sqlite3.connect(tmp_path / "changed")) as file:
+            file.deserialize(octets)
+            file.execute(change)
+            file.commit()
+            changed = bytes(file.serialize())
+        with pytest.raises(StoreDamaged):
+            restore(changed, empty(tmp_path / change[:6]))
 
 
 def test_where_there_is_no_state_there_is_no_backup(tmp_path: Path) -> None:

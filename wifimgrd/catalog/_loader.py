@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from wifimgrd.domain.camera_model import CameraModel, CameraModels, codename_key
 from wifimgrd.domain.checks import Invalid, expect
-from wifimgrd.toml_tables import Document, TomlError, build
+from wifimgrd.toml_tables import Document, TomlError, TomlUnreadable, build
 
 SHIPPED: Final = Path(__file__).parent
 FOLDER: Final = "catalog.d"
@@ -26,6 +26,10 @@ _DEFAULTS: Final = frozenset(one.name for one in fields(CameraModel)) - {"codena
 
 class CatalogError(ValueError):
     """A model file cannot be used; the text names the file, the key, the valid values and the line."""
+
+
+class CatalogUnreadable(CatalogError):
+    """A model file cannot be read, which may pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,8 @@ def read(files: Iterable[Path]) -> CameraModels:
             document = Document.read(file)
             with document.naming():
                 known |= _read(document.table, known)
+        except TomlUnreadable as error:
+            raise CatalogUnreadable(str(error)) from None
         except TomlError as error:
             raise CatalogError(str(error)) from None
     return CameraModels(one.model for one in known.values())

@@ -51,7 +51,9 @@ _AWAY: Final = re.compile(
     r"org\.freedesktop\.(systemd1\..*|DBus\.Error\.(ServiceUnknown|NameHasNoOwner|TimedOut|Spawn\..*))"
 )
 """Errors with which the bus answers if the name has no owner and none could be started."""
-
+_NOT_STARTED: Final = re.compile(r"org\.freedesktop\.(systemd1\..*|DBus\.Error\.(TimedOut|Spawn\..*))")
+"""Those after which it may be startable later."""
+_START_AGAIN_S: Final = 60.0
 
 _FACES: Final[Mapping[str, str]] = MappingProxyType(
     {names.DEVICE: "", **{f"{names.BUS_NAME}.{one}": one for one in OPTIONAL_INTERFACES}}
@@ -219,10 +221,14 @@ class LiveObjects:
                     on_reply=self._appear,
                 )
         except _BUS_ERRORS as error:
-            if isinstance(error, BusError) and _AWAY.fullmatch(error.name):
-                self._reason = "wifimgrd is not running"  # NameOwnerChanged is sent when it starts
-            else:
+            if not isinstance(error, BusError) or not _AWAY.fullmatch(error.name):
                 self._reason = NO_ANSWER
+                raise
+            # NameOwnerChanged is sent when it starts, and ends this; but somebody has to start it.
+            self._reason = "wifimgrd is not running"
+            if _NOT_STARTED.fullmatch(error.name):
+                self._tried.set()
+                await asyncio.sleep(_START_AGAIN_S)
                 raise
         finally:
             self._tried.set()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
+from itertools import chain
 
 from wifimgrd.domain.device import DeviceId
 
@@ -61,37 +62,43 @@ class AddressPlan:
         """Whether a camera may have this address."""
         return bool(address) and self.network is not None and _number(address) in self._numbers()
 
-    def next(self, taken: Collection[str]) -> str:
-        """An address for a new device: the one after the highest that is taken, so that the address of a
-        removed device is reused late; empty where all are taken."""
+    def next(self, taken: Container[str], last: str) -> str:
+        """An address for a new device: the first free one after `last`, the one that was assigned last, and
+        after the highest the lowest again, so that the address of a removed device is reused as late as
+        possible; empty where all are taken. Without a `last` of this network it begins with the lowest."""
         numbers = self._numbers()
-        used = {number for number in map(_number, filter(None, taken)) if number in numbers}
-        if not numbers:
-            return ""
-        highest = max(used, default=numbers[0] - 1)
-        for candidates in (range(highest + 1, numbers.stop), numbers):
-            for number in candidates:
-                if number not in used:
-                    return str(IPv4Address(number))
+        begin = _number(last) + 1 if self.contains(last) else numbers.start
+        for number in chain(range(begin, numbers.stop), range(numbers.start, begin)):
+            if (address := str(IPv4Address(number))) not in taken:
+                return address
         return ""
 
-    def assign_all(self, given: Mapping[DeviceId, str]) -> dict[DeviceId, str]:
+    def highest(self, addresses: Iterable[str]) -> str:
+        """The highest of some addresses that a camera may have; empty if there is none."""
+        return max(filter(self.contains, addresses), key=_number, default="")
+
+    def assign_all(self, given: Mapping[DeviceId, str], last: str = "") -> dict[DeviceId, str]:
         """The address of every device, in order of `given`, whose addresses may be missing or belong to
-        another network: each device keeps its address, or at least its host part."""
+        another network: each device keeps its address, or at least its host part. `last` is as for `next`."""
         if self.network is None:
             return dict(given)
         numbers = self._numbers()
         settled = {
             device: address for device, address in given.items() if address and _number(address) in numbers
         }
+        taken = set(settled.values())
         for device, address in given.items():
             if device not in settled and address:
                 moved = self._same_place(address)
-                if self.contains(moved) and moved not in settled.values():
+                if self.contains(moved) and moved not in taken:
                     settled[device] = moved
+                    taken.add(moved)
+        last = last if self.contains(last) else self.highest(taken)
         for device in given:
             if device not in settled:
-                settled[device] = self.next(settled.values())
+                settled[device] = self.next(taken, last)
+                taken.add(settled[device])
+                last = settled[device] or last
         return {device: settled[device] for device in given}
 
     def _same_place(self, address: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd import catalog
-from wifimgrd.config import Config, ConfigError, Map, TileSource
+from wifimgrd.config import Config, ConfigError, FileUnusable, Map, TileSource
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name
 from wifimgrd.http.access.tls import TlsFiles
@@ -99,9 +99,9 @@ def read_token(file: Path) -> str:
     try:
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"[http] token_file: {file} cannot be read: {error}") from None
+        raise FileUnusable(f"[http] token_file: {file} cannot be read: {error}") from None
     if not token:
-        raise ConfigError(f"[http] token_file: {file} is empty; expected a token")
+        raise FileUnusable(f"[http] token_file: {file} is empty; expected a token")
     if len(token) < TOKEN_LENGTH:
         raise ConfigError(f"[http] token_file: the token in {file} has fewer than {TOKEN_LENGTH} characters")
     return token

@@ -124,7 +124,7 @@ class Connections:
         """Let a device wait; the caller is answered once that is on disk. Raises what the store raises."""
         self._start_waiting(entry)
         try:
-            await self._state.store.update(entry.device)
+            await self._state.store.flush()
         except WifimgrdError:
             self._state.end_waiting(entry)
             raise

@@ -68,7 +68,7 @@ class Groups:
 
     def resolve(self, settings: HubSettings) -> None:
         """The configuration, or the devices or their names, may have changed."""
-        names = {entry.device.id: entry.device.name for entry in self._state.entries.values()}
+        names = self._state.registry.named(device for one in settings.groups for device in one.devices)
         unknown = {(one.name, device) for one in settings.groups for device in unknown_of(one, names)}
         for group, device in sorted(unknown - self._unknown, key=str):
             _log.warning("group_device_unknown", reason=sentences.not_in_group(group, device))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -18,6 +17,7 @@ from wifimgrd.domain.events import DeviceUpdated
 from wifimgrd.domain.power import Advertiser, PairedCamera, Wakes, codename_of, matches, pairing_error
 from wifimgrd.domain.registration import PairingRegistration
 from wifimgrd.domain.time_limits import PAIRING_S
+from wifimgrd.manager._amending import amend
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
 from wifimgrd.manager._waking import Waking
@@ -208,9 +208,7 @@ class Pairing:
         if address:
             self._waking.paired(entry)
         async with entry.editing:
-            changed = replace(entry.device, bluetooth_address=address)
-            await self._state.store.update(changed, key=key, request=request)
-            self._state.record(entry, replace(entry.device, bluetooth_address=address))
+            await amend(self._state, entry, {"bluetooth_address": address}, key=key, request=request)
         self._state.publish(DeviceUpdated(self._state.status(entry)))
 
 

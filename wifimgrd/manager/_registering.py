@@ -24,6 +24,7 @@ from wifimgrd.domain.registration import (
     parse_registration,
     renamed_duplicates,
 )
+from wifimgrd.manager._amending import amend
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
@@ -75,9 +76,11 @@ class Registering:
     async def load(self) -> None:
         """Load the devices from disk, and give each a unique name, since earlier versions and their backups
         allowed duplicates."""
+        registry, entries = self._state.registry, self._state.entries
         for device in (await self._store.load()).values():
-            self._state.registry.add(DeviceEntry(device))
-        entries = self._state.entries
+            registry.add(DeviceEntry(device))
+        plan, last = self._state.settings.addresses, await self._store.last_address()
+        registry.last_address = last if plan.contains(last) else plan.highest(registry.addresses)
         for device_id, name in renamed_duplicates({one: entries[one].device.name for one in entries}).items():
             device = entries[device_id].device
             _log.warning("device_renamed", device=device_id, before=device.name, name=name)
@@ -163,8 +166,7 @@ class Registering:
                 return first
             if request.name is not None:
                 self._require_free(request.name)
-            taken = {entry.device.name for entry in self._state.entries.values()}
-            name = request.name or default_name(request.ssid, taken)
+            name = request.name or default_name(request.ssid, self._state.registry.names)
             draft = Device(
                 DeviceId(0),
                 name,
@@ -216,7 +218,8 @@ class Registering:
 
     def _free_address(self) -> str:
         plan = self._state.settings.addresses
-        address = plan.next([entry.device.address for entry in self._state.entries.values()])
+        registry = self._state.registry
+        address = plan.next(registry.addresses, registry.last_address)
         if plan.network is not None and not address:
             _log.warning("addresses_exhausted", reason=f"all addresses of {plan.network} are assigned")
         return address
@@ -244,16 +247,13 @@ class Registering:
         changes = dict(amendment.changes)
         if changes.get("ssid", entry.device.ssid) != entry.device.ssid:
             changes["sightings"] = ()
-        written = replace(entry.device, **changes)
-        if written == entry.device and amendment.passphrase is None:
+        before = entry.device
+        if replace(before, **changes) == before and amendment.passphrase is None:
             return
-        await self._store.update(written, amendment.passphrase)
+        await amend(self._state, entry, changes, amendment.passphrase)
         if entry.removing:
             return
-        # Data learned from an attempt while the disk was busy is kept.
-        before, changed = entry.device, replace(entry.device, **changes)
-        self._state.registry.replace(entry, written)
-        self._state.record(entry, changed)
+        changed = entry.device
         if changed.codename != before.codename:
             self.model_changed.notify(entry)
         if changed.pin != before.pin or changed.name != before.name:
@@ -271,12 +271,13 @@ class Registering:
     async def remove(self, device_id: DeviceId) -> None:
         """Disconnect and remove a device; raises DeviceNotFound, Busy."""
         entry = self._state.entry_to_change(device_id)
-        entry.removing = True
+        before, entry.removing = entry.device, True
         try:
             await self._connections.release(entry)
             await self._store.remove(device_id)
         except BaseException:
             entry.removing = False
+            self._store.record(before, entry.device)  # what was learned of it since
             raise
         self._state.registry.remove(device_id)
         self._devices_changed()
@@ -284,8 +285,9 @@ class Registering:
         _log.info("device_removed", device=device_id)
         self._state.publish(DeviceRemoved(device_id))
         self._state.publish_sharing(entry.device.ssid, device_id)
-        for entry in self._state.address_devices():
-            self._state.publish(DeviceUpdated(self._state.status(entry)))
+        if "" in self._state.registry.addresses:  # there may be one for it now
+            for entry in self._state.address_devices():
+                self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     def _devices_changed(self, *pinned: DeviceId) -> None:
         """A device was registered, renamed or removed, or has another pin: decide what is reserved now."""

@@ -3,22 +3,31 @@ reservations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import insort
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from wifimgrd.domain import sentences
+from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.device import Device, DeviceId, Ssid
 from wifimgrd.domain.reservation import ReservationRule, Reservations, reservations_of
 from wifimgrd.manager._entry import DeviceEntry
 
 
 class Registry:
-    """Entries by id, and the devices of each network."""
+    """Entries by id, and what is looked up among all devices, so that each of many costs the same."""
 
     def __init__(self) -> None:
         self._entries: dict[DeviceId, DeviceEntry] = {}
         self._by_ssid: dict[Ssid, list[DeviceId]] = {}
         """The devices of a network, in order of id."""
+        self._by_name: dict[str, list[DeviceId]] = {}
+        """One each, but for files of earlier versions."""
+        self._by_address: dict[str, list[DeviceId]] = {}
+        self._pins: dict[DeviceId, AdapterPin] = {}
+        self.last_address = ""
+        """The address that was assigned last, also if its device was removed since."""
 
     @property
     def entries(self) -> Mapping[DeviceId, DeviceEntry]:
@@ -37,24 +46,49 @@ class Registry:
     def replace(self, entry: DeviceEntry, device: Device) -> None:
         """Replace a device's value."""
         before, entry.device = entry.device, device
-        if before.ssid != device.ssid and device.id in self._entries:
+        if device.id in self._entries and _keys(before) != _keys(device):
             self._unindex(before)
             self._index(device)
 
     def _index(self, device: Device) -> None:
-        ids = self._by_ssid.setdefault(device.ssid, [])
-        ids.append(device.id)
-        ids.sort()
+        for index, key in self._indexes(device):
+            insort(index.setdefault(key, []), device.id)
+        if device.pin:
+            self._pins[device.id] = device.pin
+        self.last_address = device.address or self.last_address
 
     def _unindex(self, device: Device) -> None:
-        ids = self._by_ssid[device.ssid]
-        ids.remove(device.id)
-        if not ids:
-            del self._by_ssid[device.ssid]
+        for index, key in self._indexes(device):
+            index[key].remove(device.id)
+            if not index[key]:
+                del index[key]
+        self._pins.pop(device.id, None)
+
+    def _indexes(self, device: Device) -> Iterator[tuple[dict[Any, list[DeviceId]], object]]:
+        return zip((self._by_ssid, self._by_name, self._by_address), _keys(device)[:3], strict=True)
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names that are taken."""
+        return self._by_name.keys()
+
+    @property
+    def addresses(self) -> Collection[str]:
+        """The addresses that are taken; with the empty one if a device has none."""
+        return self._by_address.keys()
 
     def is_taken(self, name: str, but: DeviceId | None = None) -> bool:
         """Whether a device, another one than `but`, has a name."""
-        return any(one.device.name == name and one.device.id != but for one in self._entries.values())
+        return any(one != but for one in self._by_name.get(name, ()))
+
+    def named(self, references: Iterable[DeviceId | str]) -> dict[DeviceId, str]:
+        """The names of the devices that are meant by an id or a name."""
+        found = dict[DeviceId, str]()
+        for one in references:
+            for device_id in self._by_name.get(one, ())[-1:] if isinstance(one, str) else (one,):
+                if device_id in self._entries:
+                    found[device_id] = self._entries[device_id].device.name
+        return found
 
     def sharing(self, ssid: Ssid) -> list[DeviceEntry]:
         """The devices of a network, in order of id."""
@@ -82,6 +116,8 @@ class Registry:
 
     def reservations(self, rules: Sequence[ReservationRule]) -> Reservations:
         """The reservations of the configuration's rules and of the devices' own pins."""
-        devices = [entry.device for entry in self._entries.values()]
-        pins = {one.id: one.pin for one in devices if one.pin}
-        return reservations_of(rules, {one.id: one.name for one in devices}, pins)
+        return reservations_of(rules, self.named(rule.device for rule in rules), self._pins)
+
+
+def _keys(device: Device) -> tuple[Ssid, str, str, AdapterPin]:
+    return device.ssid, device.name, device.address, device.pin

@@ -21,8 +21,6 @@ from wifimgrd.ports import HistoryStore
 
 WRITE_S: Final = 600.0
 """The least time between writes, and the time until a sample is on disk."""
-_JUMP_S: Final = 60.0
-"""By more than this between two writes, the host's clock was set, or the host slept."""
 
 
 class SignalHistory:
@@ -35,8 +33,6 @@ class SignalHistory:
         self._pending: dict[DeviceId, dict[int, SignalSample]] = defaultdict(dict)
         """Samples of minutes that are over and not on disk."""
         self._timer: asyncio.TimerHandle | None = None
-        self._collected_since = (0, 0.0)
-        """When the first reading came after the last write: by the host's clock, in us, and the loop's."""
         self._stopped = False
 
     def read(self, reading: SignalReading) -> None:
@@ -53,9 +49,7 @@ class SignalHistory:
                 self._finish([device_id])
             self._running[device_id] = now
         if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(WRITE_S, self._write)
-            self._collected_since = now_us, loop.time()
+            self._timer = asyncio.get_running_loop().call_later(WRITE_S, self._write)
 
     async def samples(
         self, device_id: DeviceId, since_us: int = 0, until_us: int = 0
@@ -96,12 +90,8 @@ class SignalHistory:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        now_us, (since_us, since_s) = self._clock(), self._collected_since
+        now_us = self._clock()
         self._finish([one for one, last in self._running.items() if last.minute != now_us // MINUTE_US])
-        if not self._pending:
-            return
-        passed_s = asyncio.get_running_loop().time() - since_s
-        has_jumped = abs((now_us - since_us) / 1e6 - passed_s) > _JUMP_S
-        # A clock that was just set may be set right again: nothing is too old yet.
-        self._store.put_signals(self._pending, None if has_jumped else now_us // MINUTE_US)
-        self._pending = defaultdict(dict)
+        if self._pending:
+            self._store.put_signals(self._pending)
+            self._pending = defaultdict(dict)

@@ -245,10 +245,11 @@ class HubState:
 
     def record(self, entry: DeviceEntry, device: Device, *, at_once: bool = False) -> None:
         """Store the changed data of a device, in memory now and on disk soon."""
-        if device != entry.device:
+        before = entry.device
+        if device != before:
             self.registry.replace(entry, device)
             if not entry.removing:
-                self.store.record(device, at_once=at_once)
+                self.store.record(before, device, at_once=at_once)
 
     def expect(self, entry: DeviceEntry, *, connected: bool, state_follows: bool = False) -> None:
         """A command has asked for a connection of a device, or for none, whatever becomes of it. It is
@@ -263,7 +264,8 @@ class HubState:
         returns the changed devices."""
         plan = self.settings.addresses
         addresses = plan.assign_all(
-            {device: entry.device.address for device, entry in sorted(self.entries.items())}
+            {device: entry.device.address for device, entry in sorted(self.entries.items())},
+            self.registry.last_address,
         )
         changed = [
             self.entries[device]
@@ -337,6 +339,7 @@ class HubState:
         self.record(
             entry,
             replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
+            at_once=not device.wanted,  # who was told of the link has it again after a power cut
         )
         entry.automatic = False
         self.end_waiting(entry)

@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.of(config.load(options.config), config.load_models(options.config))
     except config.ConfigError as error:
         sys.stderr.write(f"wifimgrd-mqtt: {error}\n")
-        return os.EX_CONFIG
+        return error.exit_status
     if settings is None:
         _log.info("no_broker", reason="[mqtt] broker is not set: there is nothing to do")
         notify("READY=1")  # the unit is installed with the package, and has not failed
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from wifimgrd.mqtt._bridge import Bridge  # noqa: PLC0415 - a Python environment may lack the library
     except ModuleNotFoundError as error:
         sys.stderr.write(f"wifimgrd-mqtt: the package python3-paho-mqtt is not installed ({error})\n")
-        return os.EX_CONFIG
+        return os.EX_UNAVAILABLE  # an upgrade may be under way
     asyncio.run(_run(settings, options.bus, Bridge))
     return 0
 

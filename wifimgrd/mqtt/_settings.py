@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.config import Config, ConfigError, Http
+from wifimgrd.config import Config, FileUnusable, Http
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.topics import Topics
@@ -48,7 +48,7 @@ class Settings:
     def of(
         cls, config: Config, models: CameraModels | None = None, machine_id: Path = MACHINE_ID
     ) -> Settings | None:
-        """Read the configuration; None if it names no broker. Raises ConfigError."""
+        """Read the configuration; None if it names no broker. Raises FileUnusable."""
         mqtt = config.mqtt
         if not mqtt.broker:
             return None
@@ -62,7 +62,7 @@ class Settings:
             try:
                 tls.context()
             except OSError as error:
-                raise ConfigError(f"[mqtt] ca_file, certificate, key: {error}") from None
+                raise FileUnusable(f"[mqtt] ca_file, certificate, key: {error}") from None
         others = (mqtt.discovery_prefix,) if mqtt.discovery_prefix else ()
         return cls(
             broker=address,
@@ -88,11 +88,11 @@ def _page(http: Http) -> str:
 
 def derived_hub_id(machine_id: Path) -> str:
     """A hub's id that is stable and does not reveal the machine id, which is confidential: machine-id(5),
-    sd_id128_get_machine_app_specific(3). Raises ConfigError."""
+    sd_id128_get_machine_app_specific(3). Raises FileUnusable."""
     try:
         secret = bytes.fromhex(machine_id.read_text("ascii").strip())
     except (OSError, ValueError) as error:
-        raise ConfigError(f"[mqtt] hub: set one, since {machine_id} cannot be used: {error}") from None
+        raise FileUnusable(f"[mqtt] hub: set one, since {machine_id} cannot be used: {error}") from None
     return hmac.new(secret, _APPLICATION, hashlib.sha256).hexdigest()[:_HUB_ID_LENGTH]
 
 
@@ -101,7 +101,7 @@ def _read_password(file: Path) -> str:
         password = file.read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ConfigError(f"[mqtt] password_file: {file} cannot be read: {reason}") from None
+        raise FileUnusable(f"[mqtt] password_file: {file} cannot be read: {reason}") from None
     if not password:
-        raise ConfigError(f"[mqtt] password_file: {file} is empty; expected a password")
+        raise FileUnusable(f"[mqtt] password_file: {file} is empty; expected a password")
     return password

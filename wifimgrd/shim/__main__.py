@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.of(config.load(options.config), options.listen, models)
         tls = None if settings.tls is None else settings.tls.context()
     except config.ConfigError as error:
-        return _refuse(os.EX_CONFIG, str(error))
+        return _refuse(error.exit_status, str(error))
     try:
         sockets = passed_sockets() or bind(settings.listen_host, settings.listen_port)
     except (OSError, UnicodeError) as error:  # UnicodeError: the name cannot be encoded

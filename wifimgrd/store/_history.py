@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import structlog
 
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import LARGEST_ID, HistoryFilter, HistoryKind, HistoryRow
-from wifimgrd.domain.signal_history import Samples
+from wifimgrd.domain.signal_history import MINUTE_US, Samples, SignalSample
 from wifimgrd.store import _signal_table as signal_table
 from wifimgrd.store._rows import text_of
 from wifimgrd.store._schema import check_integrity, migrate, refuse_newer, set_aside, sync_directory
-from wifimgrd.store._writing import transaction
+from wifimgrd.store._steady_clock import SteadyClock
+from wifimgrd.store._worker import Gathering, Worker
+from wifimgrd.store._writing import BACKGROUND_BUSY_MS, transaction
 from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError, is_passing, plain_text
 
 _log: Any = structlog.get_logger(__name__)
 
+_T = TypeVar("_T")
+
 FILE_NAME: Final = "history.db"
 _DAY_US: Final = 86_400_000_000
+_GATHER_S: Final = 5.0
+"""What is put within this time goes to disk in one transaction, to spare the flash."""
+_WAITING_ROWS: Final = 2000
+_WAITING_SAMPLES: Final = 20_000
 _COLUMNS: Final = (
     "id",
     "time_us",
@@ -85,6 +92,48 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
 """As those of the state (wifimgrd.store._schema). Another kind of row needs none: older versions omit it."""
 
 
+@dataclass(slots=True)
+class _Batch:
+    """What is written together."""
+
+    forgotten: set[DeviceId] = field(default_factory=set)
+    """The devices whose rows and samples are deleted first."""
+    rows: dict[int, HistoryRow] = field(default_factory=dict)
+    samples: dict[DeviceId, dict[int, SignalSample]] = field(default_factory=dict)
+    next_id: int = 0
+    """Larger than the id of each row, also of one that was forgotten before it was written."""
+
+    def __bool__(self) -> bool:
+        return bool(self.forgotten or self.rows or self.samples)
+
+    def add_rows(self, rows: Sequence[HistoryRow]) -> None:
+        """Add rows, in place of those with the same ids."""
+        self.rows.update({row.id: row for row in rows})
+        self.next_id = max(self.next_id, *(row.id + 1 for row in rows))
+
+    def add_samples(self, samples: Mapping[DeviceId, Samples]) -> None:
+        """Add samples, in place of those of the same minutes."""
+        for device_id, of_device in samples.items():
+            self.samples.setdefault(device_id, {}).update(of_device)
+
+    def forget(self, device_id: DeviceId) -> None:
+        """Delete what there is of a device until now."""
+        self.forgotten.add(device_id)
+        self.rows = {row.id: row for row in self.rows.values() if row.device_id != device_id}
+        self.samples.pop(device_id, None)
+
+    def followed_by(self, later: _Batch) -> _Batch:
+        """Both in one; of this one only the newest, if it has more than can wait for the disk."""
+        for device_id in later.forgotten:
+            self.forget(device_id)
+        rows = dict(list(self.rows.items())[-_WAITING_ROWS:])
+        are_few = sum(map(len, self.samples.values())) < _WAITING_SAMPLES
+        both = _Batch(self.forgotten, rows | later.rows, self.samples if are_few else {})
+        both.next_id = max(self.next_id, later.next_id)
+        both.add_samples(later.samples)
+        return both
+
+
 class SqliteHistory:
     """Implements HistoryStore (wifimgrd.ports), with one thread that uses the file.
 
@@ -93,11 +142,15 @@ class SqliteHistory:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, worker: ThreadPoolExecutor, rows: int, days: int
+        self, connection: sqlite3.Connection, worker: Worker, rows: int, days: int, clock: SteadyClock
     ) -> None:
         """Use `open`."""
         self._connection = connection
         self._worker = worker
+        self._clock = clock
+        self._gathering = Gathering(worker, _Batch, self._write)
+        self._unwritten = _Batch()
+        """What could not be written; used by the worker alone."""
         self._rows = rows
         self._days = days
         self._closed = False
@@ -110,18 +163,21 @@ class SqliteHistory:
         self.unended: Sequence[HistoryRow] = [_row_of(one) for one in found]
 
     @classmethod
-    async def open(cls, directory: Path, rows: int, days: int) -> SqliteHistory:
-        """Open the file in the state directory; at most `rows` rows of at most `days` days are kept.
+    async def open(
+        cls, directory: Path, rows: int, days: int, clock: SteadyClock | None = None
+    ) -> SqliteHistory:
+        """Open the file in the state directory; at most `rows` rows of at most `days` days are kept, by a
+        clock that is not the host's in tests.
 
         Raises StoreError if no file can be made.
         """
-        worker = ThreadPoolExecutor(1, thread_name_prefix="wifimgrd-history")
+        worker, clock = Worker("wifimgrd-history"), clock or SteadyClock()
 
         def work() -> SqliteHistory:
             with plain_text():
                 path = directory / FILE_NAME
                 try:
-                    return cls(_open(path), worker, rows, days)
+                    return cls(_open(path), worker, rows, days, clock)
                 except SchemaFromFuture as error:
                     aside = set_aside(path, "newer")
                     _log.warning("history_of_newer_version", reason=str(error), kept_as=aside.name)
@@ -131,48 +187,40 @@ class SqliteHistory:
                     aside = set_aside(path, "damaged")
                     _log.warning("history_set_aside", reason=str(error), kept_as=aside.name)
                 sync_directory(directory)
-                return cls(_open(path), worker, rows, days)
+                return cls(_open(path), worker, rows, days, clock)
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(worker, work)
+            return await worker.run(work)
         except BaseException:
-            worker.shutdown(wait=False)
+            worker.shut_down()
             raise
 
     def put(self, rows: Sequence[HistoryRow]) -> None:
-        """Write new rows, or new values of rows; never waits, never raises."""
+        """Write new rows, or new values of rows, within seconds; never waits, never raises."""
         if not self._closed:
-            self._worker.submit(self._put, rows)
+            self._gathering.batch.add_rows(rows)
+            self._gathering.write_within(_GATHER_S)
 
     async def read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
-        """The newest rows on disk that match, the newest first; raises StoreError."""
-        if self._closed:
-            raise StoreError("the history is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._read, wanted)
+        """The newest rows that match, the newest first, with those that are not on disk yet; raises
+        StoreError."""
+        return await self._read(lambda: self._rows_of(wanted))
 
-    def put_signals(self, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
-        """Write samples, and delete those that are too old at the minute `prune_at`; never waits, never
-        raises."""
+    def put_signals(self, samples: Mapping[DeviceId, Samples]) -> None:
+        """Write samples within seconds; never waits, never raises."""
         if not self._closed:
-            self._worker.submit(self._write, lambda on: signal_table.put(on, samples, prune_at))
+            self._gathering.batch.add_samples(samples)
+            self._gathering.write_within(_GATHER_S)
 
     async def read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
-        """The samples of a device on disk; raises StoreError."""
-        if self._closed:
-            raise StoreError("the history is closed")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, self._read_signal, device_id, minutes)
+        """The samples of a device, with those that are not on disk yet; raises StoreError."""
+        return await self._read(lambda: self._samples_of(device_id, minutes))
 
     def forget(self, device_id: DeviceId) -> None:
         """Delete the rows and the samples of a device; an id over SQLite's largest integer has none."""
-        if self._closed or device_id > LARGEST_ID:
-            return
-
-        def work(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM history WHERE device_id = ?", (device_id,))
-            signal_table.forget(connection, device_id)
-
-        self._worker.submit(self._write, work)
+        if not self._closed and device_id <= LARGEST_ID:
+            self._gathering.batch.forget(device_id)
+            self._gathering.write_within(0)
 
     async def close(self) -> None:
         """Write the pending rows and close; a second call does nothing."""
@@ -180,49 +228,70 @@ class SqliteHistory:
             return
         self._closed = True
         try:
-            await asyncio.get_running_loop().run_in_executor(self._worker, self._close)
+            await self._worker.run(partial(self._close, self._gathering.take()))
         finally:
-            self._worker.shutdown(wait=False)
+            self._worker.shut_down()
+
+    async def _read(self, work: Callable[[], _T]) -> _T:
+        """Read, after what was put before is written, or is among what could not be written."""
+        if self._closed:
+            raise StoreError("the history is closed")
+        batch = self._gathering.take()
+
+        def job() -> _T:
+            self._gathering.write_taken(batch)
+            with plain_text():
+                return work()
+
+        return await self._worker.run(job)
 
     # The methods below run on the worker's thread.
 
-    def _put(self, rows: Sequence[HistoryRow]) -> None:
-        oldest_us = time.time_ns() // 1000 - self._days * _DAY_US
-        statements: list[tuple[str, Sequence[tuple[Any, ...]]]] = [
-            (_PUT, [_values(row) for row in rows]),
-            ("UPDATE counter SET next_id = max(next_id, ?)", [(max(row.id for row in rows) + 1,)]),
-            # A link that is interrupted all the time leaves room for everything else.
-            (
-                "DELETE FROM history WHERE kind = 'interruption' AND id <= (SELECT id FROM history"
-                " WHERE kind = 'interruption' ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                [(self._rows // 2,)],
-            ),
-            (
-                "DELETE FROM history WHERE id <= (SELECT id FROM history ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                [(self._rows,)],
-            ),
-            ("DELETE FROM history WHERE time_us < ? AND seen_us < ?", [(oldest_us, oldest_us)]),
-        ]
-
-        def work(connection: sqlite3.Connection) -> None:
-            for statement, values in statements:
-                connection.executemany(statement, values)
-
-        self._write(work)
-
-    def _write(self, work: Callable[[sqlite3.Connection], None]) -> None:
+    def _write(self, batch: _Batch) -> bool:
+        """Write a batch, and what earlier ones could not; False if it has to be tried again."""
+        self._unwritten = self._unwritten.followed_by(batch)
+        if not self._unwritten:
+            return True
         try:
             with plain_text(), transaction(self._connection):
-                work(self._connection)
-            self._refused = False
+                self._put(self._connection, self._unwritten)
         except StoreError as error:
             if not self._refused:
                 _log.warning("history_not_written", reason=error.message)
             self._refused = True
+            return False
         except Exception:  # noqa: BLE001 - this is not awaited: a bug is logged here or nowhere
             _log.exception("history_not_written")
+        self._refused = False
+        self._unwritten = _Batch()
+        return True
 
-    def _read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
+    def _put(self, connection: sqlite3.Connection, batch: _Batch) -> None:
+        for device_id in batch.forgotten:
+            connection.execute("DELETE FROM history WHERE device_id = ?", (device_id,))
+            signal_table.forget(connection, device_id)
+        signal_table.put(connection, batch.samples)
+        connection.execute("UPDATE counter SET next_id = ?1 WHERE next_id < ?1", (batch.next_id,))
+        if batch.rows:
+            connection.executemany(_PUT, [_values(row) for row in batch.rows.values()])
+            # A link that is interrupted all the time leaves room for everything else.
+            connection.execute(
+                "DELETE FROM history WHERE kind = 'interruption' AND id <= (SELECT id FROM history"
+                " WHERE kind = 'interruption' ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (self._rows // 2,),
+            )
+            connection.execute(
+                "DELETE FROM history WHERE id <= (SELECT id FROM history ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (self._rows,),
+            )
+        if (now_us := self._clock.due_us()) is not None:
+            oldest_us = now_us - self._days * _DAY_US
+            connection.execute(
+                "DELETE FROM history WHERE time_us < ? AND seen_us < ?", (oldest_us, oldest_us)
+            )
+            signal_table.prune(connection, now_us // MINUTE_US)
+
+    def _rows_of(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
         conditions, values = [_IS_KNOWN], list[int]()
         if wanted.device_id is not None:
             conditions.append("device_id = ?")
@@ -231,14 +300,25 @@ class SqliteHistory:
             conditions.append("id < ?")
             values.append(wanted.before)
         query = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
-        with plain_text():
-            return [_row_of(one) for one in self._connection.execute(query, (*values, wanted.limit))]
+        found = [_row_of(one) for one in self._connection.execute(query, (*values, wanted.limit))]
+        fresh = {row.id: row for row in self._unwritten.rows.values() if wanted.fits(row)}
+        if fresh or self._unwritten.forgotten:
+            kept = {row.id: row for row in found if row.device_id not in self._unwritten.forgotten}
+            newest = sorted((kept | fresh).values(), key=lambda row: -row.id)
+            return newest[: wanted.limit]
+        return found
 
-    def _read_signal(self, device_id: DeviceId, minutes: range) -> Samples:
-        with plain_text():
-            return signal_table.read(self._connection, device_id, minutes)
+    def _samples_of(self, device_id: DeviceId, minutes: range) -> Samples:
+        fresh = self._unwritten.samples.get(device_id, {})
+        known = (
+            {}
+            if device_id in self._unwritten.forgotten
+            else signal_table.read(self._connection, device_id, minutes)
+        )
+        return known | {minute: sample for minute, sample in fresh.items() if minute in minutes}
 
-    def _close(self) -> None:
+    def _close(self, batch: _Batch) -> None:
+        self._write(batch)
         with plain_text():
             self._connection.close()
 
@@ -249,12 +329,14 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        # Nobody is promised a row: a power cut may take the last ones, and a sync for each wears the card.
+        connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -256")
         connection.execute("PRAGMA wal_autocheckpoint = 128")
         refuse_newer(connection, _MIGRATIONS)
         check_integrity(connection)
         migrate(connection, _MIGRATIONS)
+        connection.execute(f"PRAGMA busy_timeout = {BACKGROUND_BUSY_MS:d}")
     except BaseException:
         connection.close()
         raise

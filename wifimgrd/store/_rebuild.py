@@ -156,10 +156,20 @@ def _check(target: sqlite3.Connection) -> int:
             raise StoreDamaged(f"the state of device {device.id} is inconsistent")
         addresses |= {device.address} - {""}
         count += 1
+    last_addresses = [address for (address,) in target.execute("SELECT last_address FROM addressing")]
+    if len(last_addresses) != 1 or not _is_address(last_addresses[0]):
+        raise StoreDamaged(_NO_STATE)
     for key, device_id in target.execute("SELECT key, device_id FROM idempotency_key"):
         if not 0 < len(key) <= _LONGEST_KEY or not 0 < device_id <= _LARGEST_ID:
             raise StoreDamaged("the state has an invalid idempotency key")
     return count
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return not text or str(IPv4Address(text)) == text
+    except ValueError:
+        return False
 
 
 def _makes_sense(device: Device, secret: bytes | None) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Mapping
 from ipaddress import IPv4Address
 from typing import Any, Final
 
@@ -44,10 +46,40 @@ _COLUMNS: Final = (
 )
 
 SELECT_DEVICES: Final = f"SELECT id, {', '.join(_COLUMNS)} FROM device"  # noqa: S608
-INSERT_DEVICE: Final = f"INSERT INTO device ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+_INSERT_DEVICE: Final = (
+    f"INSERT INTO device ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+)
 """Its parameters are the result of `row_of`."""
-UPDATE_DEVICE: Final = f"UPDATE device SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE id = ?"  # noqa: S608
-"""Its parameters are the result of `row_of`, then the id."""
+
+
+def changed_columns(before: Device, after: Device) -> dict[str, Any]:
+    """The columns in which two values of a device differ, with those of the later one."""
+    pairs = zip(row_of(before), row_of(after), strict=True)
+    return {name: value for name, (known, value) in zip(_COLUMNS, pairs, strict=True) if value != known}
+
+
+def update(connection: sqlite3.Connection, device: DeviceId, columns: Mapping[str, Any]) -> bool:
+    """Write columns of a device, and no others: its row is written from several views of it at a time. False
+    if there is no such device. In the transaction that is open; raises sqlite3.Error."""
+    if not columns:
+        return connection.execute("SELECT 1 FROM device WHERE id = ?", (device,)).fetchone() is not None
+    named = ", ".join(f"{name} = ?" for name in columns)
+    done = connection.execute(f"UPDATE device SET {named} WHERE id = ?", (*columns.values(), device))  # noqa: S608
+    _remember_address(connection, columns.get("address", ""))
+    return done.rowcount > 0
+
+
+def insert(connection: sqlite3.Connection, device: Device) -> DeviceId:
+    """Write a new device, whose id is assigned and returned. In the transaction that is open; raises
+    sqlite3.Error."""
+    ident = connection.execute(_INSERT_DEVICE, row_of(device)).lastrowid
+    _remember_address(connection, device.address)
+    return DeviceId(ident or 0)
+
+
+def _remember_address(connection: sqlite3.Connection, address: str) -> None:
+    if address:
+        connection.execute("UPDATE addressing SET last_address = ?", (address,))
 
 
 def row_of(device: Device) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import stat
 import time
@@ -104,10 +105,17 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "ALTER TABLE device ADD COLUMN recording_unconfirmed INTEGER NOT NULL DEFAULT 0",
         "UPDATE device SET expected = 1 WHERE wanted OR waiting_since_us",
     ),
+    # 12: the address that was assigned last, also if its device was removed since; empty = not known
+    (
+        "CREATE TABLE addressing (last_address TEXT NOT NULL) STRICT",
+        "INSERT INTO addressing VALUES ('')",
+    ),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""
 
 SCHEMA_VERSION: Final = len(MIGRATIONS)
+_UNREAD_PAGE: Final = re.compile(r"unable to get the page\. error code=(\d+)")
+"""In the verdict of a check that could not read the file: its code says why."""
 
 
 def open_database(directory: Path) -> sqlite3.Connection:
@@ -176,8 +184,11 @@ def _refuse_foreign(connection: sqlite3.Connection) -> None:
 
 
 def check_integrity(connection: sqlite3.Connection) -> None:
-    """Raise StoreDamaged if SQLite finds the file damaged, or sqlite3.Error."""
+    """Raise StoreDamaged if SQLite finds the file damaged, or another StoreError or sqlite3.Error."""
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    unread = _UNREAD_PAGE.search(verdict)
+    if unread is not None and int(unread[1]) & 0xFF != sqlite3.SQLITE_CORRUPT:
+        raise StoreError(f"the disk that holds the file reports an error (quick_check, {unread[1]})")
     if verdict != "ok":
         raise StoreDamaged("the file is damaged (quick_check)")
 

@@ -31,10 +31,9 @@ _MOST_HOURS: Final = 2 * (_KEPT_HOURS + 1)
 """A clock that jumps leaves hours far from now; with those that are kept there are no more than this."""
 
 
-def put(connection: sqlite3.Connection, samples: Mapping[DeviceId, Samples], prune_at: int | None) -> None:
-    """Add samples to their hours; a later one for a minute takes the place of an earlier one. With
-    `prune_at`, a minute, delete those that are too old then. In the transaction that is open; raises
-    sqlite3.Error."""
+def put(connection: sqlite3.Connection, samples: Mapping[DeviceId, Samples]) -> None:
+    """Add samples to their hours; a later one for a minute takes the place of an earlier one. In the
+    transaction that is open; raises sqlite3.Error."""
     hours: dict[tuple[int, DeviceId], dict[int, SignalSample]] = defaultdict(dict)
     for device_id, of_device in samples.items():
         for minute, sample in of_device.items():
@@ -44,14 +43,18 @@ def put(connection: sqlite3.Connection, samples: Mapping[DeviceId, Samples], pru
             "INSERT OR REPLACE INTO signal VALUES (?, ?, ?)",
             (hour, device_id, packed({**_hour(connection, hour, device_id), **added})),
         )
-    if prune_at is not None:
-        now = prune_at // MINUTES
-        connection.execute("DELETE FROM signal WHERE hour < ?", (now - _KEPT_HOURS,))
-        connection.execute(
-            "DELETE FROM signal WHERE hour IN (SELECT DISTINCT hour FROM signal ORDER BY abs(hour - ?)"
-            " LIMIT -1 OFFSET ?)",
-            (now, _MOST_HOURS),
-        )
+
+
+def prune(connection: sqlite3.Connection, minute: int) -> None:
+    """Delete the samples that are too old at a minute. In the transaction that is open; raises
+    sqlite3.Error."""
+    now = minute // MINUTES
+    connection.execute("DELETE FROM signal WHERE hour < ?", (now - _KEPT_HOURS,))
+    connection.execute(
+        "DELETE FROM signal WHERE hour IN (SELECT DISTINCT hour FROM signal ORDER BY abs(hour - ?)"
+        " LIMIT -1 OFFSET ?)",
+        (now, _MOST_HOURS),
+    )
 
 
 def read(connection: sqlite3.Connection, device_id: DeviceId, minutes: range) -> dict[int, SignalSample]:

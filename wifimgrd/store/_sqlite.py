@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.store import _backup as backup
 from wifimgrd.store import _rows as rows
 from wifimgrd.store._schema import BACKUP_NAME
+from wifimgrd.store._worker import Gathering, Worker
 from wifimgrd.store._writing import Batch, Writer
 from wifimgrd.store.errors import StoreError, plain_text
 
@@ -27,9 +28,9 @@ _T = TypeVar("_T")
 _KEYS_KEPT: Final = 10_000
 """Number of the latest creations whose idempotency keys are stored."""
 _LARGEST_ID: Final = 2**63 - 1
-_GATHER_S: Final = 0.5
-"""Background writes within this time go to disk in one transaction, and not during a join:
-the store's thread would delay the event loop in the middle of it."""
+_GATHER_S: Final = 5.0
+"""Background writes within this time go to disk in one transaction, to spare the flash: what a power cut
+takes of them is learned again."""
 _COPY_S: Final = 2.0
 """The backup is made this long after an acknowledged change."""
 
@@ -46,7 +47,7 @@ class SqliteStore:
         self,
         directory: Path,
         connection: sqlite3.Connection,
-        worker: ThreadPoolExecutor,
+        worker: Worker,
         memory: dict[str, str],
     ) -> None:
         """Use `open`."""
@@ -55,16 +56,13 @@ class SqliteStore:
         self._worker = worker
         self._memory = memory
         self._closed = False
-        self._loop = asyncio.get_running_loop()
-        self._gathered = Batch()
-        self._gathering: asyncio.TimerHandle | None = None
-        """Runs while there are background writes in the batch."""
         self._copying: asyncio.TimerHandle | None = None
         """Runs while the backup lacks acknowledged changes."""
         self._secrets: dict[DeviceId, Passphrase] = {}
         """Notes that were read before, so that a join waits for no disk; changed by the worker alone."""
         self._writer = Writer(connection)
         """Used by the worker alone."""
+        self._gathering = Gathering(worker, Batch, self._writer.write)
 
     @classmethod
     async def open(cls, directory: Path) -> SqliteStore:
@@ -73,23 +71,22 @@ class SqliteStore:
         A damaged one is set aside and its backup used, which is logged as critical.
         Raises SchemaFromFuture, StoreDamaged, StoreReadOnly, StoreFull or another StoreError.
         """
-        worker = ThreadPoolExecutor(1, thread_name_prefix="wifimgrd-store")
+        worker = Worker("wifimgrd-store")
         try:
-            connection, memory = await asyncio.get_running_loop().run_in_executor(
-                worker, backup.open_or_restore, directory
-            )
+            connection, memory = await worker.run(lambda: backup.open_or_restore(directory))
         except BaseException:
-            worker.shutdown(wait=False)
+            worker.shut_down()
             raise
         store = cls(directory, connection, worker, memory)
         if not (directory / BACKUP_NAME).exists():
             store._copy_soon()
         return store
 
-    async def round_trip(self) -> None:
-        """Return when the store's thread has run a job; this works also if the disk does not."""
+    async def gets_on(self) -> None:
+        """Return at once, unless the store's thread hangs; a disk that is slow, fails, or is held by another
+        program does not make it hang."""
         if not self._closed:
-            await self._loop.run_in_executor(self._worker, lambda: None)
+            await self._worker.gets_on()
 
     async def load(self) -> Mapping[DeviceId, Device]:
         """Every device that was acknowledged and not removed, in order of id; raises StoreDamaged."""
@@ -114,16 +111,20 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> Device:
             if key is not None and (first := _created_under(connection, key)) is not None:
                 return _device(connection, first)
-            ident = connection.execute(rows.INSERT_DEVICE, rows.row_of(draft)).lastrowid
+            ident = rows.insert(connection, draft)
             connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _octets(passphrase), request))
             if key is not None:
                 connection.execute("INSERT INTO idempotency_key VALUES (?, ?, x'')", (key, ident))
                 connection.execute(
                     "DELETE FROM idempotency_key WHERE device_id <= ? - ?", (ident, _KEYS_KEPT)
                 )
-            return replace(draft, id=DeviceId(ident or 0))
+            return replace(draft, id=ident)
 
         return await self._write(work)
+
+    async def last_address(self) -> str:
+        """The address that was assigned last, also if its device was removed since; empty if none was."""
+        return await self._read(_last_address)
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The id of the device that was created under an idempotency key, even if it was removed."""
@@ -163,47 +164,51 @@ class SqliteStore:
 
     async def update(
         self,
-        device: Device,
+        before: Device,
+        after: Device,
         passphrase: Passphrase | None = None,
         key: str | None = None,
         request: bytes = b"",
     ) -> None:
-        """Write a changed device; None leaves the secret as it is. `request` is what `request_of` returns for
-        `key` then. Raises DeviceNotFound."""
-        _check(device.id)
+        """Write what differs between two values of a device; None leaves the secret as it is. `request` is
+        what `request_of` returns for `key` then. Raises DeviceNotFound."""
+        device_id, columns = after.id, rows.changed_columns(before, after)
+        _check(device_id)
 
         def work(connection: sqlite3.Connection) -> None:
-            self._secrets.pop(device.id, None)
-            if not connection.execute(rows.UPDATE_DEVICE, (*rows.row_of(device), device.id)).rowcount:
-                raise _unknown(device.id)
+            self._secrets.pop(device_id, None)
+            if not rows.update(connection, device_id, columns):
+                raise _unknown(device_id)
             if passphrase is not None:
                 # The old passphrase is in the request, too.
                 connection.execute(
                     "UPDATE secret SET passphrase = ?, request = x'' WHERE device_id = ?",
-                    (_octets(passphrase), device.id),
+                    (_octets(passphrase), device_id),
                 )
             if key is not None:
                 connection.execute(
                     "INSERT OR IGNORE INTO idempotency_key VALUES (?, ?, ?)",
-                    (rows.text_of(key), device.id, request),
+                    (rows.text_of(key), device_id, request),
                 )
 
         await self._write(work)
         if passphrase is not None:
             self._forget_log()
 
-    def record(self, device: Device, *, at_once: bool = False) -> None:
-        """Write data learned from an attempt or a link, soon and in order; never raises, never waits.
+    def record(self, before: Device, after: Device, *, at_once: bool = False) -> None:
+        """Write what differs between two values of a device, soon and in order; never raises, never waits.
 
         With `at_once` it is not collected with later writes. If it cannot be written it is kept, and
         goes to disk with the next write that succeeds.
         """
         if self._may_queue():
-            self._gathered.devices[device.id] = rows.row_of(device)
-            if at_once:
-                self._write_gathered()
-            elif self._gathering is None:
-                self._gathering = self._loop.call_later(_GATHER_S, self._write_gathered)
+            self._gathering.batch.change(after.id, rows.changed_columns(before, after))
+            self._gathering.write_within(0 if at_once else _GATHER_S)
+
+    async def flush(self) -> None:
+        """Return once everything is on disk that was recorded; raises StoreError."""
+        with self._tried_again():
+            await self._submit(self._writer.finish)
 
     async def remove(self, device_id: DeviceId) -> None:
         """Remove a device and its secret; its id is not assigned again. Raises DeviceNotFound."""
@@ -229,8 +234,8 @@ class SqliteStore:
         else:
             value = self._memory[key] = rows.text_of(value)
         if self._may_queue():
-            self._gathered.notes[key] = value
-            self._write_gathered()
+            self._gathering.batch.notes[key] = value
+            self._gathering.write_within(0)
 
     async def close(self) -> None:
         """Write the pending data and close; a second call does nothing.
@@ -239,62 +244,64 @@ class SqliteStore:
         """
         if self._closed:
             return
-        self._write_gathered()
         copy = self._copying is not None
         if self._copying is not None:
             self._copying.cancel()
         self._closed = True
         try:
-            await asyncio.get_running_loop().run_in_executor(self._worker, partial(self._finish, copy=copy))
+            await self._worker.run(partial(self._finish, self._gathering.take(), copy=copy))
         finally:
-            self._worker.shutdown(wait=False)
+            self._worker.shut_down()
 
     async def _read(self, work: Callable[[sqlite3.Connection], _T], *, settled: bool = True) -> _T:
         """Read, after pending writes are done; at once if they cannot matter."""
 
-        def job() -> _T:
+        def job(batch: Batch) -> _T:
+            self._gathering.write_taken(batch)
             with plain_text():
                 return work(self._connection)
 
         return await self._submit(job, settled=settled)
 
     async def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        result = await self._submit(partial(self._writer.transact, work), settled=True)
+        with self._tried_again():
+            result = await self._submit(partial(self._writer.transact, work=work))
         self._copy_soon()
         return result
 
-    async def _submit(self, job: Callable[[], _T], *, settled: bool) -> _T:
+    async def _submit(self, job: Callable[[Batch], _T], *, settled: bool = True) -> _T:
+        """Run a job, with the background writes that are gathered until now."""
         if self._closed:
             raise StoreError("the store is closed")
-        if settled:
-            self._write_gathered()
-        return await self._loop.run_in_executor(self._worker, job)
+        batch = self._gathering.take() if settled else Batch()
+        return await self._worker.run(partial(job, batch))
+
+    @contextmanager
+    def _tried_again(self) -> Iterator[None]:
+        """Repeat the background writes later that failed within it."""
+        try:
+            yield
+        except StoreError:
+            self._gathering.try_again()
+            raise
 
     def _may_queue(self) -> bool:
         if self._closed:
             _log.warning("write_after_close")
         return not self._closed
 
-    def _write_gathered(self) -> None:
-        if self._gathering is not None:
-            self._gathering.cancel()
-            self._gathering = None
-        if self._gathered:
-            batch, self._gathered = self._gathered, Batch()
-            self._worker.submit(self._writer.write, batch)
-
     def _copy_soon(self) -> None:
         if self._copying is None and not self._closed:
-            self._copying = self._loop.call_later(_COPY_S, self._copy)
+            self._copying = self._worker.loop.call_later(_COPY_S, self._copy)
 
     def _copy(self) -> None:
         self._copying = None
-        self._worker.submit(self._keep_backup)
+        self._worker.run(self._keep_backup)
 
     def _forget_log(self) -> None:
         """Empty the write-ahead log, which still contains the secret that was just replaced."""
         if not self._closed:
-            self._worker.submit(self._checkpoint)
+            self._worker.run(self._checkpoint)
 
     # The methods below run on the worker's thread.
 
@@ -314,9 +321,9 @@ class SqliteStore:
         except Exception:  # noqa: BLE001 - this is not awaited: a bug is logged here or nowhere
             _log.exception("backup_not_written")
 
-    def _finish(self, *, copy: bool) -> None:
+    def _finish(self, batch: Batch, *, copy: bool) -> None:
         try:
-            self._writer.finish()
+            self._writer.finish(batch)
             if copy:
                 self._keep_backup()
         finally:
@@ -327,6 +334,11 @@ class SqliteStore:
 def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:
     found = connection.execute("SELECT device_id FROM idempotency_key WHERE key = ?", (key,)).fetchone()
     return None if found is None else DeviceId(found[0])
+
+
+def _last_address(connection: sqlite3.Connection) -> str:
+    [(address,)] = connection.execute("SELECT last_address FROM addressing")
+    return str(address)
 
 
 def _device(connection: sqlite3.Connection, ident: DeviceId) -> Device:

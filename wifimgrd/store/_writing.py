@@ -6,20 +6,26 @@ Background writes are collected until they are written together.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
 from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.store import _rows as rows
 from wifimgrd.store.errors import StoreError, plain_text
 
 _log: Any = structlog.get_logger(__name__)
 
 _T = TypeVar("_T")
+
+AWAITED_BUSY_MS: Final = 5000
+"""How long a write for which somebody waits is tried while another program holds the file."""
+BACKGROUND_BUSY_MS: Final = 1000
+"""The same for one that is repeated later: what waits for the thread meanwhile waits no longer."""
 
 
 @contextmanager
@@ -36,22 +42,30 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Batch:
-    """Rows of devices and notes; of two for the same row the later one counts."""
+    """Changed columns of devices, and notes; of two for the same column the later one counts."""
 
-    devices: dict[DeviceId, rows.Row] = field(default_factory=dict)
+    devices: dict[DeviceId, dict[str, Any]] = field(default_factory=dict)
     notes: dict[str, str | None] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.devices or self.notes)
 
+    def change(self, device: DeviceId, columns: Mapping[str, Any]) -> None:
+        """Add changed columns of a device."""
+        self.devices.setdefault(device, {}).update(columns)
+
     def followed_by(self, later: Batch) -> Batch:
         """Both in one batch."""
-        return Batch(self.devices | later.devices, self.notes | later.notes)
+        both = Batch({device: {**columns} for device, columns in self.devices.items()})
+        for device, columns in later.devices.items():
+            both.change(device, columns)
+        both.notes = self.notes | later.notes
+        return both
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Write it all, in the transaction that is open; raises sqlite3.Error."""
-        # A device that was removed meanwhile matches no row.
-        connection.executemany(rows.UPDATE_DEVICE, [(*row, ident) for ident, row in self.devices.items()])
+        for device, columns in self.devices.items():
+            rows.update(connection, device, columns)  # one that was removed meanwhile matches no row
         for key, value in self.notes.items():
             if value is None:
                 connection.execute("DELETE FROM memory WHERE key = ?", (key,))
@@ -71,37 +85,59 @@ class Writer:
         self._refused = False
         """Whether the last transaction failed: that is logged once."""
 
-    def transact(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """Run a function and the pending background writes, in one transaction.
+    def transact(self, batch: Batch, work: Callable[[sqlite3.Connection], _T]) -> _T:
+        """Run background writes and a function, in one transaction.
 
-        Raises StoreError with nothing done, and the errors of the function.
+        Raises StoreError with nothing done, and the errors of the function, with the background writes done
+        alone. A batch that is not written is kept.
         """
+        return self._transact(batch, work, AWAITED_BUSY_MS)
+
+    def write(self, batch: Batch) -> bool:
+        """Run background writes, and whether that was possible; never raises."""
         try:
-            result = self._attempt(work)
-        except StoreError as error:
+            self._write(batch, BACKGROUND_BUSY_MS)
+        except StoreError:
+            return False
+        except Exception:  # noqa: BLE001 - this is not awaited: a bug is logged here or nowhere
+            _log.exception("state_write_bug")
+            self._unwritten = Batch()
+        return True
+
+    def finish(self, batch: Batch) -> None:
+        """Write a batch, and what is left of earlier ones; raises StoreError."""
+        self._write(batch, AWAITED_BUSY_MS)
+
+    def _write(self, batch: Batch, busy_ms: int) -> None:
+        if batch or self._unwritten:
+            self._transact(batch, lambda _: None, busy_ms)
+
+    def _transact(self, batch: Batch, work: Callable[[sqlite3.Connection], _T], busy_ms: int) -> _T:
+        self._unwritten = self._unwritten.followed_by(batch)
+        try:
+            result, error = self._attempt(work, busy_ms)
+        except StoreError as failure:
             if not self._refused:
-                _log.error("state_not_written", reason=error.message)
+                _log.error("state_not_written", reason=failure.message)
             self._refused = True
             raise
         self._refused = False
         self._unwritten = Batch()
-        return result
+        if error is not None:
+            raise error
+        return result[0]
 
-    def write(self, batch: Batch) -> None:
-        """Run background writes; never raises."""
-        try:
-            self.transact(batch.write)
-        except StoreError:
-            self._unwritten = self._unwritten.followed_by(batch)
-        except Exception:  # noqa: BLE001 - this is not awaited: a bug is logged here or nowhere
-            _log.exception("state_write_bug")
-
-    def finish(self) -> None:
-        """Write the rest; raises StoreError."""
-        if self._unwritten:
-            self.transact(lambda _: None)
-
-    def _attempt(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        with plain_text(), transaction(self._connection):
-            self._unwritten.write(self._connection)
-            return work(self._connection)
+    def _attempt(
+        self, work: Callable[[sqlite3.Connection], _T], busy_ms: int
+    ) -> tuple[list[_T], WifimgrdError | None]:
+        connection = self._connection
+        with plain_text():
+            connection.execute(f"PRAGMA busy_timeout = {busy_ms:d}")
+            with transaction(connection):
+                self._unwritten.write(connection)
+                connection.execute("SAVEPOINT work")
+                try:
+                    return [work(connection)], None
+                except WifimgrdError as error:
+                    connection.execute("ROLLBACK TO work")
+                    return [], error

@@ -45,6 +45,19 @@ _BY_SQLITE_CODE: dict[int, tuple[type[StoreError], str]] = {
 }
 """Primary result codes, the lowest eight bits: https://www.sqlite.org/rescode.html"""
 
+_OF_THE_FILE = frozenset(
+    {
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_SCHEMA,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_FORMAT,
+    }
+)
+"""Those with which the file itself is at fault."""
+
 _BY_ERRNO: dict[int, type[StoreError]] = {
     errno.ENOSPC: StoreFull,
     errno.EDQUOT: StoreFull,
@@ -66,10 +79,8 @@ def plain_text() -> Iterator[None]:
 
 
 def is_passing(error: sqlite3.Error) -> bool:
-    """Whether the disk is full, read-only or busy, and the file may be undamaged."""
-    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    kind, _ = _BY_SQLITE_CODE.get(code, (StoreDamaged, ""))
-    return kind is not StoreDamaged
+    """Whether the disk, the memory or another process is at fault, and the file may be undamaged."""
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _OF_THE_FILE
 
 
 def _of_sqlite(error: sqlite3.Error) -> StoreError:

@@ -97,7 +97,7 @@ async def test_the_battery_stands_beside_the_signal_where_it_is_known(
     store = await SqliteHistory.open(daemon.state, 100, 90)
     first = time.time_ns() // 60_000_000_000 - 90
     kept = {first + ago: SignalSample(60, 50, level) for ago, level in enumerate([0, None, 100, 99])}
-    store.put_signals({DeviceId(device_id): kept}, None)
+    store.put_signals({DeviceId(device_id): kept})
     await store.close()
     await daemon.start()
     await hub.wait_until(lambda client: client.available, 10)

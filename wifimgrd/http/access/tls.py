@@ -6,7 +6,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from wifimgrd.config import ConfigError
+from wifimgrd.config import FileUnusable
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,20 +18,20 @@ class TlsFiles:
     key: Path
 
     def context(self) -> ssl.SSLContext:
-        """The context for connections; raises ConfigError."""
+        """The context for connections; raises FileUnusable."""
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.set_alpn_protocols(["http/1.1"])
         self.load_into(context)
         return context
 
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Use the files as they are now for new connections; raises ConfigError, with nothing changed."""
+        """Use the files as they are now for new connections; raises FileUnusable, with nothing changed."""
         for trial in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), context):
             try:
                 trial.load_cert_chain(self.certificate, self.key, password=_no_password)
             except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
                 files = f"{self.certificate} and {self.key}"
-                raise ConfigError(
+                raise FileUnusable(
                     f"[http] tls_certificate, tls_key: {files} cannot be used: {error}"
                 ) from None
 

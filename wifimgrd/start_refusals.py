@@ -1,0 +1,49 @@
+"""What ends the daemon with a line and a status in place of a traceback; docs/service.md has the same table.
+
+The unit's RestartPreventExitStatus= has the statuses of what only a person can mend. After the others systemd
+starts the daemon again for as long as it lasts: nobody may be there to do it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Final
+
+from wifimgrd.bus.connection import BusClosed, BusError, NameTaken
+from wifimgrd.config import ConfigError, FileUnusable
+from wifimgrd.daemon import BusLost, DirectoryTaken, StateDirectoryUnusable
+from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.store import SchemaFromFuture, StoreDamaged
+
+_PAUSE_S: Final = 5.0
+"""Before the end, where what is refused passes by itself but may last for days: before systemd 254 the next
+start follows within a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """How the daemon ends."""
+
+    status: int
+    """Of sysexits(3)."""
+    event: str = "start_refused"
+    """The entry in the journal."""
+    pause_s: float = 0.0
+
+
+_REFUSALS: Final[tuple[tuple[tuple[type[Exception], ...], Refusal], ...]] = (
+    ((FileUnusable,), Refusal(FileUnusable.exit_status, pause_s=_PAUSE_S)),
+    ((ConfigError,), Refusal(ConfigError.exit_status)),
+    ((NameTaken, DirectoryTaken), Refusal(os.EX_TEMPFAIL, pause_s=_PAUSE_S)),
+    ((BusClosed, BusError, BusLost, TimeoutError), Refusal(os.EX_UNAVAILABLE)),
+    ((SchemaFromFuture, StoreDamaged), Refusal(os.EX_DATAERR, "store_refused")),
+    ((StateDirectoryUnusable,), Refusal(os.EX_CANTCREAT, "store_refused")),
+    ((WifimgrdError, OSError), Refusal(os.EX_IOERR, "store_refused", _PAUSE_S)),
+)
+"""Of several kinds that an error is of, the first counts."""
+
+
+def refusal_of(error: Exception) -> Refusal | None:
+    """How the daemon ends after an error; None if that is a bug."""
+    return next((refusal for kinds, refusal in _REFUSALS if isinstance(error, kinds)), None)

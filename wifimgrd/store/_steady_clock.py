@@ -1,0 +1,45 @@
+"""When the host's clock may be believed about how old something is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+_JUMP_S: Final = 60.0
+"""By more than this between two looks, the clock was set."""
+_STEADY_S: Final = 3600.0
+"""Hosts without a clock of their own set it within minutes of their start."""
+
+
+def _wall_us() -> int:
+    return time.time_ns() // 1000
+
+
+def _passed_s() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the host sleeps
+
+
+class SteadyClock:
+    """The host's clock, which may be ahead or behind until it is set: what is deleted then is gone."""
+
+    def __init__(
+        self, wall_us: Callable[[], int] = _wall_us, passed_s: Callable[[], float] = _passed_s
+    ) -> None:
+        """`wall_us` is the host's clock, `passed_s` one that is never set."""
+        self._wall_us = wall_us
+        self._passed_s = passed_s
+        self._last: tuple[int, float] | None = None
+        self._steady_since_s = 0.0
+
+    def due_us(self) -> int | None:
+        """The present time, in microseconds since the epoch, for deleting what is too old: once an hour, and
+        only if the clock was not set in that hour; otherwise None."""
+        wall_us, passed_s = self._wall_us(), self._passed_s()
+        if self._last is None or abs((wall_us - self._last[0]) / 1e6 - passed_s + self._last[1]) > _JUMP_S:
+            self._steady_since_s = passed_s
+        self._last = wall_us, passed_s
+        if passed_s - self._steady_since_s < _STEADY_S:
+            return None
+        self._steady_since_s = passed_s
+        return wall_us
