@@ -233,8 +233,9 @@ async def test_access_points_are_in_use_by_links_and_attempts(
         "wlan2": SimpleNamespace(bssid="02:00:00:00:00:0b", device_id=DeviceId(3)),
         "wlan3": SimpleNamespace(bssid="", device_id=DeviceId(4)),
     }
-    both = {"02:00:00:00:00:0a": DeviceId(1), "02:00:00:00:00:0b": DeviceId(3)}
-    assert backend._in_use(None) == both
-    assert backend._in_use(DeviceId(1)) == {"02:00:00:00:00:0b": DeviceId(3)}
+    assert backend._users.links(None) == {"02:00:00:00:00:0a": DeviceId(1)}
+    assert backend._users.links(DeviceId(1)) == {}
+    assert backend._users.attempts(DeviceId(1)) == {"02:00:00:00:00:0b": DeviceId(3)}
+    assert backend._users.attempts(DeviceId(3)) == {}
     backend._link_monitors = backend._attempts = {}
     await backend.stop()

@@ -20,7 +20,8 @@ from wifimgrd.backends.networkmanager._changes import Changes
 from wifimgrd.backends.networkmanager._devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager._inventory import Inventory
 from wifimgrd.backends.networkmanager._ip_config import LinkReading
-from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
+from wifimgrd.backends.supplicant.attempt import SupplicantAttempt
+from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.supplicant.network_search import locate
 from wifimgrd.bus import names as bus_names
@@ -59,9 +60,9 @@ class Attempt(SupplicantAttempt[Joined]):
         request: JoinRequest,
         deadline: float,
         check: LeaseCheck,
-        in_use: BssInUse,
+        users: BssUsers,
     ) -> None:
-        super().__init__(request, deadline, check, in_use)
+        super().__init__(request, deadline, check, users)
         self._connection = connection
         self._changes = changes
         self._inventory = inventory
@@ -117,7 +118,7 @@ class Attempt(SupplicantAttempt[Joined]):
         if self._device is None:
             return InterfaceLost(f"NetworkManager has no device for the adapter {self._request.interface}")
         if self._monitor is None:
-            return self._not_found_in_time()
+            return self._not_chosen_in_time()
         return self._monitor.at_deadline()
 
     async def _free_device(self) -> NmDevice:

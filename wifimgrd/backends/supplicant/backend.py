@@ -13,6 +13,7 @@ import structlog
 
 from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt
 from wifimgrd.backends.supplicant.bss_choice import BssChoice
+from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
 from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck, LinkReading
@@ -88,6 +89,10 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
         self._is_overdue = False
         self._attempts: dict[str, SupplicantAttempt[J]] = {}
         self._link_monitors: dict[str, M] = {}
+        self._users = BssUsers(
+            lambda: [(monitor.bssid, monitor.held.device_id) for monitor in self._link_monitors.values()],
+            lambda: [(attempt.bssid, attempt.device_id) for attempt in self._attempts.values()],
+        )
         self._locks: dict[str, asyncio.Lock] = {}
         self._check = LeaseCheck(
             self._reserved, cameras, lambda: [monitor.held for monitor in self._link_monitors.values()]
@@ -214,6 +219,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
                 joined = await attempt.run()
             finally:
                 del self._attempts[interface]
+                self._users.leave()  # for a link, too: this task goes on before those that wait
             held = HeldLink(request.device_id, interface, request.ssid, joined.reading.link)
             monitor = self._monitor(services, held, joined, self._tasks.part(interface))
             monitor.address_is_usable()  # the attempt has checked it
@@ -255,20 +261,17 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
 
         def choice() -> BssChoice:
             own = monitor.held.link.sighting or (Sighting(monitor.bssid, 0) if monitor.bssid else None)
-            return BssChoice((own,) if own else (), others, self._in_use(monitor.held.device_id))
+            return self._choice((own,) if own else (), others, monitor.held.device_id)
 
         monitor.start(listener, self._forget, choice, self._limit_networks)
 
-    def _in_use(self, but: DeviceId | None) -> dict[str, DeviceId]:
-        """The access points that devices' links, interrupted ones too, and attempts use, by their BSSIDs;
-        without those of one device."""
-        users = [(monitor.bssid, monitor.held.device_id) for monitor in self._link_monitors.values()]
-        users += [(attempt.bssid, attempt.device_id) for attempt in self._attempts.values()]
-        return {bssid: user for bssid, user in users if bssid and user != but}
-
-    def _choice_of_lost(self, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]) -> BssChoice:
-        """What is known of the access points of a device's network that has neither link nor attempt."""
-        return BssChoice(sightings, others, self._in_use(None))
+    def _choice(
+        self, sightings: Sequence[Sighting], others: Mapping[str, DeviceId], device_id: DeviceId | None = None
+    ) -> BssChoice:
+        """What is known of the access points of a device's network; None where that has neither link nor
+        attempt."""
+        links, attempts = self._users.links(device_id), self._users.attempts(device_id)
+        return BssChoice(sightings, others, links, attempted=attempts)
 
     def _forget(self, monitor: M) -> None:
         """Remove the monitor of a link that has ended."""

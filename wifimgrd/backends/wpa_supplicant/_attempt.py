@@ -8,7 +8,8 @@ from typing import Final, cast
 
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
-from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
+from wifimgrd.backends.supplicant.attempt import SupplicantAttempt
+from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.supplicant.network_search import locate
 from wifimgrd.backends.wpa_supplicant._inventory import Inventory, WifiInterface
@@ -75,9 +76,9 @@ class Attempt(SupplicantAttempt[Joined]):
         request: JoinRequest,
         deadline: float,
         check: LeaseCheck,
-        in_use: BssInUse,
+        users: BssUsers,
     ) -> None:
-        super().__init__(request, deadline, check, in_use)
+        super().__init__(request, deadline, check, users)
         self._services = services
         self._inventory = inventory
         self._interface: WifiInterface | None = None
@@ -216,7 +217,7 @@ class Attempt(SupplicantAttempt[Joined]):
         if self._interface is None:
             return InterfaceLost(f"there is no adapter {self._request.interface}")
         if self._monitor is None:
-            return self._not_found_in_time()
+            return self._not_chosen_in_time()
         while self._monitor.has_events:
             if isinstance(event := self._monitor.queued(), SupplicantChange):
                 try:

@@ -132,7 +132,7 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         all_channels: bool = True,
     ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
-        services, choice = await self._ready(), partial(self._choice_of_lost, sightings, others)
+        services, choice = await self._ready(), partial(self._choice, sightings, others)
         return await is_visible(services, self._inventory, interface, ssid, choice, all_channels=all_channels)
 
     async def recover(self, interface: str, step: BackendStep) -> None:
@@ -174,7 +174,7 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         )
 
     def _attempt(self, services: Services, request: JoinRequest, deadline: float) -> Attempt:
-        return Attempt(services, self._inventory, request, deadline, self._check, self._in_use)
+        return Attempt(services, self._inventory, request, deadline, self._check, self._users)
 
     def _monitor(self, services: Services, held: HeldLink, joined: Joined, tasks: Tasks) -> LinkMonitor:
         return LinkMonitor(services, held, joined, tasks, self._check.require_usable)
