@@ -9,6 +9,7 @@ from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 import structlog
 
+from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.bss_choice import BssChoice, Rank
 from wifimgrd.backends.supplicant.bss_users import BssUsers
@@ -25,7 +26,9 @@ from wifimgrd.domain.errors import (
     error_of,
 )
 from wifimgrd.ports import JoinRequest
+from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.bss import Bss, KeyManagement, key_management, misfit
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 
@@ -33,6 +36,9 @@ _log = structlog.get_logger(__name__)
 
 _SUITES: Final = {KeyManagement.SAE: ("sae", "WPA3"), KeyManagement.OWE: ("owe", "Enhanced Open (OWE)")}
 """What not every adapter supports: wpa_supplicant's name, and the usual one."""
+
+_SERVICES: Final = {WPAS: "wpa_supplicant", NM: "NetworkManager", ERROR_PREFIX: "wifimgrd-net"}
+"""Who refuses, by the beginning of the error's name."""
 
 R_co = TypeVar("R_co", bound=LinkReading, covariant=True)
 
@@ -54,6 +60,11 @@ class Joined(Protocol[R_co]):
 
 
 J = TypeVar("J", bound=Joined[LinkReading])
+
+
+def refused_by(error: BusError) -> str:
+    """Who has refused a call, as the subject of a sentence."""
+    return next((name for start, name in _SERVICES.items() if error.name.startswith(start)), "the system")
 
 
 class SupplicantAttempt(ABC, Generic[J]):

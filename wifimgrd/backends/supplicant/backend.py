@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import structlog
 
-from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt
+from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt, refused_by
 from wifimgrd.backends.supplicant.bss_choice import BssChoice
 from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
@@ -108,7 +108,9 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
         self._listener = listener
         self._limit_start()
         self._tasks.check("message-bus", self._round_trip)
-        self._tasks.keep("services", self._watch_services, _BACKOFF, expected=BUS_ERRORS)
+        self._tasks.keep(
+            "services", self._watch_services, _BACKOFF, expected=(BackendUnavailable, *BUS_ERRORS)
+        )
 
     async def join(self, request: JoinRequest) -> Link:
         """Bring a link up; see Backend.join for the errors."""
@@ -198,6 +200,9 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
     def _release_interface(self, monitor: M) -> None:
         """Release the interface of a link that has ended."""
 
+    def _freed(self, interface: str) -> None:
+        """A link or an attempt on an interface has ended, or ends now."""
+
     @abstractmethod
     def _reserved(self) -> Collection[str]:
         """The interfaces that attempts and links use."""
@@ -217,6 +222,9 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
             attempt.limit_networks = self._limit_networks
             try:
                 joined = await attempt.run()
+            except BaseException:
+                self._freed(interface)
+                raise
             finally:
                 del self._attempts[interface]
                 self._users.leave()  # for a link, too: this task goes on before those that wait
@@ -241,6 +249,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
         if monitor := self._link_monitors.pop(interface, None):
             monitor.close()
             await self._disconnect(monitor)
+            self._freed(interface)
 
     async def _ready(self, deadline: float | None = None) -> S:
         """The services; waits up to `READY_S` while they start. Raises BackendUnavailable."""
@@ -278,6 +287,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
         if self._link_monitors.get(monitor.held.interface) is monitor:
             del self._link_monitors[monitor.held.interface]
         self._release_interface(monitor)
+        self._freed(monitor.held.interface)
 
     def _watch_adopted(self, found: Sequence[M], cause: str) -> None:
         """Watch the links that were found; of the earlier ones, the others have ended for this cause."""
@@ -330,8 +340,8 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
             self._services = self._services_on(self._connection)
             await _until_closed(self._connection, self._services.watch())
             reason = _BUS_AWAY
-        except BUS_ERRORS:
-            reason = _BUS_AWAY
+        except (BackendUnavailable, *BUS_ERRORS) as error:
+            reason = self._why_unwatched(error)
             raise
         except Exception:
             reason = "internal error (see the log); retrying"
@@ -344,6 +354,15 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
                 self._services_lost()
                 self._abort_attempts(reason)
                 self.status_changed(BackendStatus(BackendState.UNAVAILABLE, reason))
+
+    def _why_unwatched(self, error: Exception) -> str:
+        if isinstance(error, BackendUnavailable):
+            return error.message
+        if self._connection is None or not self._connection.is_open:
+            return _BUS_AWAY
+        if isinstance(error, BusError):
+            return f"{refused_by(error)} refused: {error.message}"
+        return "a service on the message bus does not answer"
 
     async def _round_trip(self) -> None:
         if self._connection is not None:

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
-from wifimgrd.backends.supplicant.attempt import SupplicantAttempt
+from wifimgrd.backends.supplicant.attempt import SupplicantAttempt, refused_by
 from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.supplicant.network_search import locate
@@ -26,7 +26,6 @@ from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant import bss
-from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _APPEARANCE_S: Final = 5.0
@@ -93,8 +92,7 @@ class Attempt(SupplicantAttempt[Joined]):
         self._log.warning("join_refused", error=str(error))
         if error.name == names.ACCESS_DENIED:
             return BackendUnavailable("the message bus denies wifimgrd access to wpa_supplicant")
-        who = "wpa_supplicant" if error.name.startswith(WPAS) else "the system"
-        return BackendUnavailable(f"{who} refused: {error.message}")
+        return BackendUnavailable(f"{refused_by(error)} refused: {error.message}")
 
     async def _join(self) -> Joined:
         self._interface = interface = await self._present_interface()

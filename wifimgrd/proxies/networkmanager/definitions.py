@@ -65,6 +65,8 @@ class DeviceProperties(TypedDict, total=False):
     InterfaceFlags: int
     Ip4Config: str
     Managed: bool
+    Path: str
+    """udev's ID_PATH; empty where it has none."""
     State: int
 
 
