@@ -218,6 +218,9 @@ class FakeBluez:
         self.both_at_once = False
         """A discovery and an advertisement have run at the same time."""
         self.calls: list[str] = []
+        self.unreadable_times = 0
+        """How often it refuses to have its objects read."""
+        self._reads = 0
         self._connecting: dict[str, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -358,6 +361,9 @@ class FakeBluez:
 
     async def _dispatch(self, call: MethodCall) -> tuple[str, list[Any]]:
         if call.member == "GetManagedObjects":
+            self._reads += 1
+            if self._reads <= self.unreadable_times:
+                raise BusError("org.freedesktop.DBus.Error.NoReply", "it is busy")
             return "a{oa{sa{sv}}}", [self._objects()]
         if call.interface == bluez.AGENT_MANAGER:
             if call.sender in self.agents:

@@ -268,11 +268,15 @@ class Impostor:
     calls: list[MethodCall] = field(default_factory=list)
     rows: list[dict[str, Variant]] = field(default_factory=list)
     refuses_attach: str = ""
+    silent_to: str = ""
+    """The method whose next call it does not answer."""
 
     def answer(self, call: MethodCall) -> None:
         self.calls.append(call)
         call.close_passed()
-        if call.member == "Attach" and self.refuses_attach:
+        if call.member == self.silent_to:
+            self.silent_to = ""
+        elif call.member == "Attach" and self.refuses_attach:
             self.connection.reply_error(call, self.refuses_attach, "no")
         elif call.member == "Record":
             self.connection.reply(call, "aa{sv}", [self.rows])
@@ -401,6 +405,20 @@ async def test_a_camera_that_the_process_cannot_attach_keeps_no_other_from_it(
     await until(lambda: impostor.count("Attach") == 2)
     impostor.rows = [{"device": Variant("t", 2), "code": Variant("s", "")}]
     assert (await daemon.record([TWO], on=True))[TWO].error is None
+
+
+async def test_a_process_that_has_not_answered_is_asked_again_to_detach_a_camera(
+    daemon: ProcessControl, impostor: Impostor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would read the camera for ever, and would never end for want of cameras."""
+    monkeypatch.setattr("wifimgrd.camera_client.control._ANSWER_S", 0.1)
+    impostor.silent_to = "Detach"
+    daemon.attach(ONE, GOPRO)
+    await until(lambda: impostor.count("Attach") == 1)
+    daemon.detach(ONE)
+    await until(lambda: impostor.count("Detach") == 2)
+    await until(lambda: daemon._failure is None)
+    assert not daemon._in_process
 
 
 async def test_a_process_that_refuses_is_asked_again_with_a_back_off(

@@ -22,6 +22,8 @@ class FakeNetworkManager:
         self.changed: list[tuple[str, str, Any]] = []
         """What was changed: the object, the method and its arguments."""
         self.refusal = ""
+        self.refused = ""
+        """The method that alone is refused."""
         self.hangs = False
         connection.serve(self._called)
 
@@ -49,7 +51,16 @@ class FakeNetworkManager:
                 self.connection.reply(call, "o", [DEVICE])
                 return
         self.changed.append((call.path, call.member, call.body))
-        if call.member == "AddAndActivateConnection2":
-            self.connection.reply(call, "ooa{sv}", [HUBS, HUBS_ACTIVE, {}])
-        else:
-            self.connection.reply(call)
+        match call.member:
+            case self.refused:
+                self.connection.reply_error(call, nm.NM + ".Failed", "it is refused")
+            case "AddAndActivateConnection2":
+                self.connection.reply(call, "ooa{sv}", [HUBS, HUBS_ACTIVE, {}])
+            case "AddConnection2":
+                self.connection.reply(call, "oa{sv}", [HUBS, {}])
+            case "ActivateConnection":
+                self.connection.reply(call, "o", [HUBS_ACTIVE])
+            case "Update2":
+                self.connection.reply(call, "a{sv}", [{}])
+            case _:
+                self.connection.reply(call)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS_INVALID_ARGUMENTS
 
 PATH = "/fi/w1/wpa_supplicant1/Interfaces/3"
 NETWORKS = [PATH + "/Networks/0", PATH + "/Networks/1"]
@@ -20,6 +21,8 @@ class FakeSupplicant:
         self.refusal = ""
         self.refused_times = math.inf
         self.hangs = False
+        self.unknown: set[str] = set()
+        """Properties that it lacks."""
         connection.serve(self._called)
 
     def _called(self, call: MethodCall) -> None:
@@ -35,6 +38,8 @@ class FakeSupplicant:
                 self.connection.reply(call, "o", [NETWORKS[0]])
             case "Get":
                 self.connection.reply(call, "v", [Variant("ao", NETWORKS)])
+            case "Set" if call.body[1] in self.unknown:
+                self.connection.reply_error(call, WPAS_INVALID_ARGUMENTS, "there is no such property")
             case "Set":
                 self.connection.reply(call)
             case _:

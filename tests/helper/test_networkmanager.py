@@ -27,15 +27,18 @@ from wifimgrd.helper._networkmanager import (
     set_managed,
 )
 from wifimgrd.helper._profile import Profile
-from wifimgrd.proxies.networkmanager.definitions import NM, NM_DEVICE, NM_PATH
+from wifimgrd.proxies.networkmanager.definitions import NM, NM_DEVICE, NM_PATH, NM_SETTINGS_PATH
 
 LATER = 2**63
 UUID = "12345678-9abc-4def-8123-456789abcdef"
 
 
-def profile(interface: str = "wlan0") -> Profile:
-    network = (7, b"CAM", "wpa-psk", "secret-secret", "", False)
-    made, *_ = profile_of(interface, *network, DEVICE, UUID, 20, "", LATER)
+OPEN = ("none", "", "02:ca:00:0f:00:77", False)
+PROTECTED = ("wpa-psk", "secret-secret", "", False)
+
+
+def profile(interface: str = "wlan0", network: tuple[str, str, str, bool] = PROTECTED) -> Profile:
+    made, *_ = profile_of(interface, 7, b"CAM", *network, DEVICE, UUID, 20, "", LATER)
     return made
 
 
@@ -53,6 +56,28 @@ async def test_a_profile_is_activated_by_one_call(helper: BusConnection, manager
     assert options == {"persist": "volatile", "bind-activation": "none"}
     assert settings["connection"]["interface-name"] == "wlan0"
     assert settings["user"] == {"data": {"org.wifimgrd.device": "7"}}
+
+
+async def test_that_of_an_open_network_is_activated_as_it_is(
+    helper: BusConnection, manager: FakeNetworkManager
+) -> None:
+    """NetworkManager would make it one for OWE where the open network has an encrypted twin."""
+    assert await activate_profile(helper, profile(network=OPEN), DEVICE, LATER) == (HUBS, HUBS_ACTIVE)
+    [(added_at, add, [settings, flags, _]), activated, made_volatile] = manager.changed
+    assert (added_at, add, flags) == (NM_SETTINGS_PATH, "AddConnection2", 0x2)
+    assert settings["802-11-wireless"]["bssid"] == bytes.fromhex("02ca000f0077")
+    assert activated == (NM_PATH, "ActivateConnection", [HUBS, DEVICE, "/"])
+    assert made_volatile == (HUBS, "Update2", [{}, 0x18, {}])
+
+
+@pytest.mark.parametrize("refused", ["ActivateConnection", "Update2"])
+async def test_one_that_is_not_activated_is_deleted(
+    helper: BusConnection, manager: FakeNetworkManager, refused: str
+) -> None:
+    manager.refused = refused
+    with pytest.raises(BusError, match="it is refused"):
+        await activate_profile(helper, profile(network=OPEN), DEVICE, LATER)
+    assert manager.changed[-1] == (HUBS, "Delete", [])
 
 
 async def test_a_call_that_nobody_waits_for_any_more_does_nothing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.helper.fake_supplicant import NETWORKS, PATH, FakeSupplicant
 from wifimgrd.bus.connection import BusConnection, BusError
@@ -12,7 +13,12 @@ from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
 from wifimgrd.helper._call_arguments import bssid_of, country_of, network_of
 from wifimgrd.helper._supplicant import _Object, add_network, limit_networks, register_interface, set_country
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
-from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS, WPAS_UNKNOWN_ERROR
+from wifimgrd.proxies.wpa_supplicant.definitions import (
+    WPAS,
+    WPAS_INTERFACE,
+    WPAS_INTERFACE_EXISTS,
+    WPAS_UNKNOWN_ERROR,
+)
 
 BSSID = "02:ca:00:00:00:01"
 KEY = "0123456789abcdef" * 4
@@ -24,11 +30,25 @@ async def supplicant(helper: BusConnection, wlan0: None) -> FakeSupplicant:
     return FakeSupplicant(helper)
 
 
-async def test_an_interface_is_registered_by_its_name_alone(
+async def test_an_interface_is_registered_by_its_name_and_set_up_as_networkmanager_does_it(
     helper: BusConnection, supplicant: FakeSupplicant
 ) -> None:
     assert await register_interface(helper, "wlan0") == PATH
-    assert supplicant.given == [("CreateInterface", [{"Ifname": "wlan0", "Driver": "nl80211"}])]
+    assert supplicant.given == [
+        ("CreateInterface", [{"Ifname": "wlan0", "Driver": "nl80211"}]),
+        ("Set", [WPAS_INTERFACE, "SaePwe", "2"]),
+        ("Set", [WPAS_INTERFACE, "Dot11RSNAConfigPMKLifetime", "604800"]),
+    ]
+
+
+async def test_an_older_wpa_supplicant_that_lacks_a_setting_is_used_without_it(
+    helper: BusConnection, supplicant: FakeSupplicant
+) -> None:
+    supplicant.unknown = {"SaePwe"}
+    with capture_logs() as logs:
+        assert await register_interface(helper, "wlan0") == PATH
+    assert [(log["event"], log["setting"]) for log in logs] == [("setting_not_made", "SaePwe")]
+    assert supplicant.given[-1] == ("Set", [WPAS_INTERFACE, "Dot11RSNAConfigPMKLifetime", "604800"])
 
 
 @pytest.mark.parametrize("interface", ["eth0", "wlan9", "", "../net/wlan0"])
@@ -53,7 +73,7 @@ async def test_a_registration_that_fails_is_repeated(
 ) -> None:
     supplicant.refusal, supplicant.refused_times = WPAS_UNKNOWN_ERROR, failures
     assert await register_interface(helper, "wlan0") == PATH
-    assert len(supplicant.given) == calls
+    assert [member for member, _ in supplicant.given].count("CreateInterface") == calls
 
 
 async def test_an_interface_that_wpa_supplicant_cannot_use_is_refused(

@@ -14,7 +14,7 @@ from .guest.documents import type_block
 from .guest.namespace import run
 from .guest.services import NETWORK_MANAGER, files_for_networkd, stop_networkd
 from .guest.traffic import Download, until_fetched
-from .guest.whole_hub import CONFIGURATION, WholeHub
+from .guest.whole_hub import WholeHub
 
 Cameras = Callable[..., Camera]
 
@@ -42,15 +42,6 @@ def manage_all_again() -> None:
     run("systemctl", "restart", NETWORK_MANAGER)
 
 
-async def choose(hub: WholeHub, backend: str) -> None:
-    """Change the configuration, and restart the daemon."""
-    CONFIGURATION.write_text(f'[backend]\nname = "{backend}"\n')
-    run("systemctl", "restart", "wifimgrd.service")
-    await hub.dbus.wait_until(
-        lambda dbus: (dbus.service.backend, dbus.service.backend_state) == (backend, "ready"), 30
-    )
-
-
 @pytest.mark.parametrize("how", ["left alone", "disabled"])
 async def test_from_networkmanager_to_wpa_supplicant_and_back(
     networkmanager: None, hub: WholeHub, cameras: Cameras, how: str
@@ -60,7 +51,7 @@ async def test_from_networkmanager_to_wpa_supplicant_and_back(
     interface = hub.dbus.devices[device].interface or ""
     reason = "NetworkManager has registered it with wpa_supplicant"
     with Download(interface) as download:
-        await choose(hub, "wpa_supplicant")
+        await hub.choose_backend("wpa_supplicant")
         for name in ("wlan0", "wlan1"):
             await hub.interface_state(name, "unavailable")
             assert reason in (hub.dbus.interfaces[name].reason or "")
@@ -79,7 +70,7 @@ async def test_from_networkmanager_to_wpa_supplicant_and_back(
     assert files_for_networkd()
 
     manage_all_again()
-    await choose(hub, "networkmanager")
+    await hub.choose_backend("networkmanager")
     poll_until(lambda: not files_for_networkd(), "nothing is left for networkd")
     await hub.all_in("connected", [device], 60)
     until_fetched(hub.dbus.devices[device].interface, "A")

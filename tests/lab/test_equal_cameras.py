@@ -65,6 +65,18 @@ async def test_one_that_refuses_the_password_is_followed_by_the_next(hub: WholeH
     assert page_of(hub, device) == pair[1].name
 
 
+@on_both
+async def test_one_whose_password_was_changed_is_joined_though_both_attempts_begin_at_the_others_camera(
+    hub: WholeHub, cameras: Cameras
+) -> None:
+    first = cameras("A", NAME, PASSWORD)
+    second = cameras("B", NAME, "changed-by-owner", channel=6)
+    devices = [await hub.add(first), await hub.add(second)]
+    for device, page in zip(devices, "AB", strict=True):
+        await hub.until(device, "connected")
+        assert page_of(hub, device) == page
+
+
 async def hears_both(hub: WholeHub, interface: str, pair: list[Camera]) -> bool:
     """Whether a scan has heard both cameras: no message can name one that was not heard."""
     await hub.dbus.search_networks(interface)

@@ -19,7 +19,7 @@ from wifimgrd.bus.values import typed
 from wifimgrd.proxies.bluez import definitions
 from wifimgrd.proxies.bluez.definitions import AdapterProperties, CharacteristicProperties, DeviceProperties
 from wifimgrd.proxies.bluez.objects import Device, ManagedObjects, Root
-from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.runtime.tasks import Backoff, Tasks
 
 _log = structlog.get_logger()
 
@@ -28,8 +28,8 @@ _MOST_CHARACTERISTICS: Final = 128
 """Of one device."""
 _MOST_READS: Final = 8
 """Devices that are read at a time; a change of another one is dropped, and comes again while it is heard."""
-_LOAD_TRIES: Final = 3
-_LOAD_PAUSE_S: Final = 0.5
+_LOAD_PAUSES: Final = Backoff(first_s=0.5, last_s=30.0)
+"""Before the objects are read again, where bluetoothd has not answered."""
 _HEARD: Final = frozenset(("RSSI", "Name", "ManufacturerData", "ServiceData", "UUIDs"))
 """The properties of a device that change when it is heard."""
 
@@ -159,15 +159,16 @@ class Objects:
         await Device(self._connection, device).read_properties(partial(self._device_read, device))
 
     async def _load(self) -> None:
-        owner = self.owner
-        for _ in range(_LOAD_TRIES):
+        """Read all objects, until bluetoothd has answered or has gone."""
+        owner, failures = self.owner, 0
+        while self.owner == owner and not self.loaded:
             try:
                 await Root(self._connection).read_objects(self._objects_read)
             except (BusError, TimeoutError) as error:
-                _log.warning("bluez_unreadable", reason=str(error))
-                await asyncio.sleep(_LOAD_PAUSE_S)
-            if self.loaded or self.owner != owner:
-                return
+                failures += 1
+                log = _log.warning if failures == 1 else _log.debug
+                log("bluez_unreadable", reason=str(error))
+                await asyncio.sleep(_LOAD_PAUSES.pause_s(failures))
 
     # -- what BlueZ sends
 

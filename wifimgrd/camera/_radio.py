@@ -107,11 +107,10 @@ class Radio:
             await self._begin_discovery(services)
             yield self._stop_discoveries
         finally:
-            async with self._turns:
-                self._discoveries -= 1
-                if not self._discoveries:
-                    self._tasks.start("stop-discovery", self._end_discovery())
-                self._turns.notify_all()
+            self._discoveries -= 1  # nothing is awaited before: a second cancellation would leave it counted
+            if not self._discoveries:
+                self._tasks.start("stop-discovery", self._end_discovery())
+            self._tasks.start("next-turn", self._next_turn())
 
     async def _begin_discovery(self, services: Collection[str]) -> None:
         """Start a discovery, or have the running one look for more; raises BluetoothUnavailable."""
@@ -147,6 +146,9 @@ class Radio:
                 adapter = self.require_ready()
             yield adapter
         finally:
-            async with self._turns:
-                self._advertisements -= 1
-                self._turns.notify_all()
+            self._advertisements -= 1  # as in `discovery`
+            self._tasks.start("next-turn", self._next_turn())
+
+    async def _next_turn(self) -> None:
+        async with self._turns:
+            self._turns.notify_all()

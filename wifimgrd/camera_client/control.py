@@ -145,8 +145,9 @@ class ProcessControl:
                 raise BackendUnavailable("wifimgrd-camera has ended")
         for device_id, attached in list(self._in_process.items()):
             if self._wanted.get(device_id) is not attached:
-                self._in_process.pop(device_id, None)
-                await self._call("Detach", "t", [int(device_id)])
+                body = [int(device_id)]
+                await self._process.carry_out("Detach", "t", body, _ANSWER_S, BackendUnavailable)
+                self._in_process.pop(device_id, None)  # only now: without an answer it is asked once more
         for device_id, attachment in list(self._wanted.items()):
             if self._wanted.get(device_id) is attachment and device_id not in self._in_process:
                 await self._attach(device_id, attachment)
@@ -162,11 +163,6 @@ class ProcessControl:
         except InvalidRequest as error:  # a process of another version; its other cameras are not affected
             _log.error("camera_not_attached", device=int(device_id), reason=error.message)
             attached([])
-
-    async def _call(
-        self, member: str, signature: str, body: Sequence[object], limit_s: float = _ANSWER_S
-    ) -> list[object]:
-        return await self._process.carry_out(member, signature, body, limit_s, BackendUnavailable)
 
     # -- sockets that the process wants
 

@@ -6,11 +6,13 @@ https://networkmanager.dev/docs/api/1.42/spec.html
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import suppress
 from typing import Final
 
 from wifimgrd.api.errors import in_time
-from wifimgrd.bus.connection import BusConnection, Variant
+from wifimgrd.bus.connection import BusConnection, BusError, Variant
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
@@ -21,11 +23,16 @@ from wifimgrd.proxies.networkmanager.definitions import (
     NM_ACTIVE,
     NM_DEVICE,
     NM_PATH,
+    NM_SETTINGS,
     NM_SETTINGS_CONNECTION,
+    NM_SETTINGS_PATH,
     NO_OBJECT,
+    AddFlag,
     ProfileSettings,
+    UpdateFlag,
 )
 from wifimgrd.proxies.networkmanager.objects import marked_device
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 
 _ANSWER_S: Final = 10.0
 """How long NetworkManager may take to reply."""
@@ -41,6 +48,10 @@ class _Object(Proxy):
 
 class _Root(_Object):
     INTERFACE = NM
+
+
+class _Settings(_Object):
+    INTERFACE = NM_SETTINGS
 
 
 class _Device(_Object):
@@ -70,13 +81,39 @@ async def activate_profile(
         time.monotonic_ns() > not_after_us * 1000
     ):  # the message bus keeps calls for a service that is starting
         raise BackendUnavailable("the call came when nobody waited for it any longer")
-    options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
-    arguments = [profile.settings, device, NO_OBJECT, options]
     with in_time(_NO_ANSWER):
+        if profile.network.key_management is KeyManagement.NONE:
+            return await _add_then_activate(connection, profile, device)
+        options = {"persist": Variant("s", "volatile"), "bind-activation": Variant("s", "none")}
+        arguments = [profile.settings, device, NO_OBJECT, options]
         reply = await _Root(connection, NM_PATH).call(
             "AddAndActivateConnection2", "a{sa{sv}}ooa{sv}", arguments
         )
     path, active, _ = typed(tuple[str, str, object], reply)
+    return path, active
+
+
+async def _add_then_activate(connection: BusConnection, profile: Profile, device: str) -> tuple[str, str]:
+    """Activate the profile of an open network as it is.
+
+    `AddAndActivateConnection2` completes a profile from the access point's beacons: where these name an
+    encrypted twin (the transition mode of OWE), it becomes one for OWE, which is not joined at the BSSID of
+    the open network.
+    """
+    arguments = [profile.settings, AddFlag.IN_MEMORY, {}]
+    reply = await _Settings(connection, NM_SETTINGS_PATH).call("AddConnection2", "a{sa{sv}}ua{sv}", arguments)
+    path, _ = typed(tuple[str, object], reply)
+    added = _Connection(connection, path)
+    try:
+        root = _Root(connection, NM_PATH)
+        active = await root.ask(str, "ActivateConnection", "ooo", [path, device, NO_OBJECT])
+        # Only now: a volatile profile that is not active is deleted.
+        flags = UpdateFlag.IN_MEMORY_ONLY | UpdateFlag.VOLATILE
+        await added.call("Update2", "a{sa{sv}}ua{sv}", [{}, flags, {}])
+    except BaseException:
+        with suppress(BusError, TimeoutError):
+            await asyncio.shield(added.call("Delete"))
+        raise
     return path, active
 
 

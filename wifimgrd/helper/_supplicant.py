@@ -34,6 +34,11 @@ _REGISTRATION_PAUSES_S: Final = (0.1, 0.4)
 _ANSWER_S: Final = 5.0
 """How long wpa_supplicant may take to reply."""
 _NO_ANSWER: Final = "wpa_supplicant does not answer"
+_SETTINGS: Final = {
+    "SaePwe": "2",  # WPA3 by hash-to-element, which some access points demand, and by hunting and pecking
+    "Dot11RSNAConfigPMKLifetime": "604800",  # s; at the end of the default, 12 h, it ends a link with OWE
+}
+"""Of an interface, as NetworkManager makes them; the other settings are wpa_supplicant's own."""
 _RAW_KEY_DIGITS: Final = 64
 _FRAME_PROTECTION_OPTIONAL, _FRAME_PROTECTION_REQUIRED = 1, 2
 _PERMANENT_ADDRESS: Final = 0
@@ -128,18 +133,33 @@ async def register_interface(connection: BusConnection, interface: str) -> str:
     wpa_supplicant takes the driver for one that it cannot use. So a registration that fails is repeated.
     """
     require_wireless(interface)
+    with in_time(_NO_ANSWER):
+        path = await _create(connection, interface)
+        await _make_settings(_Interface(connection, path), interface)
+    return path
+
+
+async def _create(connection: BusConnection, interface: str) -> str:
     arguments = {"Ifname": Variant("s", interface), "Driver": Variant("s", "nl80211")}
     root = _Root(connection, WPAS_PATH)
-    with in_time(_NO_ANSWER):
-        for pause_s in _REGISTRATION_PAUSES_S:
-            try:
-                return await root.ask(str, "CreateInterface", "a{sv}", [arguments])
-            except BusError as error:
-                if error.name != WPAS_UNKNOWN_ERROR:
-                    raise
-                _log.info("registration_repeated", interface=interface, reason=error.message)
-            await asyncio.sleep(pause_s)
-        return await root.ask(str, "CreateInterface", "a{sv}", [arguments])
+    for pause_s in _REGISTRATION_PAUSES_S:
+        try:
+            return await root.ask(str, "CreateInterface", "a{sv}", [arguments])
+        except BusError as error:
+            if error.name != WPAS_UNKNOWN_ERROR:
+                raise
+            _log.info("registration_repeated", interface=interface, reason=error.message)
+        await asyncio.sleep(pause_s)
+    return await root.ask(str, "CreateInterface", "a{sv}", [arguments])
+
+
+async def _make_settings(registered: _Interface, interface: str) -> None:
+    """Make the settings that this wpa_supplicant has: an older one lacks some, and joins what it can."""
+    for name, value in _SETTINGS.items():
+        try:
+            await registered.set(name, Variant("s", value))
+        except BusError as error:
+            _log.info("setting_not_made", interface=interface, setting=name, reason=error.message)
 
 
 async def add_network(connection: BusConnection, interface: str, network: Network) -> str:

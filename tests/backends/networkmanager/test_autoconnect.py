@@ -42,5 +42,49 @@ def test_its_own_address_and_one_that_is_being_changed_are_no_news(reported: NmD
     assert drifts(reported) == 0
 
 
+class Switched(NoChanges):
+    """Switches autoconnect."""
+
+    def __init__(self) -> None:
+        self.to: list[tuple[str, bool]] = []
+
+    async def set_autoconnect(self, interface: str, value: bool) -> None:
+        self.to.append((interface, value))
+
+
+@pytest.mark.parametrize(
+    ("mac", "ports"), [(OWN, ("usb-0:1.1", "usb-0:1.2")), ("", ("usb-0:1.1", "usb-0:1.2")), ("", ("", ""))]
+)
+async def test_adapters_with_one_address_or_none_each_get_their_autoconnect_back(
+    mac: str, ports: tuple[str, str]
+) -> None:
+    memory, switched = BriefMemory(), Switched()
+    pair = [
+        NmDevice(f"/{name}", {"Interface": name, "Autoconnect": True, "Path": port}, {"PermHwAddress": mac})
+        for name, port in zip(("wlan0", "wlan1"), ports, strict=True)
+    ]
+    block = AutoconnectBlock(memory, switched)
+    for one in pair:
+        block.claim(one.name)
+        await block.apply(one)
+    assert switched.to == [("wlan0", False), ("wlan1", False)]
+    after_a_crash = AutoconnectBlock(memory, switched)
+    for one in pair:
+        await after_a_crash.restore(one)
+        await after_a_crash.restore(one)
+    assert switched.to[2:] == [("wlan0", True), ("wlan1", True)]
+
+
+async def test_of_an_adapter_that_was_unplugged_nothing_is_kept() -> None:
+    memory, switched = BriefMemory(), Switched()
+    unplugged = NmDevice("/1", {"Interface": "wlan0", "Autoconnect": True}, {"PermHwAddress": OWN})
+    block = AutoconnectBlock(memory, switched)
+    block.claim("wlan0")
+    await block.apply(unplugged)
+    block.forget(unplugged)
+    await block.restore(unplugged)
+    assert switched.to == [("wlan0", False)]
+
+
 def test_an_adapter_that_is_not_held_may_have_any_address() -> None:
     assert drifts(device(RANDOM), held=False) == 0

@@ -9,6 +9,8 @@ from typing import cast
 import pytest
 
 from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt
+from wifimgrd.backends.supplicant.bss_users import BssUsers
+from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.backends.supplicant.diagnosis import HandshakeLost
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck, LinkReading
 from wifimgrd.bus.connection import BusClosed, BusError
@@ -39,7 +41,7 @@ class Attempt(SupplicantAttempt[Joined[LinkReading]]):
     def __init__(self, *ends: Exception | Joined[LinkReading], within_s: float = 30.0) -> None:
         request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), within_s)
         deadline = asyncio.get_running_loop().time() + within_s
-        super().__init__(request, deadline, cast("LeaseCheck", object()), lambda _: {})
+        super().__init__(request, deadline, cast("LeaseCheck", object()), Air({}).users)
         self.left = list(ends)
         self.waiting = asyncio.Event()
         self.clean_ups = 0
@@ -156,6 +158,7 @@ class Air:
         self.supplicant = cast("SupplicantInterface", supplicant or SupplicantOfSome())
         self.in_use: dict[str, DeviceId] = {}
         self.running: list[AttemptOnAir] = []
+        self.users = BssUsers(self.in_use.items, lambda: [(one.bssid, one.device_id) for one in self.running])
         self.searches = 0
         self.missed: Mapping[int, Sequence[str]] = {}
         """Who is missed, by the number of the search."""
@@ -167,10 +170,6 @@ class Air:
         if self.searches == self.refused_search:
             raise ScanRefused("each request was refused")
         return [point for point in self.points if point.bssid not in self.missed.get(self.searches, ())]
-
-    def used(self, but: DeviceId) -> dict[str, DeviceId]:
-        running = {one.bssid: one.device_id for one in self.running if one.bssid and one.device_id != but}
-        return self.in_use | running
 
 
 class AttemptOnAir(Attempt):
@@ -184,7 +183,9 @@ class AttemptOnAir(Attempt):
         passphrase: Passphrase = PASSPHRASE,
         sightings: Sequence[str] = (),
         others: Mapping[str, DeviceId] | None = None,
+        answers: Mapping[str, Exception | Joined[LinkReading]] | None = None,
     ) -> None:
+        """`answers` are those to this device, where they differ."""
         super().__init__()
         self._request = JoinRequest(
             DeviceId(device),
@@ -195,8 +196,9 @@ class AttemptOnAir(Attempt):
             tuple(Sighting(bssid, 2412) for bssid in sightings),
             others or {},
         )
-        self._in_use = air.used
+        self._users = air.users
         self.air = air
+        self.answers = answers or air.answers
         self.tried: list[str] = []
         self.management: list[KeyManagement] = []
         air.running.append(self)
@@ -207,10 +209,13 @@ class AttemptOnAir(Attempt):
         self.management.append(management)
         self.tried.append(limit.bssid)
         await asyncio.sleep(0)  # the others begin meanwhile
-        answer = self.air.answers[limit.bssid]
+        answer = self.answers[limit.bssid]
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def _verdict_at_deadline(self) -> WifimgrdError:
+        return self._not_chosen_in_time()
 
 
 async def failure_of(attempt: SupplicantAttempt[Joined[LinkReading]]) -> WifimgrdError:
@@ -294,7 +299,7 @@ async def test_one_that_does_not_answer_is_not_followed() -> None:
 
 async def test_one_in_use_by_another_device_is_named_where_it_refuses() -> None:
     air = Air({A: FULL})
-    air.in_use = {A: DeviceId(2)}
+    air.in_use[A] = DeviceId(2)
     error = await failure_of(AttemptOnAir(air))
     assert error.message.endswith(f"{A} refused the connection and is in use by device 2")
 
@@ -306,9 +311,84 @@ async def test_two_attempts_that_begin_at_once_join_two_access_points() -> None:
     assert sorted([first.bssid, second.bssid]) == [A, B]
 
 
+async def test_attempts_that_begin_at_each_others_cameras_end_at_their_own() -> None:
+    air = Air({A: JOINED, B: JOINED})
+    first = AttemptOnAir(air, 1, answers={A: WRONG, B: JOINED})
+    second = AttemptOnAir(air, 2, answers={A: JOINED, B: WRONG})
+    async with asyncio.timeout(10):
+        await asyncio.gather(first.run(), second.run())
+    assert (first.tried, second.tried) == ([A, B], [B, A])
+
+
+@pytest.fixture
+async def crossed() -> tuple[Air, AttemptOnAir, asyncio.Event]:
+    """An attempt that A refuses, while another device's is at B; the event is that it waits for that."""
+    air, waits = Air({A: WRONG, B: JOINED}), asyncio.Event()
+    others = AttemptOnAir(air, 2)
+    others._limit = BssidLimit("wlan1", B)
+    next_leave = air.users.next_leave
+
+    async def wait() -> None:
+        waits.set()
+        await next_leave()
+
+    air.users.next_leave = wait  # type: ignore[method-assign]
+    return air, AttemptOnAir(air), waits
+
+
+async def test_an_access_point_that_the_other_attempt_has_joined_is_not_waited_for(
+    crossed: tuple[Air, AttemptOnAir, asyncio.Event],
+) -> None:
+    air, attempt, waits = crossed
+    failing = asyncio.create_task(failure_of(attempt))
+    async with asyncio.timeout(10):
+        await waits.wait()
+        del air.running[0]
+        air.in_use[B] = DeviceId(2)
+        air.users.leave()
+        error = await failing
+    assert isinstance(error, AuthenticationFailed)
+    assert error.message.endswith(f"{A} refused the password, {B} is in use by device 2")
+
+
+async def test_an_access_point_that_the_other_attempt_exchanges_for_another_is_joined(
+    crossed: tuple[Air, AttemptOnAir, asyncio.Event],
+) -> None:
+    air, attempt, waits = crossed
+    [other, _] = air.running
+
+    async def limit_networks(*_: str) -> None:
+        await asyncio.sleep(0)
+
+    other.limit_networks = limit_networks
+    joining = asyncio.create_task(attempt.run())
+    async with asyncio.timeout(10):
+        await waits.wait()
+        other._limit = BssidLimit("wlan1", B, other._move, other._choice)
+        assert await other._limit.follow([point(C)])
+        assert await joining is JOINED
+    assert attempt.tried == [A, B]
+
+
+@pytest.mark.parametrize(("sightings", "code"), [([], AuthenticationFailed), ([C], DeviceNotReachable)])
+async def test_an_access_point_is_waited_for_until_the_deadline(
+    crossed: tuple[Air, AttemptOnAir, asyncio.Event], sightings: list[str], code: type[WifimgrdError]
+) -> None:
+    """It is waited for also where the first search has found nothing else: the own camera's address may have
+    changed."""
+    air, _, _ = crossed
+    if sightings:
+        air.points = [point(B)]
+    attempt = AttemptOnAir(air, sightings=sightings)
+    attempt._deadline = asyncio.get_running_loop().time() + 0.05
+    error = await failure_of(attempt)
+    assert isinstance(error, code)
+    assert f"{B} is being tried by device 2" in error.message
+
+
 async def test_a_camera_that_is_off_is_not_replaced_by_one_in_use() -> None:
     air = Air({A: JOINED})
-    air.in_use = {A: DeviceId(2)}
+    air.in_use[A] = DeviceId(2)
     error = await failure_of(AttemptOnAir(air, sightings=[B]))
     assert isinstance(error, DeviceNotReachable)
     assert error.message.endswith(f"{A} is in use by device 2")

@@ -21,6 +21,7 @@ from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.backends.wpa_supplicant._services import Services
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
 from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.ports import Backend, BackendListener
 from wifimgrd.runtime.tasks import Backoff, Tasks
@@ -109,6 +110,36 @@ async def test_a_bug_in_a_session_is_reported_and_the_backend_tries_again(
     assert "internal error" in status.reason
     [reported] = [entry for entry in entries if entry["event"] == "task_failed"]
     assert (reported["task"], reported["log_level"]) == ("test/services", "error")
+    await backend.stop()
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            BusError("fi.w1.wpa_supplicant1.InterfaceUnknown", "it has gone"),
+            "wpa_supplicant refused: it has gone",
+        ),
+        (BackendUnavailable("wpa_supplicant is not running"), "wpa_supplicant is not running"),
+        (TimeoutError(), "a service on the message bus does not answer"),
+    ],
+    ids=["refused", "not running", "no answer"],
+)
+async def test_a_service_that_fails_is_not_taken_for_the_message_bus_nor_for_a_bug(
+    make: Make,
+    services: type,
+    message_bus: MessageBusDaemon,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    reason: str,
+) -> None:
+    backend = make(message_bus.address)
+    with capture_logs() as entries:
+        listener = await started(backend, services, Sessions(error), monkeypatch)
+        status = await asyncio.wait_for(listener.statuses.get(), 10)
+    assert status == BackendStatus(BackendState.UNAVAILABLE, reason)
+    assert not [entry for entry in entries if entry["log_level"] == "error"]
     await backend.stop()
 
 
@@ -233,8 +264,9 @@ async def test_access_points_are_in_use_by_links_and_attempts(
         "wlan2": SimpleNamespace(bssid="02:00:00:00:00:0b", device_id=DeviceId(3)),
         "wlan3": SimpleNamespace(bssid="", device_id=DeviceId(4)),
     }
-    both = {"02:00:00:00:00:0a": DeviceId(1), "02:00:00:00:00:0b": DeviceId(3)}
-    assert backend._in_use(None) == both
-    assert backend._in_use(DeviceId(1)) == {"02:00:00:00:00:0b": DeviceId(3)}
+    assert backend._users.links(None) == {"02:00:00:00:00:0a": DeviceId(1)}
+    assert backend._users.links(DeviceId(1)) == {}
+    assert backend._users.attempts(DeviceId(1)) == {"02:00:00:00:00:0b": DeviceId(3)}
+    assert backend._users.attempts(DeviceId(3)) == {}
     backend._link_monitors = backend._attempts = {}
     await backend.stop()

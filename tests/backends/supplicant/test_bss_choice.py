@@ -47,6 +47,17 @@ def test_one_that_is_in_use_by_another_device_is_not_joined_while_another_is_on_
     assert chosen(BssChoice(seen(A), in_use=used(A)), point(A), point(B)) == [B]
 
 
+def test_one_that_another_attempt_is_at_is_waited_for_where_no_other_is_left() -> None:
+    choice = BssChoice(attempted=used(A))
+    assert chosen(choice, point(A, -30), point(B, -80)) == [B]
+    assert not choice.has_to_wait([point(A), point(B)])
+    refused = BssChoice(refusals={B: "password"}, attempted=used(A))
+    assert chosen(refused, point(A), point(B)) == []
+    assert refused.has_to_wait([point(A), point(B)])
+    joined = BssChoice(in_use=used(A), refusals={B: "password"}, attempted=used(A))
+    assert not joined.has_to_wait([point(A), point(B)])
+
+
 def test_one_that_is_in_use_is_shared_where_it_is_the_only_one() -> None:
     assert chosen(BssChoice(in_use=used(A)), point(A)) == [A]
     assert chosen(BssChoice(seen(A), in_use=used(A)), point(A)) == [A]

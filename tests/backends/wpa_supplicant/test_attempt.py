@@ -45,7 +45,7 @@ class Join:
         request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
         anything: Any = SimpleNamespace()
-        self._attempt = Attempt(services, anything, request, 0.0, anything, lambda _: {})
+        self._attempt = Attempt(services, anything, request, 0.0, anything, anything)
         limit = BssidLimit("wlan0", "")
         self.monitor = AssociationMonitor(anything, request, [], limit, structlog.get_logger())
         monkeypatch.setattr(module, "read_address", self._read_address)
@@ -202,7 +202,7 @@ async def test_a_clean_up_that_is_cancelled_leaves_no_subscription() -> None:
 
     anything: Any = SimpleNamespace(disconnect=disconnect)
     request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
-    attempt = Attempt(anything, anything, request, 0.0, anything, lambda _: {})
+    attempt = Attempt(anything, anything, request, 0.0, anything, anything)
     attempt._supplicant = cast("SupplicantInterface", SimpleNamespace(close=closed.set))
     attempt._interface = WifiInterface(3, "wlan0", reserved=True)
     cleaning = asyncio.create_task(attempt._clean_up())

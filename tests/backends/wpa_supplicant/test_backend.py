@@ -30,6 +30,7 @@ from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.runtime.tasks import Tasks
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.10/24"), "192.168.42.1")
+REQUEST = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
 READING = LinkReading.of(ADDRESS, None, 80)
 
 
@@ -125,6 +126,91 @@ async def test_a_registered_interface_that_is_gone_is_given_back(
     assert not backend._services.has_registered("wlan0")
 
 
+@pytest.mark.parametrize("by_itself", [True, False])
+async def test_an_interface_that_is_released_while_it_has_a_link_is_given_back_after_that(
+    backend: Any, host: Host, released: asyncio.Queue[str], by_itself: bool
+) -> None:
+    interface = WifiInterface(1 << 20, "wlan0", reserved=True)
+    monitor = await monitor_of(backend, interface)
+    backend._watch_adopted([monitor], "")
+    await backend.release("wlan0")
+    assert host.registered == {"wlan0"}
+    if by_itself:
+        monitor.end(ConnectionLost("the camera is off"))
+    else:
+        await backend.leave("wlan0")
+    async with asyncio.timeout(10):
+        assert await released.get() == "wlan0"
+    assert host.registered == set()
+
+
+async def test_an_interface_that_is_released_while_it_is_joined_is_given_back_after_the_attempt(
+    backend: Any, host: Host, released: asyncio.Queue[str]
+) -> None:
+    await backend._services.open_interface(WifiInterface(1 << 20, "wlan0"))
+    joining = asyncio.create_task(backend.join(REQUEST))
+    await asyncio.sleep(0)  # its task starts
+    await asyncio.sleep(0)  # the attempt waits for the adapter
+    await backend.release("wlan0")
+    backend._abort_attempts("it is over")
+    with pytest.raises(BackendUnavailable):
+        await joining
+    async with asyncio.timeout(10):
+        assert await released.get() == "wlan0"
+    assert host.registered == set()
+
+
+async def test_an_interface_that_is_claimed_again_before_its_link_ends_is_kept(
+    backend: Any, host: Host
+) -> None:
+    backend._watch_adopted([await monitor_of(backend, WifiInterface(1 << 20, "wlan0", reserved=True))], "")
+    await backend.release("wlan0")
+    await backend.claim("wlan0")
+    await backend.leave("wlan0")
+    await backend._tasks.settle(10)
+    assert host.registered == {"wlan0"}
+
+
+async def test_an_adapter_that_takes_the_name_of_one_that_is_gone_waits_until_that_is_given_back(
+    backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its file for networkd would be the one that is removed."""
+    order: list[str] = []
+
+    async def release(name: str) -> None:
+        for _ in range(20):
+            await backend._connection.round_trip()
+        order.append("released")
+
+    gone, next_one = WifiInterface(1 << 20, "wlan0"), WifiInterface(1 << 21, "wlan0")
+    await backend._services.open_interface(gone)
+    monkeypatch.setattr(backend._services, "_release_link", release)
+    backend.interface_gone(gone)
+    await asyncio.sleep(0)  # the task of it begins before an attempt can
+    await backend._services.open_interface(next_one)
+    order.append("opened")
+    assert order == ["released", "opened"]
+
+
+async def test_who_uses_an_interface_is_asked_again_where_that_was_not_answered(
+    backend: Any, listener: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend_module, "_REREAD_S", 0.01)
+    failures = [TimeoutError(), BusError("org.freedesktop.DBus.Error.NoReply", "it is busy")]
+
+    async def obstacle(_: str) -> str:
+        if failures:
+            raise failures.pop(0)
+        return "it is in use"
+
+    monkeypatch.setattr(backend._services, "obstacle", obstacle)
+    interface = backend._inventory.interfaces[1 << 20] = WifiInterface(1 << 20, "wlan9")
+    backend.interface_seen(interface)
+    reported = await listener.next("interface_facts", lambda reported: reported.interface == "wlan9")
+    assert reported.facts is not None
+    assert reported.facts.obstacle == "it is in use"
+
+
 async def test_at_the_end_idle_interfaces_are_given_back_and_those_with_a_link_are_not(
     backend: Any, host: Host, released: asyncio.Queue[str]
 ) -> None:
@@ -212,8 +298,7 @@ async def test_a_link_that_is_adopted_again_is_watched_once(backend: Any, listen
 
 
 async def test_an_attempt_is_aborted(backend: Any) -> None:
-    request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
-    joining = asyncio.create_task(backend.join(request))
+    joining = asyncio.create_task(backend.join(REQUEST))
     await asyncio.sleep(0)  # its task starts
     await asyncio.sleep(0)  # the attempt waits for the adapter
     assert backend._attempts

@@ -32,18 +32,24 @@ FIXED = LinkAddress(IPv4Interface("192.168.54.2/24"))
 class Link:
     """A link that is up; what networkd was told, and the address that it has."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, address: LinkAddress) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, address: LinkAddress, last_state: str = "") -> None:
+        """`last_state` is what wpa_supplicant has signalled before the link is watched."""
         self.address: LinkAddress | Withdrawn | None = address
         self.calls: asyncio.Queue[str] = asyncio.Queue()
         self.refusal: BackendUnavailable | None = None
         self.read = asyncio.Event()
-        self.restored = asyncio.Event()
+        self.interrupted, self.restored = asyncio.Event(), asyncio.Event()
         self.changed: asyncio.Queue[domain.Link] = asyncio.Queue()
         monkeypatch.setattr(module, "read_address", self._read_address)
         ssid, reading = Ssid(b"CAM"), LinkReading.of(address, None, 80)
         nothing: Any = lambda *_: None  # noqa: E731
         supplicant: Any = SimpleNamespace(
-            path="/1", watch_changes=nothing, find_bss=self._find_nothing, close=nothing, on_scan_done=None
+            path="/1",
+            watch_changes=nothing,
+            find_bss=self._find_nothing,
+            close=nothing,
+            on_scan_done=None,
+            last_state=last_state,
         )
         interface: Any = SimpleNamespace(
             index=3, name="wlan0", on_gone=[], on_address=[], frames_received=0, has_carrier=True
@@ -56,7 +62,7 @@ class Link:
             networkd_settles_s=lambda: 0.0,
         )
         listener: Any = SimpleNamespace(
-            link_interrupted=nothing,
+            link_interrupted=lambda *_: self.interrupted.set(),
             link_changed=lambda _, link: self.changed.put_nowait(link),
             link_restored=lambda *_: self.restored.set(),
         )
@@ -91,6 +97,18 @@ class Link:
 
     async def _no_point(self) -> None:
         return None
+
+
+async def test_a_loss_between_the_join_and_the_first_look_at_the_link_is_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The address says nothing: it is a fixed one."""
+    link = Link(monkeypatch, FIXED, SupplicantState.DISCONNECTED)
+    await asyncio.wait_for(link.interrupted.wait(), 5)
+    link.state(SupplicantState.COMPLETED)
+    await asyncio.wait_for(link.restored.wait(), 5)
+    link.monitor.close()
+    await link.tasks.stop()
 
 
 async def test_each_association_without_an_early_lease_has_a_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,27 @@ async def watched(host: Host, refusal: BusError | None = None) -> AsyncIterator[
         await connection.close()
 
 
+async def test_a_wpa_supplicant_that_goes_while_links_are_adopted_is_started_again(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, finds = asyncio.Event(), 0
+
+    async def found() -> None:
+        nonlocal finds
+        finds += 1
+        if finds == 1:
+            await host.end(WPAS)
+            await gone.wait()
+            await host.start(WPAS)
+            raise BackendUnavailable("wpa_supplicant is not running")
+        host.found.set()
+
+    monkeypatch.setattr(host, "supplicant_lost", gone.set)
+    monkeypatch.setattr(host, "supplicant_found", found)
+    async with watched(host):
+        assert finds == 2
+
+
 async def test_an_interface_that_no_program_uses_has_no_obstacle(host: Host) -> None:
     async with watched(host) as services:
         assert await services.obstacle("wlan0") == ""

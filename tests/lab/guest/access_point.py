@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import hwsim
 from .deadline import poll_until
-from .hostapd import Network, Refusal, Security, admitting, refusing
+from .hostapd import BRIDGE, Mechanism, Network, Refusal, Security, admitting, refusing
 from .namespace import Namespace, run
 
 _RUN = Path("/run/cameras")
@@ -77,6 +77,7 @@ class Camera:
         country: str | None = None,
         repeats_message_3: bool = False,
         refusal: Refusal | None = None,
+        mechanism: Mechanism = "both",
         subnet: str = "192.168.42",
         leases: tuple[int, int] = (10, 99),
         lease_s: int | None = None,
@@ -86,9 +87,9 @@ class Camera:
     ) -> None:
         self.name = name
         self.ssid = ssid.encode() if isinstance(ssid, str) else ssid or f"CAM_{name}".encode()
-        self.password = "" if security in ("open", "owe") else password or f"secret-{name}"
+        self.password = "" if security.startswith(("open", "owe")) else password or f"secret-{name}"
         self.network = Network(
-            self.ssid, self.password, security, channel, hidden, country, repeats_message_3
+            self.ssid, self.password, security, channel, hidden, country, repeats_message_3, mechanism
         )
         self.refusal = refusal
         self.subnet = subnet
@@ -99,6 +100,8 @@ class Camera:
         self.lease = lease  # instead of one of its subnet's
         self.slow_offers = slow_offers
         self.bssid = "02:ca:" + zlib.crc32(name.encode()).to_bytes(4).hex(":")
+        self._twin_bssid = self.bssid[:-2] + f"{int(self.bssid[-2:], 16) ^ 2:02x}"
+        self._lan = BRIDGE if security == "owe-transition" else _INTERFACE
         self._phy = f"cam{name}"
         self._folder = Path(_RUN, name)
         self._namespace = Namespace(f"cam-{name}", self._folder)
@@ -116,7 +119,9 @@ class Camera:
         hwsim.add_radio(self._phy, self.bssid, self._channels, interface=False)
         run("iw", "phy", self._phy, "set", "netns", "name", self._namespace.name)
         self._namespace.run("iw", "phy", self._phy, "interface", "add", _INTERFACE, "type", "managed")
-        self._namespace.run("ip", "address", "add", f"{self.address}/24", "dev", _INTERFACE)
+        if self._lan == BRIDGE:
+            self._namespace.run("ip", "link", "add", BRIDGE, "up", "type", "bridge")
+        self._namespace.run("ip", "address", "add", f"{self.address}/24", "dev", self._lan)
         self.on()
         self.dhcp_on()
         self._namespace.start(
@@ -126,7 +131,9 @@ class Camera:
     def on(self) -> None:
         """Switch it on: returns when it beacons."""
         configuration = self._folder / "hostapd.conf"
-        configuration.write_text(self.network.configuration(_INTERFACE, str(self._control), self.refusal))
+        configuration.write_text(
+            self.network.configuration(_INTERFACE, str(self._control), self.refusal, self._twin_bssid)
+        )
         self._namespace.start("hostapd", "-t", str(configuration))
         poll_until(self._beacons, f"the beacons of camera {self.name}", 20)
 
@@ -190,7 +197,7 @@ class Camera:
                 return
             options.append(f"--dhcp-reply-delay={self.slow_offers.seconds}")
         self._namespace.start(
-            "dnsmasq", "-k", "-p0", "-C/dev/null", f"--interface={_INTERFACE}", "--bind-interfaces",
+            "dnsmasq", "-k", "-p0", "-C/dev/null", f"--interface={self._lan}", "--bind-interfaces",
             "--dhcp-authoritative", "--no-ping", f"--dhcp-range={first},{last},1h", "--log-dhcp",
             f"--dhcp-leasefile={self._folder}/leases", "--user=root", *options,
         )  # fmt: skip

@@ -6,7 +6,12 @@ Options: hostapd 2.10, hostapd/hostapd.conf.
 from dataclasses import dataclass
 from typing import Literal
 
-Security = Literal["wpa2", "sae", "sae-mixed", "open", "owe"]
+Security = Literal["wpa2", "sae", "sae-mixed", "open", "owe", "owe-transition"]
+
+# How a password becomes an element of the group with SAE; the access point refuses the other way.
+Mechanism = Literal["loop", "hash-to-element", "both"]
+_MECHANISMS: dict[Mechanism, str] = {"loop": "0", "hash-to-element": "1", "both": "2"}
+TWIN, BRIDGE = "ap1", "br0"  # of OWE transition mode: the encrypted network, and what joins both
 
 # How an access point turns stations away, by what the station is sent:
 # "full"        status 17 (AP_UNABLE_TO_HANDLE_NEW_STA) on its authentication: the usual one-client camera
@@ -37,10 +42,13 @@ class Network:
     hidden: bool = False  # the beacons carry no SSID; only a probe for the right one is answered
     country: str | None = None  # changes the regulatory domain of the whole guest; channels 36-48 need one
     repeats_message_3: bool = False  # of the 4-way handshake
+    mechanism: Mechanism = "both"
     tries: int = 4  # how often message 1 of the handshake is sent, four times within four seconds
 
-    def configuration(self, interface: str, control: str, refusal: Refusal | None) -> str:
-        """Write hostapd's configuration file."""
+    def configuration(
+        self, interface: str, control: str, refusal: Refusal | None, twin_bssid: str = ""
+    ) -> str:
+        """Write hostapd's configuration file; `twin_bssid` is of the encrypted twin of an open network."""
         options = {
             "interface": interface, "driver": "nl80211", "ctrl_interface": control,
             "ssid2": self.ssid.hex(), "ignore_broadcast_ssid": "1" if self.hidden else "0",
@@ -53,10 +61,19 @@ class Network:
         options |= self._security_options()
         if refusal:
             options |= dict([_REFUSING[refusal]])
-        return "".join(f"{name}={value}\n" for name, value in options.items())
+        if self.security != "owe-transition":
+            return _lines(options)
+        options |= {"bridge": BRIDGE, "owe_transition_ifname": TWIN}
+        twin = {
+            "bss": TWIN, "bssid": twin_bssid, "ctrl_interface": control, "bridge": BRIDGE,
+            "ssid2": self.ssid[:27].hex() + b"_twin".hex(), "ignore_broadcast_ssid": "1", "wpa": "2",
+            "wpa_key_mgmt": "OWE", "rsn_pairwise": "CCMP", "ieee80211w": "2",
+            "owe_transition_ifname": interface,
+        }  # fmt: skip
+        return _lines(options) + _lines(twin)
 
     def _security_options(self) -> dict[str, str]:
-        if self.security == "open":
+        if self.security in ("open", "owe-transition"):
             return {}
         # On a machine with more to do than it can, hostapd repeats message 3/4 of a handshake that the
         # station has done already; the answer, now encrypted, is lost on it: deauthentication for reason 15,
@@ -67,7 +84,7 @@ class Network:
         if self.security in ("wpa2", "sae-mixed"):
             options["wpa_passphrase"] = self.password
         if self.security in ("sae", "sae-mixed"):
-            options |= {"sae_password": self.password, "sae_pwe": "2"}
+            options |= {"sae_password": self.password, "sae_pwe": _MECHANISMS[self.mechanism]}
         match self.security:
             case "wpa2":
                 return options | {"wpa_key_mgmt": "WPA-PSK"}
@@ -75,8 +92,12 @@ class Network:
                 return options | {"wpa_key_mgmt": "SAE", "ieee80211w": "2"}
             case "sae-mixed":
                 return options | {"wpa_key_mgmt": "SAE WPA-PSK", "ieee80211w": "1"}
-            case "owe":
+            case _:
                 return options | {"wpa_key_mgmt": "OWE", "ieee80211w": "2"}
+
+
+def _lines(options: dict[str, str]) -> str:
+    return "".join(f"{name}={value}\n" for name, value in options.items())
 
 
 def refusing(refusal: Refusal) -> tuple[str, str]:

@@ -50,9 +50,21 @@ class Supplicant:
 
     async def network_property(self, interface: str, name: str) -> str:
         """Read a setting of the network that an interface has joined, such as "bssid"; without quotes."""
+        return str((await self.network_properties(interface))[name]).strip('"').lower()
+
+    async def network_properties(self, interface: str) -> dict[str, Any]:
+        """Read all settings of the network that an interface has joined."""
         network = await self._bus.read(_NAME, await self.interface(interface), _INTERFACE, "CurrentNetwork")
         settings = await self._bus.read(_NAME, network, f"{_NAME}.Network", "Properties")
-        return str(settings[name].value).strip('"').lower()
+        return {name: setting.value for name, setting in settings.items()}
+
+    async def interface_properties(self, interface: str) -> dict[str, Any]:
+        """Read all properties of an interface."""
+        path = await self.interface(interface)
+        (found,) = await self._bus.call(
+            _NAME, path, "org.freedesktop.DBus.Properties", "GetAll", "s", _INTERFACE
+        )
+        return {name: value.value for name, value in found.items()}
 
     async def wait_for_state(self, state: str, seconds: float = 20.0) -> Change:
         """Wait for a state of any interface, which may not be registered yet, that has come since watch()."""

@@ -231,6 +231,13 @@ class WholeHub:
         until_fetched(None, camera.name, f"{url}/")
         return Download(None, f"{url}/cgi-bin/ticks")
 
+    async def choose_backend(self, name: str) -> None:
+        """Change the configuration, restart the daemon, and wait until that backend is ready."""
+        _restart_with(f'[backend]\nname = "{name}"\n')
+        await self.dbus.wait_until(
+            lambda dbus: (dbus.service.backend, dbus.service.backend_state) == (name, "ready"), 30
+        )
+
     async def await_daemon(self, seconds: float = 20) -> None:
         """Wait until the daemon is back after a restart."""
         await self.dbus.wait_until(lambda dbus: dbus.available, seconds)
@@ -276,6 +283,11 @@ def journal_of_daemon(*options: str) -> str:
     """What the daemon has written since it was started, a line each."""
     life = run("systemctl", "show", "-P", "InvocationID", "wifimgrd.service").strip()
     return run("journalctl", "-o", "cat", "--no-pager", f"_SYSTEMD_INVOCATION_ID={life}", *options)
+
+
+def _restart_with(configuration: str) -> None:
+    CONFIGURATION.write_text(configuration)
+    run("systemctl", "restart", "wifimgrd.service")
 
 
 def _begin_anew(configuration: str) -> None:

@@ -50,6 +50,13 @@ async def test_of_many_the_names_alone_are_read() -> None:
     assert bus.rounds == 5
 
 
+def test_the_last_state_is_known_to_who_comes_later() -> None:
+    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
+    for changed in ({"State": "disconnected"}, {"Scanning": False}):
+        supplicant._changed(Signal("", "", "", "", ["", changed, []]))
+    assert supplicant.last_state == "disconnected"
+
+
 @pytest.mark.parametrize(("age_s", "received"), [(1, ["a"]), (3, [])])
 async def test_a_scan_result_that_is_reported_late_is_one_of_the_scan(
     age_s: int, received: list[str]

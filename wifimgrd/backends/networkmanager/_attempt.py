@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from wifimgrd.api import names
 from wifimgrd.backends.networkmanager import _failure_reasons as failure_reasons
 from wifimgrd.backends.networkmanager._activation_monitor import ActivationMonitor
 from wifimgrd.backends.networkmanager._active_connection import (
@@ -20,7 +19,8 @@ from wifimgrd.backends.networkmanager._changes import Changes
 from wifimgrd.backends.networkmanager._devices import DeviceGone, NmDevice, StateChange
 from wifimgrd.backends.networkmanager._inventory import Inventory
 from wifimgrd.backends.networkmanager._ip_config import LinkReading
-from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
+from wifimgrd.backends.supplicant.attempt import SupplicantAttempt, refused_by
+from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.supplicant.network_search import locate
 from wifimgrd.bus import names as bus_names
@@ -28,10 +28,10 @@ from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
 from wifimgrd.domain.interface import taken, unplugged
 from wifimgrd.ports import JoinRequest
-from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
+from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.proxies.networkmanager.device import Device
 from wifimgrd.proxies.wpa_supplicant import bss
-from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_UNKNOWN
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS_INTERFACE_UNKNOWN
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _APPEARANCE_S: Final = 15.0
@@ -42,8 +42,6 @@ _NO_HELPER: Final = frozenset(
     bus_names.BUS_DAEMON + ".Error." + name
     for name in ("UnknownMethod", "ServiceUnknown", "NameHasNoOwner", "NoReply", "Disconnected", "TimedOut")
 )
-_SERVICES: Final = {WPAS: "wpa_supplicant", NM: "NetworkManager", names.ERROR_PREFIX: "wifimgrd-net"}
-"""Who refuses, by the beginning of the error's name."""
 
 
 class Attempt(SupplicantAttempt[Joined]):
@@ -59,9 +57,9 @@ class Attempt(SupplicantAttempt[Joined]):
         request: JoinRequest,
         deadline: float,
         check: LeaseCheck,
-        in_use: BssInUse,
+        users: BssUsers,
     ) -> None:
-        super().__init__(request, deadline, check, in_use)
+        super().__init__(request, deadline, check, users)
         self._connection = connection
         self._changes = changes
         self._inventory = inventory
@@ -83,7 +81,7 @@ class Attempt(SupplicantAttempt[Joined]):
                 f"wpa_supplicant does not have {self._request.interface}: it was restarted a moment ago, or "
                 "NetworkManager uses iwd (`wifi.backend` in /etc/NetworkManager)"
             )
-        who = next((name for start, name in _SERVICES.items() if error.name.startswith(start)), "the system")
+        who = refused_by(error)
         self._log.warning("join_refused", by=who, error=str(error))
         return BackendUnavailable(f"{who} refused: {error.message}")
 
@@ -117,7 +115,7 @@ class Attempt(SupplicantAttempt[Joined]):
         if self._device is None:
             return InterfaceLost(f"NetworkManager has no device for the adapter {self._request.interface}")
         if self._monitor is None:
-            return self._not_found_in_time()
+            return self._not_chosen_in_time()
         return self._monitor.at_deadline()
 
     async def _free_device(self) -> NmDevice:

@@ -21,9 +21,9 @@ _YES: Final = "yes"
 class AutoconnectBlock:
     """Sets `Device.Autoconnect` to false on claimed adapters, and stores the previous value.
 
-    The previous value is stored under the adapter's permanent MAC address before it is changed, so that
-    it can be restored after a crash of this daemon, too. NetworkManager does not keep the property over
-    its own restart.
+    The previous value is stored before it is changed, so that it can be restored after a crash of this
+    daemon, too: under the adapter's permanent MAC address, which some lack and some have in common, and its
+    USB port. NetworkManager does not keep the property over its own restart, nor over a replug.
     """
 
     def __init__(self, memory: BackendMemory, changes: Changes) -> None:
@@ -51,10 +51,10 @@ class AutoconnectBlock:
 
     async def apply(self, device: NmDevice) -> None:
         """Disable autoconnect on a device that is claimed, where it is enabled."""
-        if device.name not in self._claimed or not device.autoconnect or not device.mac:
+        if device.name not in self._claimed or not device.autoconnect:
             return
-        if self._memory.recall(_KEY + device.mac) is None:
-            self._memory.note(_KEY + device.mac, _YES)
+        if self._memory.recall(_key(device)) is None:
+            self._memory.note(_key(device), _YES)
         if await self._set(device, False):
             _log.info("autoconnect_off", interface=device.name)
 
@@ -77,13 +77,15 @@ class AutoconnectBlock:
     def forget(self, device: NmDevice) -> None:
         """Drop the state of a removed device; an adapter that is plugged in again is a new device."""
         self._drifted.discard(device.path)
+        if self._memory.recall(_key(device)) is not None:
+            self._memory.note(_key(device), None)
 
     async def restore(self, device: NmDevice) -> None:
         """Restore the stored value, once; a device that was never changed is left alone."""
-        if not device.mac or self._memory.recall(_KEY + device.mac) is None:
+        if (before := self._memory.recall(_key(device))) is None:
             return
-        if await self._set(device, self._memory.recall(_KEY + device.mac) == _YES):
-            self._memory.note(_KEY + device.mac, None)
+        if await self._set(device, before == _YES):
+            self._memory.note(_key(device), None)
             _log.info("autoconnect_restored", interface=device.name)
 
     async def _set(self, device: NmDevice, value: bool) -> bool:
@@ -94,3 +96,8 @@ class AutoconnectBlock:
             return False
         device.autoconnect = value
         return True
+
+
+def _key(device: NmDevice) -> str:
+    """Of an adapter; one that has neither address nor port is known by its interface's name."""
+    return _KEY + (" ".join(filter(None, (device.mac, device.port))) or device.name)

@@ -119,7 +119,7 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
     ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
         services = await self._ready()
-        choice = partial(self._choice_of_lost, sightings, others)
+        choice = partial(self._choice, sightings, others)
         device = self._device(interface)
         return await is_visible(
             services.connection, device, interface, ssid, choice, all_channels=all_channels
@@ -150,7 +150,7 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
             request,
             deadline,
             self._check,
-            self._in_use,
+            self._users,
         )
 
     def _monitor(self, services: ServiceWatcher, held: HeldLink, joined: Joined, tasks: Tasks) -> LinkMonitor:

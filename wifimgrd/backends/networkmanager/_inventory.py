@@ -86,6 +86,8 @@ class InventoryListener(Protocol):
 
 _UNPLUGGED: Final = (DeviceReason.REMOVED, DeviceReason.UNMANAGED_LINK_NOT_INIT)
 _BACKOFF: Final = Backoff(first_s=0.5, last_s=30.0)
+_REREAD_S: Final = 1.0
+"""Before the next read where NetworkManager has not answered one."""
 _KERNEL_INTERFACES: Final = "/sys/class/net"
 
 
@@ -254,7 +256,9 @@ class Inventory:
                 try:
                     await (self._read_radio() if path == self._manager.path else self._read_device(path))
                 except (BusClosed, TimeoutError) as error:
-                    _log.warning("device_unreadable", path=path, error=str(error))
+                    _log.warning("device_unreadable", path=path, error=str(error) or "time-out")
+                    self._stale[path] = None  # the events of a device that was never read are ignored
+                    await asyncio.sleep(_REREAD_S)
 
     async def _read_device(self, path: str) -> None:
         """Read a device, and report it where it is a Wi-Fi device that still exists."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 import structlog
 
+from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.bss_choice import BssChoice, Rank
+from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit, LimitNetworks
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck, LinkReading
 from wifimgrd.bus.connection import BusClosed, BusError
@@ -24,17 +26,19 @@ from wifimgrd.domain.errors import (
     error_of,
 )
 from wifimgrd.ports import JoinRequest
+from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.bss import Bss, KeyManagement, key_management, misfit
+from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 
 _log = structlog.get_logger(__name__)
 
-BssInUse = Callable[[DeviceId], Mapping[str, DeviceId]]
-"""The access points that the links and attempts of all devices but one use, by their BSSIDs."""
-
 _SUITES: Final = {KeyManagement.SAE: ("sae", "WPA3"), KeyManagement.OWE: ("owe", "Enhanced Open (OWE)")}
 """What not every adapter supports: wpa_supplicant's name, and the usual one."""
+
+_SERVICES: Final = {WPAS: "wpa_supplicant", NM: "NetworkManager", ERROR_PREFIX: "wifimgrd-net"}
+"""Who refuses, by the beginning of the error's name."""
 
 R_co = TypeVar("R_co", bound=LinkReading, covariant=True)
 
@@ -58,16 +62,21 @@ class Joined(Protocol[R_co]):
 J = TypeVar("J", bound=Joined[LinkReading])
 
 
+def refused_by(error: BusError) -> str:
+    """Who has refused a call, as the subject of a sentence."""
+    return next((name for start, name in _SERVICES.items() if error.name.startswith(start)), "the system")
+
+
 class SupplicantAttempt(ABC, Generic[J]):
     """The steps of one join. Call `run` once, and `abort` to end it early with an error."""
 
     NO_REPLY: ClassVar[str]
     """The reason where one of the services does not reply."""
 
-    def __init__(self, request: JoinRequest, deadline: float, check: LeaseCheck, in_use: BssInUse) -> None:
+    def __init__(self, request: JoinRequest, deadline: float, check: LeaseCheck, users: BssUsers) -> None:
         """`deadline` is in loop time."""
         self._request = request
-        self._in_use = in_use
+        self._users = users
         self.limit_networks: LimitNetworks | None = None
         """Changes the access point that is joined, where the camera has another one meanwhile."""
         self._limit: BssidLimit | None = None
@@ -102,7 +111,9 @@ class SupplicantAttempt(ABC, Generic[J]):
     async def run(self) -> J:
         """Bring the link up. Raises the errors of Backend.join; then nothing of the attempt is left.
 
-        An access point that refuses the station or its password is followed by the next one.
+        An access point that refuses the station or its password is followed by the next one, and left at
+        once: the attempt of another device may wait for it, as this one waits where it has none left but
+        theirs.
         """
         while True:
             try:
@@ -114,11 +125,17 @@ class SupplicantAttempt(ABC, Generic[J]):
                     raise
                 if self.bssid:
                     self._failures[self.bssid] = error
-                    if not isinstance(error, DeviceNotReachable) and self._choice().candidates(self._points):
+                    if not isinstance(error, DeviceNotReachable) and self._has_another():
                         self._log.info("access_point_refused", bssid=self.bssid, code=error.code.value)
                         self._limit = None
+                        self._users.leave()
                         continue
                 raise self._final() from None
+
+    def _has_another(self) -> bool:
+        """Whether another access point is left, perhaps once another device's attempt has left it."""
+        choice = self._choice()
+        return bool(choice.candidates(self._points)) or choice.has_to_wait(self._points)
 
     def _final(self) -> WifimgrdError:
         """The failure of all access points: a password is wrong only where each of them has refused it."""
@@ -126,7 +143,7 @@ class SupplicantAttempt(ABC, Generic[J]):
         others = [one for one in failures if not isinstance(one, AuthenticationFailed)]
         final = (others or failures)[-1]
         choice = self._choice()
-        shared = any(choice.rank(bssid) is Rank.IN_USE for bssid in self._failures)
+        shared = any(choice.rank(bssid) >= Rank.ATTEMPTED for bssid in self._failures)
         fitting = [point for point in self._points if choice.fits(point)]
         described = choice.describe(fitting)
         if not described or (len(fitting) == 1 and not shared):
@@ -204,24 +221,28 @@ class SupplicantAttempt(ABC, Generic[J]):
         return BssChoice(
             request.sightings,
             request.others,
-            self._in_use(request.device_id),
+            self._users.links(request.device_id),
             refusals,
             has_password=not request.passphrase.is_open,
+            attempted=self._users.attempts(request.device_id),
         )
 
     async def _choose(
         self, supplicant: SupplicantInterface, points: Sequence[Bss]
     ) -> tuple[BssidLimit, KeyManagement]:
-        """Choose the access point to join, and how. Nothing is awaited before that, so that no other attempt
-        chooses the same one. Raises DeviceNotReachable, AuthenticationFailed,
-        AssociationRefused."""
-        choice = self._choice()
+        """Choose the access point to join, and how; waits while attempts of other devices are at all that is
+        left. Nothing is awaited between the choice and the limit, so that no other attempt chooses the same
+        one. Raises DeviceNotReachable, AuthenticationFailed, AssociationRefused."""
         self._points = points
+        while (choice := self._choice()).has_to_wait(points):
+            self._log.debug("access_point_awaited", points=choice.describe(points))
+            await self._users.next_leave()
         candidates = choice.candidates(points)
         if not candidates:
             raise self._none_fits(choice)
         bssid, has_password = candidates[0].bssid, not self._request.passphrase.is_open
-        self._limit = limit = BssidLimit(self._request.interface, bssid, self.limit_networks, self._choice)
+        move = self._move if self.limit_networks else None
+        self._limit = limit = BssidLimit(self._request.interface, bssid, move, self._choice)
         self._log.debug("access_point_chosen", bssid=bssid, rank=choice.rank(bssid).name, of=len(points))
         management = key_management(candidates[0], has_password) or KeyManagement.NONE
         if management in _SUITES:
@@ -229,6 +250,12 @@ class SupplicantAttempt(ABC, Generic[J]):
             if not await supplicant.supports(suite):
                 raise diagnosis.unsupported(self._ssid, self._request.interface, name)
         return limit, management
+
+    async def _move(self, interface: str, bssid: str) -> None:
+        """Have another access point joined; the one before is free then."""
+        assert self.limit_networks is not None  # noqa: S101 - for the type checker
+        await self.limit_networks(interface, bssid)
+        self._users.leave()
 
     def _none_fits(self, choice: BssChoice) -> WifimgrdError:
         """Why none of the access points is joined."""
@@ -239,7 +266,10 @@ class SupplicantAttempt(ABC, Generic[J]):
             return diagnosis.only_others(self._ssid, "another network has its name, with other security")
         return misfit(self._points, self._ssid)
 
-    def _not_found_in_time(self) -> WifimgrdError:
+    def _not_chosen_in_time(self) -> WifimgrdError:
+        """Why no access point was chosen by the deadline."""
+        if (choice := self._choice()).has_to_wait(self._points):
+            return self._none_fits(choice)
         seconds = f"{self._request.timeout_s:g}"
         return DeviceNotReachable(f'the network "{self._ssid.printable}" was not found within {seconds} s')
 

@@ -11,8 +11,9 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 import structlog
 
-from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt
+from wifimgrd.backends.supplicant.attempt import Joined, SupplicantAttempt, refused_by
 from wifimgrd.backends.supplicant.bss_choice import BssChoice
+from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.bssid_limit import LimitNetworks
 from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck, LinkReading
@@ -88,6 +89,10 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
         self._is_overdue = False
         self._attempts: dict[str, SupplicantAttempt[J]] = {}
         self._link_monitors: dict[str, M] = {}
+        self._users = BssUsers(
+            lambda: [(monitor.bssid, monitor.held.device_id) for monitor in self._link_monitors.values()],
+            lambda: [(attempt.bssid, attempt.device_id) for attempt in self._attempts.values()],
+        )
         self._locks: dict[str, asyncio.Lock] = {}
         self._check = LeaseCheck(
             self._reserved, cameras, lambda: [monitor.held for monitor in self._link_monitors.values()]
@@ -103,7 +108,9 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
         self._listener = listener
         self._limit_start()
         self._tasks.check("message-bus", self._round_trip)
-        self._tasks.keep("services", self._watch_services, _BACKOFF, expected=BUS_ERRORS)
+        self._tasks.keep(
+            "services", self._watch_services, _BACKOFF, expected=(BackendUnavailable, *BUS_ERRORS)
+        )
 
     async def join(self, request: JoinRequest) -> Link:
         """Bring a link up; see Backend.join for the errors."""
@@ -193,6 +200,9 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
     def _release_interface(self, monitor: M) -> None:
         """Release the interface of a link that has ended."""
 
+    def _freed(self, interface: str) -> None:
+        """A link or an attempt on an interface has ended, or ends now."""
+
     @abstractmethod
     def _reserved(self) -> Collection[str]:
         """The interfaces that attempts and links use."""
@@ -212,8 +222,12 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
             attempt.limit_networks = self._limit_networks
             try:
                 joined = await attempt.run()
+            except BaseException:
+                self._freed(interface)
+                raise
             finally:
                 del self._attempts[interface]
+                self._users.leave()  # for a link, too: this task goes on before those that wait
             held = HeldLink(request.device_id, interface, request.ssid, joined.reading.link)
             monitor = self._monitor(services, held, joined, self._tasks.part(interface))
             monitor.address_is_usable()  # the attempt has checked it
@@ -235,6 +249,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
         if monitor := self._link_monitors.pop(interface, None):
             monitor.close()
             await self._disconnect(monitor)
+            self._freed(interface)
 
     async def _ready(self, deadline: float | None = None) -> S:
         """The services; waits up to `READY_S` while they start. Raises BackendUnavailable."""
@@ -255,26 +270,24 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
 
         def choice() -> BssChoice:
             own = monitor.held.link.sighting or (Sighting(monitor.bssid, 0) if monitor.bssid else None)
-            return BssChoice((own,) if own else (), others, self._in_use(monitor.held.device_id))
+            return self._choice((own,) if own else (), others, monitor.held.device_id)
 
         monitor.start(listener, self._forget, choice, self._limit_networks)
 
-    def _in_use(self, but: DeviceId | None) -> dict[str, DeviceId]:
-        """The access points that devices' links, interrupted ones too, and attempts use, by their BSSIDs;
-        without those of one device."""
-        users = [(monitor.bssid, monitor.held.device_id) for monitor in self._link_monitors.values()]
-        users += [(attempt.bssid, attempt.device_id) for attempt in self._attempts.values()]
-        return {bssid: user for bssid, user in users if bssid and user != but}
-
-    def _choice_of_lost(self, sightings: Sequence[Sighting], others: Mapping[str, DeviceId]) -> BssChoice:
-        """What is known of the access points of a device's network that has neither link nor attempt."""
-        return BssChoice(sightings, others, self._in_use(None))
+    def _choice(
+        self, sightings: Sequence[Sighting], others: Mapping[str, DeviceId], device_id: DeviceId | None = None
+    ) -> BssChoice:
+        """What is known of the access points of a device's network; None where that has neither link nor
+        attempt."""
+        links, attempts = self._users.links(device_id), self._users.attempts(device_id)
+        return BssChoice(sightings, others, links, attempted=attempts)
 
     def _forget(self, monitor: M) -> None:
         """Remove the monitor of a link that has ended."""
         if self._link_monitors.get(monitor.held.interface) is monitor:
             del self._link_monitors[monitor.held.interface]
         self._release_interface(monitor)
+        self._freed(monitor.held.interface)
 
     def _watch_adopted(self, found: Sequence[M], cause: str) -> None:
         """Watch the links that were found; of the earlier ones, the others have ended for this cause."""
@@ -327,8 +340,8 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
             self._services = self._services_on(self._connection)
             await _until_closed(self._connection, self._services.watch())
             reason = _BUS_AWAY
-        except BUS_ERRORS:
-            reason = _BUS_AWAY
+        except (BackendUnavailable, *BUS_ERRORS) as error:
+            reason = self._why_unwatched(error)
             raise
         except Exception:
             reason = "internal error (see the log); retrying"
@@ -341,6 +354,15 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
                 self._services_lost()
                 self._abort_attempts(reason)
                 self.status_changed(BackendStatus(BackendState.UNAVAILABLE, reason))
+
+    def _why_unwatched(self, error: Exception) -> str:
+        if isinstance(error, BackendUnavailable):
+            return error.message
+        if self._connection is None or not self._connection.is_open:
+            return _BUS_AWAY
+        if isinstance(error, BusError):
+            return f"{refused_by(error)} refused: {error.message}"
+        return "a service on the message bus does not answer"
 
     async def _round_trip(self) -> None:
         if self._connection is not None:

@@ -6,7 +6,7 @@ Equal cameras have one SSID, and often one password, so only the BSSID tells who
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from wifimgrd.domain.device import DeviceId, Sighting
@@ -21,8 +21,10 @@ class Rank(IntEnum):
     UNKNOWN = 1
     ANOTHERS = 2
     """Another device was connected to it last."""
-    IN_USE = 3
-    """It carries the link or the attempt of another device."""
+    ATTEMPTED = 3
+    """An attempt of another device is at it, and will soon have joined or left it."""
+    IN_USE = 4
+    """It carries the link of another device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +36,20 @@ class BssChoice:
     others: Mapping[str, DeviceId] = field(default_factory=dict)
     """Those that other devices were connected to last."""
     in_use: Mapping[str, DeviceId] = field(default_factory=dict)
-    """Those that other devices' links and attempts use."""
+    """Those that other devices' links use."""
     refusals: Mapping[str, str] = field(default_factory=dict)
     """Those that have refused this attempt, and what they refused."""
     has_password: bool | None = None
     """Only those are joined that need a password or need none; None = all."""
+    attempted: Mapping[str, DeviceId] = field(default_factory=dict)
+    """Those that other devices' attempts use."""
 
     def rank(self, bssid: str) -> Rank:
         """Whose camera an access point seems to be."""
         if bssid in self.in_use:
             return Rank.IN_USE
+        if bssid in self.attempted:
+            return Rank.ATTEMPTED
         if bssid in self.others:
             return Rank.ANOTHERS
         return Rank.OWN if any(seen.bssid == bssid for seen in self.sightings) else Rank.UNKNOWN
@@ -56,19 +62,24 @@ class BssChoice:
         """The access points that may be joined, in this order.
 
         Another device's comes last, and only where this device has no camera of its own yet or was connected
-        to the same one last: a camera that is off is not replaced by another device's. One that is in use is
-        shared only where no other is on the air, whether that one refuses or not.
+        to the same one last: a camera that is off is not replaced by another device's. One that a link or an
+        attempt uses is shared only where no other is on the air, whether that one refuses or not.
         """
         found = {point.bssid: point for point in points if self.fits(point)}
         known = [seen.bssid for seen in self.sightings]
         allowed = {one for one in found if self.rank(one) <= Rank.UNKNOWN or one in known[:1] or not known}
-        free = {one for one in allowed if self.rank(one) < Rank.IN_USE}
+        free = {one for one in allowed if self.rank(one) < Rank.ATTEMPTED}
 
         def order(bssid: str) -> tuple[Rank, int, int, str]:
             recency = known.index(bssid) if bssid in known else len(known)
             return self.rank(bssid), recency, -found[bssid].signal_dbm, bssid
 
         return [found[one] for one in sorted((free or allowed) - self.refusals.keys(), key=order)]
+
+    def has_to_wait(self, points: Iterable[Bss]) -> bool:
+        """Whether none may be joined, and one might if another device's attempt had left it."""
+        found = list(points)
+        return not self.candidates(found) and bool(replace(self, attempted={}).candidates(found))
 
     def is_settled(self, points: Iterable[Bss]) -> bool:
         """Whether a further scan is needless: one of them is the device's own, or nobody's."""
@@ -83,6 +94,8 @@ class BssChoice:
         words = [f"refused the {self.refusals[bssid]}"] if bssid in self.refusals else []
         if bssid in self.in_use:
             words.append(f"is in use by device {self.in_use[bssid]}")
+        elif bssid in self.attempted:
+            words.append(f"is being tried by device {self.attempted[bssid]}")
         elif bssid in self.others:
             words.append(f"was last used by device {self.others[bssid]}")
         return " and ".join(words)

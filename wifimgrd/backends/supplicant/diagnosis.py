@@ -250,11 +250,12 @@ def unsupported(ssid: Ssid, interface: str, kind: str) -> AssociationRefused:
 
 
 def ignored_bss(ssid: Ssid) -> AssociationRefused:
-    """The network is in the scan results, but the supplicant does not try to join it: an access point that
-    refuses a station for a weak signal can set a retry delay (Wi-Fi Optimized Connectivity Experience)."""
+    """The network is in the scan results, but the supplicant does not try to join it. It does not say why:
+    an access point can demand what the supplicant or the driver does not offer; and one that has refused a
+    station for its weak signal can set a retry delay (Wi-Fi Optimized Connectivity Experience)."""
     return AssociationRefused(
-        f'the network "{ssid.printable}" is in range, but wpa_supplicant does not join it: the camera may '
-        "have refused a moment ago and set a retry delay"
+        f'the network "{ssid.printable}" is in range, but wpa_supplicant does not join it: the camera '
+        "demands what the adapter or wpa_supplicant does not offer, or has told it to keep away for a while"
     )
 
 

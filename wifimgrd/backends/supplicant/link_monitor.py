@@ -56,13 +56,15 @@ class SupplicantLinkMonitor(ABC, Generic[R]):
         """As it was read last; None until the first reading of a link that is up."""
         self._end_cause: WifimgrdError | None = None
         """Why the link has ended; None while it has not."""
-        self._state: str = SupplicantState.COMPLETED
+        # It was COMPLETED when the address was read; what has come since, nobody has seen yet.
+        self._state: str = joined.supplicant.last_state or SupplicantState.COMPLETED
         self._reason = 0
         """The last DisconnectReason of the supplicant; it arrives before the state."""
         self._interrupted = False
         self._closed = False
         self._tasks = tasks
         self._search = LinkSearch(joined.supplicant, held.ssid, BssidLimit(held.interface, joined.bssid))
+        self._search.state_changed(self._state)
         self._search_task: asyncio.Task[None] | None = None
         self._log = _log.bind(device=held.device_id, interface=held.interface)
         self.supplicant.watch_changes(self._changed)

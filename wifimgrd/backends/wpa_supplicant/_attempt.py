@@ -8,7 +8,8 @@ from typing import Final, cast
 
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.association import AssociationMonitor, SupplicantChange
-from wifimgrd.backends.supplicant.attempt import BssInUse, SupplicantAttempt
+from wifimgrd.backends.supplicant.attempt import SupplicantAttempt, refused_by
+from wifimgrd.backends.supplicant.bss_users import BssUsers
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.supplicant.network_search import locate
 from wifimgrd.backends.wpa_supplicant._inventory import Inventory, WifiInterface
@@ -25,7 +26,6 @@ from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant import bss
-from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
 _APPEARANCE_S: Final = 5.0
@@ -75,9 +75,9 @@ class Attempt(SupplicantAttempt[Joined]):
         request: JoinRequest,
         deadline: float,
         check: LeaseCheck,
-        in_use: BssInUse,
+        users: BssUsers,
     ) -> None:
-        super().__init__(request, deadline, check, in_use)
+        super().__init__(request, deadline, check, users)
         self._services = services
         self._inventory = inventory
         self._interface: WifiInterface | None = None
@@ -92,8 +92,7 @@ class Attempt(SupplicantAttempt[Joined]):
         self._log.warning("join_refused", error=str(error))
         if error.name == names.ACCESS_DENIED:
             return BackendUnavailable("the message bus denies wifimgrd access to wpa_supplicant")
-        who = "wpa_supplicant" if error.name.startswith(WPAS) else "the system"
-        return BackendUnavailable(f"{who} refused: {error.message}")
+        return BackendUnavailable(f"{refused_by(error)} refused: {error.message}")
 
     async def _join(self) -> Joined:
         self._interface = interface = await self._present_interface()
@@ -216,7 +215,7 @@ class Attempt(SupplicantAttempt[Joined]):
         if self._interface is None:
             return InterfaceLost(f"there is no adapter {self._request.interface}")
         if self._monitor is None:
-            return self._not_found_in_time()
+            return self._not_chosen_in_time()
         while self._monitor.has_events:
             if isinstance(event := self._monitor.queued(), SupplicantChange):
                 try:

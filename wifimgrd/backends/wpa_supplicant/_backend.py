@@ -27,7 +27,7 @@ from wifimgrd.backends.wpa_supplicant._services import (
     RequestLease,
     Services,
 )
-from wifimgrd.bus.connection import BusConnection
+from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import DeviceId, HeldLink, Sighting, Ssid
 from wifimgrd.domain.errors import ConnectionLost, InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
@@ -40,6 +40,8 @@ from wifimgrd.runtime.tasks import Tasks
 _log = structlog.get_logger(__name__)
 
 _NOT_RUNNING: Final = "wpa_supplicant is not running"
+_REREAD_S: Final = 1.0
+"""Before who uses an interface is asked again, where that was not answered."""
 _NETWORKD_RETURN_S: Final = 1.0
 """After a crash or a restart networkd is back within this time."""
 
@@ -86,6 +88,8 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         self._release_link = release_link
         self._restart_link = restart_link
         self._inventory = Inventory(self)
+        self._to_give_back: set[str] = set()
+        """Released while a link or an attempt was on them."""
 
     @property
     def name(self) -> str:
@@ -110,12 +114,15 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
     async def claim(self, interface: str) -> None:
         """The interface is registered when it is first needed; see Backend.claim. Its facts are reported
         again: they may have come before udev reported the adapter that had its name until then as removed."""
+        self._to_give_back.discard(interface)
         if known := self._inventory.by_name(interface):
             self.interface_seen(known)
 
     async def release(self, interface: str) -> None:
-        """Give an interface back; see Backend.release."""
-        if interface not in self._link_monitors and interface not in self._attempts:
+        """Give an interface back, once nothing is on it; see Backend.release."""
+        if self._is_used(interface):
+            self._to_give_back.add(interface)
+        else:
             await self._give_back(interface)
 
     async def scan(self, interface: str) -> None:
@@ -132,7 +139,7 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         all_channels: bool = True,
     ) -> bool:
         """Scan for one network on an idle interface; see Backend.is_visible."""
-        services, choice = await self._ready(), partial(self._choice_of_lost, sightings, others)
+        services, choice = await self._ready(), partial(self._choice, sightings, others)
         return await is_visible(services, self._inventory, interface, ssid, choice, all_channels=all_channels)
 
     async def recover(self, interface: str, step: BackendStep) -> None:
@@ -174,7 +181,7 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         )
 
     def _attempt(self, services: Services, request: JoinRequest, deadline: float) -> Attempt:
-        return Attempt(services, self._inventory, request, deadline, self._check, self._in_use)
+        return Attempt(services, self._inventory, request, deadline, self._check, self._users)
 
     def _monitor(self, services: Services, held: HeldLink, joined: Joined, tasks: Tasks) -> LinkMonitor:
         return LinkMonitor(services, held, joined, tasks, self._check.require_usable)
@@ -193,15 +200,28 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
     def _services_lost(self) -> None:
         self._country.forget_all()
 
-    async def _give_back(self, name: str) -> None:
-        """Unregister an interface, and end networkd's part in it."""
+    def _is_used(self, interface: str) -> bool:
+        return interface in self._link_monitors or interface in self._attempts
+
+    def _freed(self, interface: str) -> None:
+        if interface in self._to_give_back:
+            self._tasks.start("give_back", self._give_back_released(interface))
+
+    async def _give_back_released(self, interface: str) -> None:
+        async with self._lock(interface):
+            if interface in self._to_give_back and not self._is_used(interface):
+                self._to_give_back.discard(interface)
+                await self._give_back(interface, was_used=True)
+
+    async def _give_back(self, name: str, *, was_used: bool = False) -> None:
+        """Unregister an interface, and end networkd's part in it; a wpa_supplicant that was restarted has
+        not registered one that `was_used` any more."""
         services = self._services
-        if services is None or not services.has_registered(name):
+        if services is None or not (was_used or services.has_registered(name)):
             return
         try:
             async with asyncio.timeout(READY_S):
-                await services.close_interface(name)
-                await services.release_address(name)
+                await services.give_back(name)
         except BUS_ERRORS as error:
             _log.warning("interface_not_given_back", interface=name, error=str(error))
 
@@ -210,7 +230,8 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
     def interface_seen(self, interface: WifiInterface) -> None:
         """An interface appeared, or it may be used by another program now."""
         if self._services and self._status.state is BackendState.READY:
-            self._tasks.start("facts", self._report(self._services, interface), expected=BUS_ERRORS)
+            reporting = self._report_once_known(self._services, interface)
+            self._tasks.start("facts", reporting, expected=BUS_ERRORS)
 
     def interface_gone(self, interface: WifiInterface) -> None:
         """An interface was removed. wpa_supplicant would keep it with its network, and join that by itself
@@ -272,6 +293,17 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
                 await services.configure_address(monitor.held.interface, monitor.local_address)
             else:
                 await services.request_lease(monitor.held.interface)
+
+    async def _report_once_known(self, services: Services, interface: WifiInterface) -> None:
+        """Report an interface; where a service does not answer, again, since no other event may come."""
+        while services is self._services and self._inventory.by_name(interface.name) is interface:
+            try:
+                await self._report(services, interface)
+            except (BusError, TimeoutError) as error:
+                _log.warning("interface_unreadable", interface=interface.name, error=str(error) or "time-out")
+                await asyncio.sleep(_REREAD_S)
+            else:
+                return
 
     async def _report(self, services: Services, interface: WifiInterface) -> None:
         obstacle = await services.obstacle(interface.name)

@@ -141,7 +141,12 @@ class Services:
             if not self._owner:
                 await self._start_supplicant()
             owner = self._owner
-            await self._listener.supplicant_found()
+            try:
+                await self._listener.supplicant_found()
+            except (BackendUnavailable, BusError):
+                if self._owner == owner:
+                    raise
+                continue  # it has gone meanwhile
             while self._owner == owner:
                 await self._next_change()
 
@@ -247,6 +252,13 @@ class Services:
         """Give an interface back; never raises for one that is gone. Raises BusClosed, TimeoutError."""
         async with self._lock(name):
             await self._registrations.unregister(self.connection, self.owner, name)
+
+    async def give_back(self, name: str) -> None:
+        """Give an interface back, and end networkd's part in it, before another one of its name is opened;
+        raises as `close_interface`."""
+        async with self._lock(name):
+            await self._registrations.unregister(self.connection, self.owner, name)
+            await self.release_address(name)
 
     def has_registered(self, name: str) -> bool:
         """Whether this daemon has registered the interface, in this run or an earlier one."""

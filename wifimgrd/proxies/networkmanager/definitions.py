@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from typing import Final, TypedDict
 
 NM: Final = "org.freedesktop.NetworkManager"
@@ -13,7 +13,9 @@ NM_ACTIVE: Final = NM + ".Connection.Active"
 NM_ACCESS_POINT: Final = NM + ".AccessPoint"
 NM_IP4_CONFIG: Final = NM + ".IP4Config"
 NM_DHCP4_CONFIG: Final = NM + ".DHCP4Config"
-NM_SETTINGS_CONNECTION: Final = NM + ".Settings.Connection"
+NM_SETTINGS: Final = NM + ".Settings"
+NM_SETTINGS_PATH: Final = NM_PATH + "/Settings"
+NM_SETTINGS_CONNECTION: Final = NM_SETTINGS + ".Connection"
 NO_OBJECT: Final = "/"
 """The object path that stands for no object, in both directions."""
 
@@ -24,6 +26,22 @@ https://networkmanager.dev/docs/api/1.42/settings-user.html."""
 WIRELESS_TYPE: Final = "802-11-wireless"
 """A Wi-Fi profile's `connection.type`:
 https://networkmanager.dev/docs/api/1.42/settings-802-11-wireless.html"""
+
+
+class AddFlag(IntFlag):
+    """Of AddConnection2:
+    https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Settings.html."""
+
+    IN_MEMORY = 0x2
+
+
+class UpdateFlag(IntFlag):
+    """Of Update2:
+    https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Settings.Connection.html."""
+
+    IN_MEMORY_ONLY = 0x8
+    VOLATILE = 0x10
+    """With one of the flags for a profile in memory."""
 
 
 class RootProperties(TypedDict, total=False):
@@ -47,6 +65,8 @@ class DeviceProperties(TypedDict, total=False):
     InterfaceFlags: int
     Ip4Config: str
     Managed: bool
+    Path: str
+    """udev's ID_PATH; empty where it has none."""
     State: int
 
 

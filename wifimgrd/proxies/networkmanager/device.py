@@ -126,6 +126,11 @@ class WifiProperties:
         return self.wireless.get("PermHwAddress", "").lower()
 
     @property
+    def port(self) -> str:
+        """Where it is plugged in, as udev's ID_PATH; empty where that is not known."""
+        return self.properties.get("Path", "")
+
+    @property
     def current_mac(self) -> str:
         """The MAC address in use, lower case with colons."""
         return self.wireless.get("HwAddress", "").lower()

@@ -109,6 +109,8 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
         self.on_scan_done: Callable[[bool], None] | None = None
         self.scan_started: float | None = None
         """Loop time at which the running scan was reported; None where there was none."""
+        self.last_state = ""
+        """The State that was reported last; empty before the first one."""
         self._watches: list[Watch] = []
         self._changes: Watch | None = None
         """The one of them for PropertiesChanged."""
@@ -265,6 +267,7 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
         changed = self.changes(signal.body)
         if changed.get("Scanning") is True:
             self.scan_started = self._now()
+        self.last_state = changed.get("State", self.last_state)
         if self.on_change:
             self.on_change(changed)
 
