@@ -46,6 +46,7 @@ from wifimgrd.manager._registering import Registering
 from wifimgrd.manager._reservations import Reservations
 from wifimgrd.manager._scans import ScanReport, Scans
 from wifimgrd.manager._state import Clock, HubState
+from wifimgrd.manager._turns import Turns
 from wifimgrd.manager._waking import Waking
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import (
@@ -103,11 +104,12 @@ class Hub:
         """What follows from the events of the backend and of the adapters."""
         self._bluetooth = bluetooth = bluetooth or NoBluetooth()
         self._waking = waking = Waking(state, backend, bluetooth, tasks.part("waking"))
+        turns = Turns(state)
         self.connections = connections = Connections(
-            state, backend, arrivals, waking, tasks.part("connections")
+            state, backend, arrivals, waking, turns, tasks.part("connections")
         )
         """Connects and disconnects devices, also for clients."""
-        self.groups = Groups(state, connections, waking, backend, tasks.part("groups"))
+        self.groups = Groups(state, connections, waking, backend, turns, tasks.part("groups"))
         """Connects groups of devices, also for clients."""
         self._reconnecting = Reconnecting(state, connections, waking, backend)
         self._recovering = Recovering(state, self._reconnecting, backend, adapters, tasks.part("recovery"))
