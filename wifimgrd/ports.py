@@ -154,8 +154,9 @@ class Backend(Protocol):
     def loss_of(self, interface: str) -> InterfaceLost:
         """What happened to an adapter whose interface the kernel has removed."""
 
-    async def recent_scan_results(self) -> Sequence[ScanResult]:
-        """The access points in each interface's recent scan results."""
+    async def recent_scan_results(self, interface: str | None = None) -> Sequence[ScanResult]:
+        """The access points in the recent scan results of each interface, or of one. Raises
+        BackendUnavailable."""
 
 
 class BluetoothListener(Protocol):
