@@ -126,7 +126,7 @@ class Backend(Protocol):
 
     async def links(self) -> Sequence[HeldLink]:
         """The links that this daemon started, in this run or an earlier one, including interrupted ones
-        that the backend tries to restore."""
+        that the backend tries to restore. Raises BackendUnavailable; then they are read again."""
 
     async def scan(self, interface: str) -> None:
         """Scan all channels on an idle interface and return when that is done; a `join` during the
