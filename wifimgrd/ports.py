@@ -126,7 +126,7 @@ class Backend(Protocol):
 
     async def links(self) -> Sequence[HeldLink]:
         """The links that this daemon started, in this run or an earlier one, including interrupted ones
-        that the backend tries to restore."""
+        that the backend tries to restore. Raises BackendUnavailable; then they are read again."""
 
     async def scan(self, interface: str) -> None:
         """Scan all channels on an idle interface and return when that is done; a `join` during the
@@ -154,8 +154,9 @@ class Backend(Protocol):
     def loss_of(self, interface: str) -> InterfaceLost:
         """What happened to an adapter whose interface the kernel has removed."""
 
-    async def recent_scan_results(self) -> Sequence[ScanResult]:
-        """The access points in each interface's recent scan results."""
+    async def recent_scan_results(self, interface: str | None = None) -> Sequence[ScanResult]:
+        """The access points in the recent scan results of each interface, or of one. Raises
+        BackendUnavailable."""
 
 
 class BluetoothListener(Protocol):

@@ -12,6 +12,7 @@ from wifimgrd.domain.reconnect_policy import (
     HOLD_S,
     JITTER,
     LONGEST_WAIT_S,
+    OVERDUE_S,
     REFUSED_WAIT_S,
     PendingDevice,
     ReconnectPolicy,
@@ -123,6 +124,16 @@ class Pursuing(RuleBasedStateMachine):
             if device_id in (None, one) and one not in self.trying and not_before <= self.now:
                 assert one in due
 
+    @rule(device_id=DEVICES)
+    def hear(self, device_id: DeviceId) -> None:
+        before = self.policy.all.get(device_id)
+        self.policy = self.policy.heard(device_id, self.now)
+        if before is None or before.waiting or before.trying or before.is_refused:
+            return
+        known = self.policy.all[device_id]
+        assert known.failures == before.failures
+        assert (device_id in self.policy.due(self.now)) == (self.not_before[device_id] <= self.now)
+
     @invariant()
     def nothing_is_due_before_its_time_or_twice(self) -> None:
         due = self.policy.due(self.now)
@@ -148,16 +159,15 @@ class Pursuing(RuleBasedStateMachine):
     def the_schedule_equals_a_recount(self) -> None:
         waiting = [one for one in self.policy.all.values() if not one.trying]
         assert list(self.policy.schedule) == sorted(one.order for one in waiting)
-        assert self.policy.due(self.now) == [
-            one.device_id
-            for one in sorted(waiting, key=lambda one: (-one.priority, one.since_s, one.device_id))
-            if one.next_s <= self.now
-        ]
+        due = [one for one in waiting if one.next_s <= self.now]
+        highest = max((one.priority for one in due), default=0)
 
-    @invariant()
-    def the_important_go_first(self) -> None:
-        due = [self.policy.all[device] for device in self.policy.due(self.now)]
-        assert due == sorted(due, key=lambda one: (-one.priority, one.since_s, one.device_id))
+        def rank(one: PendingDevice) -> tuple[object, ...]:
+            is_overdue = not one.waiting and self.now - one.next_s >= OVERDUE_S
+            priority = highest if is_overdue else one.priority
+            return -priority, one.vain_s, one.since_s, one.device_id
+
+        assert self.policy.due(self.now) == [one.device_id for one in sorted(due, key=rank)]
 
     @invariant()
     def everybody_is_waited_for_and_nobody_else(self) -> None:

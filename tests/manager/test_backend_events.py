@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
+
+import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
 from wifimgrd.backends.simulated._adapters import SimulatedAdapters
-from wifimgrd.domain.device import BitRates, DeviceId, DeviceState
+from wifimgrd.domain.device import BitRates, DeviceId, DeviceState, HeldLink
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.records import device_record
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
@@ -199,5 +204,31 @@ def test_another_signal_is_published_and_kept(on_bench: RunOnBench) -> None:
         link = bench.story.devices[device].link
         assert link is not None
         assert link.signal_percent == 30
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("failure", [BackendUnavailable("no answer in time"), None])
+def test_links_that_could_not_be_read_once_are_read_again(
+    on_bench: RunOnBench, monkeypatch: pytest.MonkeyPatch, failure: BackendUnavailable | None
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.connected(1)
+        backend, reads = bench.world.backend, count()
+        links = backend.links
+
+        async def failing_once() -> Sequence[HeldLink]:
+            if next(reads) == 0:
+                if failure is not None:
+                    raise failure
+                await asyncio.Event().wait()
+            return await links()
+
+        bench.world.set_fault("backend-gone", {})
+        await asyncio.sleep(30)
+        monkeypatch.setattr(backend, "links", failing_once)
+        bench.world.set_fault("backend-gone", {"off": True})
+        await asyncio.sleep(120)
+        assert bench.state(device) is DeviceState.CONNECTED
 
     on_bench(test)

@@ -658,6 +658,28 @@ def test_a_recording_outlives_the_daemon_and_ends_at_first_sight(on_cameras: OnC
         on_cameras(test, store=store)
 
 
+def test_a_clock_that_is_set_makes_a_recording_no_longer(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        loop, off_us = asyncio.get_running_loop(), 0
+
+        def clock() -> int:
+            return round(loop.time() * S) + 100 * S + off_us
+
+        cameras.bench.hub._state.clock = clock
+        device = await cameras.connected()
+        began_us = clock()
+        count(cameras, device, 0, recording_since_us=began_us)
+        await asyncio.sleep(60)
+        off_us = 14 * 3600 * S
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        await asyncio.sleep(5)
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert over.since_us == began_us
+        assert over.ended_us - began_us == pytest.approx(60 * S, abs=2 * S)
+
+    on_cameras(test)
+
+
 def test_a_recording_of_a_removed_device_ends_with_the_removal(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()

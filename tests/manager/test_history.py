@@ -20,6 +20,7 @@ from wifimgrd.domain.errors import DeviceNotReachable, NoInterfaceAvailable
 from wifimgrd.domain.events import Event, RecordingStopped
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.domain.signal_history import Samples, SignalSample
+from wifimgrd.manager._state import Clock
 from wifimgrd.manager.history import History
 from wifimgrd.ports import CameraControl
 
@@ -86,6 +87,16 @@ def now_us() -> int:
     return int(asyncio.get_running_loop().time() * SECOND) + SECOND
 
 
+class SettableClock:
+    """A host's clock that is put forward, or back."""
+
+    def __init__(self) -> None:
+        self.off_us = 0
+
+    def __call__(self) -> int:
+        return now_us() + self.off_us
+
+
 def run(test: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(test)
@@ -93,11 +104,11 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 @contextmanager
 def remembered(
-    store: HistoryInMemory, control: CameraControl | None = None
+    store: HistoryInMemory, control: CameraControl | None = None, clock: Clock = now_us
 ) -> Iterator[tuple[Bench, History]]:
-    bench, history = make_bench(control=control), History(store, now_us)
+    bench, history = make_bench(control=control), History(store, clock)
     bench.story.publish = Reported(bench.story, history)  # type: ignore[method-assign]
-    bench.hub._state.clock = now_us
+    bench.hub._state.clock = clock
     yield bench, history
 
 
@@ -514,5 +525,70 @@ def test_a_recording_has_a_row_that_says_how_its_end_was_seen(seen: EndSeen, mes
         assert (row.kind, row.device_name, row.code) == ("recording", "Nose", "unknown")
         assert (row.time_us, row.ended_us, row.message) == (SECOND // 2, SECOND, message)
         await history.stop()
+
+    run(test())
+
+
+@pytest.mark.parametrize("hours", [14, -14])
+def test_a_clock_that_is_set_makes_a_session_neither_longer_nor_its_mean_signal_another(hours: int) -> None:
+    async def test() -> None:
+        clock = SettableClock()
+        clock.off_us = 24 * 3600 * SECOND
+        with remembered(HistoryInMemory(), clock=clock) as (bench, history):
+            await started(bench, history)
+            device = await bench.connected()
+            bench.world.set_fault("signal", {"ssid": "SIM-CAM-1", "percent": 70})
+            await asyncio.sleep(45)
+            bench.world.set_fault("signal", {"ssid": "SIM-CAM-1", "percent": 30})
+            clock.off_us += hours * 3600 * SECOND
+            await asyncio.sleep(15)
+            await bench.hub.connections.disconnect(device)
+            (row,) = await history.read(HistoryFilter())
+            assert row.ended_us - row.time_us == pytest.approx(60 * SECOND, abs=SECOND)
+            assert row.signal_mean == pytest.approx(60, abs=2)
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_an_interruption_is_as_long_as_it_was_also_if_the_clock_is_set_in_it() -> None:
+    async def test() -> None:
+        clock = SettableClock()
+        with remembered(HistoryInMemory(), clock=clock) as (bench, history):
+            await started(bench, history)
+            await bench.connected()
+            await asyncio.sleep(30)
+            clock.off_us = 14 * 3600 * SECOND
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            await asyncio.sleep(2)
+            clock.off_us = 3600 * SECOND
+            bench.world.power_on_camera(b"SIM-CAM-1")
+            await asyncio.sleep(5)
+            interruption, session = await history.read(HistoryFilter())
+            assert interruption.kind is HistoryKind.INTERRUPTION
+            assert interruption.time_us - session.time_us == pytest.approx(30 * SECOND, abs=SECOND)
+            assert 2 * SECOND <= interruption.ended_us - interruption.time_us <= 8 * SECOND
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_link_that_is_interrupted_is_known_as_that_whatever_the_clock_was() -> None:
+    async def test() -> None:
+        clock = SettableClock()
+        clock.off_us = 14 * 3600 * SECOND
+        with remembered(HistoryInMemory(), clock=clock) as (bench, history):
+            await started(bench, history)
+            bench.world.set_fault("slow-join", {"seconds": 5})
+            connecting = asyncio.create_task(bench.connected())
+            await asyncio.sleep(1)
+            (device,) = bench.story.devices
+            assert not bench.story.devices[device].is_interrupted
+            clock.off_us = 0
+            await connecting
+            bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+            await asyncio.sleep(2)
+            assert bench.story.devices[device].is_interrupted
+            await bench.hub.stop()
 
     run(test())

@@ -818,3 +818,51 @@ def test_a_removed_device_ends_its_wake(on_bench: RunOnBench) -> None:
         assert bench.story.of(WakeEnded) == []
 
     on_bench(test)
+
+
+def test_a_wake_that_a_connect_ends_at_once_is_over(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        results = await asyncio.gather(
+            bench.hub.bluetooth.wake(device, wait=False),
+            bench.hub.connections.connect(device, wait=False),
+            return_exceptions=True,
+        )
+        assert list(results) == [None, None]
+        await asyncio.sleep(120)
+        bench.world.sleep_camera(GOPRO["ssid"].encode())
+        await bench.hub.bluetooth.search(5)
+        await bench.hub.bluetooth.wake(device, wait=True)
+
+    on_bench(test)
+
+
+def test_a_wake_that_a_disconnect_ends_at_once_is_not_shown_any_more(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        wake = asyncio.create_task(bench.hub.bluetooth.wake(device, wait=True))
+        disconnect = asyncio.create_task(bench.hub.connections.disconnect(device))
+        results = await asyncio.gather(wake, disconnect, return_exceptions=True)
+        assert isinstance(results[0], Cancelled)
+        assert status(bench, device).phase is None
+        await bench.hub.bluetooth.sleep(device, wait=True)
+
+    on_bench(test)
+
+
+def test_a_wake_is_refused_where_the_device_begins_to_connect_while_bluetooth_is_looked_for(
+    on_bench: RunOnBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        looked = asyncio.Event()
+        monkeypatch.setattr(bench.hub._waking, "require_bluetooth", looked.wait)
+        wake = asyncio.create_task(bench.hub.bluetooth.wake(device, wait=False))
+        await asyncio.sleep(0)
+        bench.world.set_fault("slow-join", {"seconds": 10})
+        await bench.hub.connections.connect(device, wait=False)
+        looked.set()
+        with pytest.raises(Busy):
+            await wake
+
+    on_bench(test)

@@ -255,7 +255,4 @@ class DeviceStatus:
     @property
     def is_interrupted(self) -> bool:
         """Whether its link dropped and may still come back: CONNECTING without an attempt."""
-        return (
-            self.state is DeviceState.CONNECTING
-            and self.device.last_success_us >= self.device.last_attempt_us
-        )
+        return self.state is DeviceState.CONNECTING and self.phase is None

@@ -128,6 +128,8 @@ class RecordingStopped:
     seen: EndSeen = EndSeen.DIRECTLY
     link_error: str = ""
     """Why the link ended that it had outlived or ended with, as a sentence; empty if that is not known."""
+    ended_us: int = 0
+    """When it has ended, by the clock of its begin; 0 = now, and at a client, which is not told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class SignalMean:
 
     percent: int
     since_us: int
+    """By a clock that is never set, as all times here."""
     minimum: int
     weighted: int = 0
     """Percent times microseconds, before `since_us`."""

@@ -10,7 +10,10 @@ seconds on any clock that only goes forward. Invariants, tested as a rule-based 
 - a waiting device that is not being tried is always due;
 - waits grow with each failure, up to LONGEST_WAIT_S, and their jitter stays within bounds;
 - a sign of life makes a search due at once, except after a refused password;
-- of the due devices, lost or waiting, the one of higher priority goes first, then the earlier;
+- of the due devices, lost or waiting, the one of higher priority goes first. Of equal ones those that may be
+  on the air go first, the earlier one before the later, and then those that were searched for in vain, of
+  which the one whose search was longest ago goes first. So each has its turn, however many there are;
+- a lost device that has been due for OVERDUE_S has as high a priority as any that is due;
 - a device that is being tried is not due;
 - `schedule`, which makes it unnecessary to check all pending devices, equals a recount.
 """
@@ -19,6 +22,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
+from math import inf
 from operator import itemgetter
 from typing import Final
 
@@ -32,12 +36,15 @@ FIRST_WAIT_S: Final = 2.0
 LONGEST_WAIT_S: Final = 30.0
 REFUSED_WAIT_S: Final = 300.0
 """The wait after a refused password, which only a new password can correct."""
+OVERDUE_S: Final = 240.0
+"""Who is not searched for in this time, since others are, comes before those of higher priority."""
 JITTER: Final = 0.2
 """Waits vary by this share, so that hubs that lost power together do not search at the same times."""
 
 
-Rank = tuple[int, float, DeviceId]
+Rank = tuple[int, float, float, DeviceId]
 """Of two due devices, the one of the lower rank goes first."""
+_NEVER: Final = -inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,11 @@ class PendingDevice:
     waiting: bool = False
     """It was commanded to be connected as soon as an interface is free."""
     failures: int = 0
+    vain_s: float = _NEVER
+    """When it was last tried in vain; _NEVER if it may be on the air: it was not tried yet, or was heard
+    since."""
+    is_refused: bool = False
+    """It was found at the last try, and the attempt failed: that it is heard again is no news."""
     barred_s: float = 0.0
     """Signs of life are ignored until then."""
     trying: bool = False
@@ -60,7 +72,7 @@ class PendingDevice:
     @property
     def order(self) -> tuple[float, Rank]:
         """The time of the next search, and the rank at that time."""
-        return self.next_s, (-self.priority, self.since_s, self.device_id)
+        return self.next_s, (-self.priority, self.vain_s, self.since_s, self.device_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +133,8 @@ class ReconnectPolicy:
                 known,
                 next_s=max(now_s + wait_s, barred_s),
                 failures=known.failures + 1,
+                vain_s=now_s,
+                is_refused=code is not None,
                 barred_s=barred_s,
                 trying=False,
             )
@@ -141,6 +155,14 @@ class ReconnectPolicy:
         known = self.all.get(device_id)
         return self if known is None else self._with(_with_sign_of_life(known, now_s))
 
+    def heard(self, device_id: DeviceId, now_s: float) -> ReconnectPolicy:
+        """The network of a lost device was received by the way, such as by the search for another one: search
+        as soon as that is allowed. The waits grow on, in case that was an error."""
+        known = self.all.get(device_id)
+        if known is None or known.waiting or known.trying or known.is_refused:
+            return self
+        return self._with(replace(_with_sign_of_life(known, now_s), failures=known.failures))
+
     def retry_allowed(self, device_id: DeviceId) -> ReconnectPolicy:
         """The password was changed: the refusal of the old one has no effect any more."""
         known = self.all.get(device_id)
@@ -150,8 +172,16 @@ class ReconnectPolicy:
 
     def due(self, now_s: float) -> list[DeviceId]:
         """The devices to search for now, the most important first."""
-        ranks = sorted(map(itemgetter(1), self.schedule[: self._first_index_after(now_s)]))
-        return list(map(itemgetter(2), ranks))
+        ready = self.schedule[: self._first_index_after(now_s)]
+        ranks = sorted(map(itemgetter(1), ready))
+        if ranks and ranks[0][0] < ranks[-1][0]:  # of several priorities
+            overdue = set(map(itemgetter(1), ready[: self._first_index_after(now_s - OVERDUE_S)]))
+            ranks = sorted(self._raised(rank, ranks[0][0]) if rank in overdue else rank for rank in ranks)
+        return list(map(itemgetter(-1), ranks))
+
+    def _raised(self, rank: Rank, highest: int) -> Rank:
+        """The rank of an overdue device; one that waits for an interface is not searched for."""
+        return rank if self.is_waiting(rank[-1]) else (highest, *rank[1:])
 
     def next_s(self, now_s: float) -> float | None:
         """The time at which the next device becomes due; None if there is none."""
@@ -176,4 +206,4 @@ class ReconnectPolicy:
 def _with_sign_of_life(pending: PendingDevice, now_s: float) -> PendingDevice:
     """The device with its search as soon as that is allowed."""
     soonest_s = max(now_s, pending.since_s + HOLD_S, pending.barred_s)
-    return replace(pending, next_s=min(pending.next_s, soonest_s), failures=0)
+    return replace(pending, next_s=min(pending.next_s, soonest_s), failures=0, vain_s=_NEVER)

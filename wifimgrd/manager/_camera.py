@@ -10,6 +10,7 @@ import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, Problem, Wish
+from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import Device
 from wifimgrd.domain.errors import Unconfirmed
 
@@ -21,6 +22,8 @@ class Camera:
     """A camera as it was read last."""
 
     driver: CameraDriver
+    noted: Clocks
+    """When the recording was first seen by this hub."""
     is_attached: bool = False
     """It is connected, and read by its driver."""
     reading: CameraReading = field(default_factory=CameraReading)

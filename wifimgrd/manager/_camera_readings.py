@@ -89,6 +89,7 @@ class CameraReadings:
             device = entry.device
             camera = self.cameras[device.id] = Camera(
                 control.driver,
+                self._state.clocks(),
                 wish=Wish(records=device.recording_requested, is_unconfirmed=device.recording_unconfirmed),
                 began_us=device.recording_began_us,
                 recorded_s=device.recorded_s,
@@ -131,9 +132,14 @@ class CameraReadings:
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed. A recording that was not seen to end is over for this hub."""
         device, began_us = entry.device, entry.device.recording_began_us
+        camera = self.cameras.get(device.id)
+        now = self._state.clocks()
+        ended_us = now.host_us if camera is None else camera.noted.time_of(now)
         self._forget(entry)
         if began_us:
-            over = RecordingStopped(device.id, device.name, StopReason.UNKNOWN, began_us, EndSeen.NEVER)
+            over = RecordingStopped(
+                device.id, device.name, StopReason.UNKNOWN, began_us, EndSeen.NEVER, ended_us=ended_us
+            )
             self._state.publish(over)
 
     def _forget(self, entry: DeviceEntry) -> None:
@@ -215,6 +221,7 @@ class CameraReadings:
             return over
         if not camera.began_us:
             camera.began_us, camera.is_stopped = reading.recording_since_us or reading.read_us, False
+            camera.noted = self._state.clocks()
             _log.info("recording_started", device=entry.device.id, device_name=entry.device.name)
             self._remember(entry, camera)
         camera.link_error = ""
@@ -251,7 +258,10 @@ class CameraReadings:
     def _over(self, entry: DeviceEntry, camera: Camera, seen: EndSeen) -> RecordingStopped:
         """The end of a recording, which is over now."""
         device, reason = entry.device, self._reason(camera)
-        over = RecordingStopped(device.id, device.name, reason, camera.began_us, seen, camera.link_error)
+        ended_us = camera.noted.time_of(self._state.clocks())
+        over = RecordingStopped(
+            device.id, device.name, reason, camera.began_us, seen, camera.link_error, ended_us
+        )
         cancel(camera.ending)
         camera.ending, camera.began_us, camera.recorded_s, camera.link_error = None, 0, 0, ""
         is_wanted = camera.wish.records and reason is not StopReason.STOPPED

@@ -11,9 +11,8 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.allocator import Claim
-from wifimgrd.domain.device import Device, DeviceId, DeviceState, Link, Sighting
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, Link
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Cancelled,
@@ -28,9 +27,11 @@ from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, conne
 from wifimgrd.domain.power import supported
 from wifimgrd.domain.time_limits import ATTEMPT_END_S, LEAVE_S
 from wifimgrd.manager._arrivals import Arrivals
+from wifimgrd.manager._claims import claim_of, with_band_hint
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import PULL_S, HubState
+from wifimgrd.manager._turns import Turns, disconnected_meanwhile
 from wifimgrd.manager._waking import Waking
 from wifimgrd.ports import Backend, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
@@ -55,9 +56,16 @@ class Connections:
     """The connections of the devices, and their changes."""
 
     def __init__(
-        self, state: HubState, backend: Backend, arrivals: Arrivals, waking: Waking, tasks: Tasks
+        self,
+        state: HubState,
+        backend: Backend,
+        arrivals: Arrivals,
+        waking: Waking,
+        turns: Turns,
+        tasks: Tasks,
     ) -> None:
         self._state = state
+        self._turns = turns
         self._backend = backend
         self._waking = waking
         self._arrivals = arrivals
@@ -91,14 +99,21 @@ class Connections:
         the attempt fail, or Cancelled.
         """
         entry = self._state.entry_to_change(device_id)
-        if entry.turn is not None:
-            await asyncio.shield(entry.turn)
-            entry = self._state.entry_to_change(device_id)
         if wake:
             supported(self._state.model(entry.device))
-        if connect_means(entry.state) is ConnectMeans.START:
-            await self._make_room(entry)
-            entry = self._state.entry_to_change(device_id)
+        try:
+            entry = await self._with_room(entry)
+            is_waiting = self._begin(entry, when_free=when_free, wake=wake, is_first=is_first)
+        finally:
+            self._turns.end_promise(entry)
+        if is_waiting:
+            await self._until_stored(entry)
+        elif wait and entry.outcome is not None:
+            await asyncio.shield(entry.outcome)
+
+    def _begin(self, entry: DeviceEntry, *, when_free: bool, wake: bool, is_first: bool) -> bool:
+        """Start an attempt, join the one that runs, or let the device wait for an interface; returns whether
+        it waits. Raises as `start_attempt`, and Busy."""
         means = connect_means(entry.state)
         self._state.expect(entry, connected=True, state_follows=means is ConnectMeans.START)
         match means:
@@ -106,23 +121,21 @@ class Connections:
                 self.device_commanded.notify(entry)
                 entry.wake_asked = wake
                 if when_free and self._must_wait(entry):
-                    await self._wait_for_interface(entry)
-                    return
+                    self._start_waiting(entry)
+                    return True
                 self.start_attempt(entry, is_first=is_first)
             case ConnectMeans.JOIN if entry.automatic:
                 self._prepare(entry)
                 entry.automatic = False
-        if wait and entry.outcome is not None:
-            await asyncio.shield(entry.outcome)
+        return False
 
     def _must_wait(self, entry: DeviceEntry) -> bool:
         """Whether no interface is free for a device, while the backend could join."""
         is_ready = self._backend.status.state is BackendState.READY
         return is_ready and self._state.allocator.would_get(self.claim(entry.device)) is None
 
-    async def _wait_for_interface(self, entry: DeviceEntry) -> None:
-        """Let a device wait; the caller is answered once that is on disk. Raises what the store raises."""
-        self._start_waiting(entry)
+    async def _until_stored(self, entry: DeviceEntry) -> None:
+        """A caller is answered once it is on disk that a device waits. Raises what the store raises."""
         try:
             await self._state.store.flush()
         except WifimgrdError:
@@ -137,11 +150,36 @@ class Connections:
         state.publish(DeviceStateChanged(state.status(entry)))
         self.device_waits.notify(entry)
 
-    async def _make_room(self, entry: DeviceEntry) -> None:
-        """If no interface is left, cancel an automatic attempt: a command takes precedence."""
-        claim = self.claim(entry.device)
-        if self._state.allocator.would_get(claim) is None and (unasked := self._in_the_way(claim)):
-            await self.release(min(unasked, key=lambda other: (other.device.priority, -other.device.id)))
+    async def _with_room(self, entry: DeviceEntry) -> DeviceEntry:
+        """If no interface is left for a device, cancel an automatic attempt, whose radio the device is
+        promised: a command takes precedence. Returns once nothing is being freed for the device, which may be
+        in any state then; raises Cancelled if a disconnect came meanwhile, DeviceNotFound, Busy."""
+        device_id = entry.device.id
+        while True:
+            claim = self.claim(entry.device)
+            if entry.turn is not None:
+                if not await asyncio.shield(entry.turn):
+                    raise disconnected_meanwhile()
+            elif (
+                connect_means(entry.state) is ConnectMeans.START
+                and self._state.allocator.would_get(claim) is None
+                and (unasked := self._in_the_way(claim))
+            ):
+                other = min(unasked, key=lambda other: (other.device.priority, -other.device.id))
+                await self._free_for(entry, other)
+            else:
+                return entry
+            entry = self._state.entry_to_change(device_id)
+
+    async def _free_for(self, entry: DeviceEntry, other: DeviceEntry) -> None:
+        """Cancel the automatic attempt of another device for a device; raises Cancelled."""
+        turn = self._turns.begin(entry, self._state.allocator.assignments[other.device.id])
+        try:
+            await self.release(other)
+        finally:
+            may_go_on = self._turns.end(entry, turn)
+        if not may_go_on:
+            raise disconnected_meanwhile()
 
     def _in_the_way(self, claim: Claim) -> list[DeviceEntry]:
         """The automatic attempts of which each has an interface that would serve a claim."""
@@ -160,8 +198,7 @@ class Connections:
     async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
         entry = self._state.entry_to_change(device_id)
-        if entry.turn is not None and not entry.turn.done():
-            entry.turn.set_result(False)
+        self._turns.disconnected(entry)
         was_waiting = bool(entry.device.waiting_since_us)
         is_released = disconnect_means(entry.state) is DisconnectMeans.RELEASE
         self._state.expect(entry, connected=False, state_follows=is_released or was_waiting)
@@ -190,7 +227,7 @@ class Connections:
 
     def claim(self, device: Device) -> Claim:
         """A device's request for an interface."""
-        return Claim(device.id, device.last_adapter, self._bands(device))
+        return claim_of(self._state, device)
 
     def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False, is_first: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
@@ -247,7 +284,7 @@ class Connections:
             await asyncio.sleep(PULL_S if self._state.may_be_pulled(interface, failure) else 0)
             error = failure
         except DeviceNotReachable as failure:
-            error = self._with_band_hint(failure, device.sightings, interface)
+            error = with_band_hint(self._state, failure, device.sightings, interface)
         except WifimgrdError as failure:
             error = failure
         except TimeoutError:
@@ -377,27 +414,3 @@ class Connections:
             entry.resolve(BackendUnavailable("wifimgrd is stopping"))
         if running:
             await asyncio.wait(running, timeout=ATTEMPT_END_S)
-
-    def _bands(self, device: Device) -> frozenset[Band]:
-        """The bands that a device's access point can be on: the one of its last sighting, which is
-        waited for if an adapter can use it, else those of its model.
-
-        If no adapter can use the band of the sighting, that is no reason to refuse: the camera may
-        have been switched to another band, but only to one of its model's.
-        """
-        known = frozenset(self._state.model(device).bands)
-        met = Band.of_frequency(device.sightings[0].frequency_mhz) if device.sightings else None
-        if met is not None and self._state.allocator.serves(met) and (not known or met in known):
-            return frozenset({met})
-        return known
-
-    def _with_band_hint(
-        self, error: DeviceNotReachable, sightings: tuple[Sighting, ...], interface: str
-    ) -> DeviceNotReachable:
-        known = self._state.allocator.interfaces.get(interface)
-        band = Band.of_frequency(sightings[0].frequency_mhz) if sightings else None
-        if known is None or band is None or not known.facts.bands or band in known.facts.bands:
-            return error
-        return DeviceNotReachable(
-            f"{error.message}; it was last seen on {band}, which {interface} cannot use"
-        )

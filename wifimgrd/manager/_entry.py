@@ -43,8 +43,8 @@ class DeviceEntry:
     lost_us: int = 0
     """When the link was lost, or found lost; meaningful while the device is to be reconnected."""
     turn: asyncio.Future[bool] | None = None
-    """Set while an adapter is freed for it by a command for its group; resolves when its attempt begins, to
-    False where a disconnect came before."""
+    """Set while an adapter is freed for it by a command; resolves to False by a disconnect of the device, and
+    else to True when nothing is freed for it any more."""
     grace: asyncio.TimerHandle | None = None
     teardown: asyncio.Task[None] | None = None
     """The running release."""

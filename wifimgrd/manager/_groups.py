@@ -14,7 +14,6 @@ from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
-    Cancelled,
     DeviceNotReachable,
     GroupNotFound,
     InternalError,
@@ -25,6 +24,7 @@ from wifimgrd.domain.group import GroupPlan, Holder, Member, members_of, plan_gr
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
+from wifimgrd.manager._turns import Turn, Turns, disconnected_meanwhile
 from wifimgrd.manager._waking import Waking
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import Backend
@@ -45,9 +45,16 @@ class Groups:
     """The groups of the configuration, and the command for one."""
 
     def __init__(
-        self, state: HubState, connections: Connections, waking: Waking, backend: Backend, tasks: Tasks
+        self,
+        state: HubState,
+        connections: Connections,
+        waking: Waking,
+        backend: Backend,
+        turns: Turns,
+        tasks: Tasks,
     ) -> None:
         self._state = state
+        self._turns = turns
         self._connections = connections
         self._waking = waking
         self._backend = backend
@@ -160,22 +167,22 @@ class Groups:
     ) -> Mapping[DeviceId, Begun]:
         """Free the adapters, and begin each attempt as soon as its adapter is free."""
         state = self._state
-        for device_id, interface in plan.interfaces.items():
-            state.entries[device_id].turn = asyncio.get_running_loop().create_future()
-            state.allocator = state.allocator.promise(device_id, interface)
+        turns = {one: self._turns.begin(state.entries[one], name) for one, name in plan.interfaces.items()}
         tasks: dict[DeviceId, asyncio.Task[asyncio.Future[None] | None]] = {}
         try:
             for device_id in plan.freed:
                 await self._free(name, state.entries[device_id])
             for entry in entries:
                 if entry.device.id not in refused:
-                    work = self._attempt(entry, self._in_the_way(entry, plan))
+                    work = self._attempt(entry, self._in_the_way(entry, plan), turns.get(entry.device.id))
                     tasks[entry.device.id] = self._tasks.start("attempt", work, expected=(WifimgrdError,))
             if tasks:
                 await asyncio.wait(tasks.values())
         finally:
-            for device_id in plan.interfaces:
-                self._end_turn(device_id)
+            for entry in entries:
+                if (turn := turns.get(entry.device.id)) is not None:
+                    self._turns.end(entry, turn)
+                    self._turns.end_promise(entry)
         return {
             device_id: _result(tasks[device_id]) if device_id in tasks else refused[device_id]
             for device_id in (entry.device.id for entry in entries)
@@ -199,27 +206,15 @@ class Groups:
         return [one.teardown for one in (entry, *holders) if one.teardown is not None]
 
     async def _attempt(
-        self, entry: DeviceEntry, in_the_way: Sequence[asyncio.Task[None]]
+        self, entry: DeviceEntry, in_the_way: Sequence[asyncio.Task[None]], turn: Turn | None
     ) -> asyncio.Future[None] | None:
         """Connect a member once its adapter is free; returns the outcome, None where it is connected."""
         if in_the_way:
             await asyncio.wait(in_the_way)
-        if (turn := entry.turn) is not None:
-            if turn.done():
-                raise Cancelled("the attempt was cancelled by a disconnect")
-            entry.turn = None  # from here on `connect` does not wait for it
-            turn.set_result(True)
+        if turn is not None and not self._turns.end(entry, turn):  # then `connect` does not wait for it
+            raise disconnected_meanwhile()
         await self._connections.connect(entry.device.id, wait=False)
         return entry.outcome
-
-    def _end_turn(self, device_id: DeviceId) -> None:
-        """No adapter is freed for a member any more, which may have been removed."""
-        self._state.allocator = self._state.allocator.without_promise(device_id)
-        entry = self._state.entries.get(device_id)
-        if entry is not None and entry.turn is not None:
-            turn, entry.turn = entry.turn, None
-            if not turn.done():
-                turn.set_result(False)
 
     async def stop(self) -> None:
         """End what waits for adapters."""

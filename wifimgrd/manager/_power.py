@@ -98,18 +98,26 @@ class Power:
         Raises DeviceNotFound, Busy, NotSupported, NotPaired, BluetoothUnavailable; with `wait` also
         WakeFailed, Cancelled.
         """
+        if self._to_wake(device_id) is None:
+            return
+        await self._waking.require_bluetooth()
+        if (wanted := self._to_wake(device_id)) is None:  # it may have been connected, or removed, meanwhile
+            return
+        entry, request = wanted
+        if entry.operation is None:
+            self._waking.set_phase(entry, ConnectionPhase.WAKING)
+        await self._run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
+
+    def _to_wake(self, device_id: DeviceId) -> tuple[DeviceEntry, WakeRequest] | None:
+        """A device whose camera may be woken now, and how that is done; None if the camera is awake."""
         entry = self._state.entry_to_change(device_id)
         supported(self._state.model(entry.device))
         is_awake = entry.state is DeviceState.CONNECTED or entry.sight.state is PowerState.AWAKE
         if is_awake and entry.operation is None:
-            return
+            return None
         if entry.state is not DeviceState.DISCONNECTED:
             raise Busy(f"the device is {entry.state.value}")
-        request = self._waking.request(entry)
-        await self._waking.require_bluetooth()
-        if entry.operation is None:
-            self._waking.set_phase(entry, ConnectionPhase.WAKING)
-        await self._run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
+        return entry, self._waking.request(entry)
 
     async def sleep(self, device_id: DeviceId, *, wait: bool) -> None:
         """Disconnect a camera and put it to sleep; a sleeping one stays as it is.
@@ -117,19 +125,24 @@ class Power:
         Raises DeviceNotFound, Busy, NotSupported, NotPaired, BluetoothUnavailable, CameraBusy if it is
         known to record; with `wait` also CameraBusy, WakeFailed, Cancelled.
         """
-        entry = self._state.entry_to_change(device_id)
-        model = self._state.model(entry.device)
-        bluetooth = supported(model)
-        if not bluetooth.sleep:
-            raise NotSupported(f"cameras of the model {model.device_name} cannot be put to sleep")
-        request = self._waking.request(entry)
-        if entry.camera.reading.is_recording:
-            raise CameraBusy("the camera records: stop that first")
+        entry, request = self._to_put_to_sleep(device_id)
         if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
             self._state.expect(entry, connected=False)
             return
         await self._waking.require_bluetooth()
+        entry, request = self._to_put_to_sleep(device_id)  # it may record, or may be removed, meanwhile
         await self._run(entry, SLEEP.name, partial(self._sleep, entry, request), wait=wait)
+
+    def _to_put_to_sleep(self, device_id: DeviceId) -> tuple[DeviceEntry, WakeRequest]:
+        """A device whose camera may be put to sleep now, and how it is reached."""
+        entry = self._state.entry_to_change(device_id)
+        model = self._state.model(entry.device)
+        if not supported(model).sleep:
+            raise NotSupported(f"cameras of the model {model.device_name} cannot be put to sleep")
+        request = self._waking.request(entry)
+        if entry.camera.reading.is_recording:
+            raise CameraBusy("the camera records: stop that first")
+        return entry, request
 
     async def pair(self, device_id: DeviceId, *, wait: bool, address: str | None = None) -> None:
         """Pair the camera of a device: the one with an address, else the one that it was paired with before,
@@ -138,10 +151,12 @@ class Power:
         Raises DeviceNotFound, Busy, NotSupported, InvalidRequest, BluetoothUnavailable; with `wait` also
         PairingFailed, Cancelled.
         """
+        self._pairable(self._state.entry_to_change(device_id))
+        given = None if address is None else parse_bluetooth_address(address)
+        await self._waking.require_bluetooth()
         entry = self._state.entry_to_change(device_id)
         bluetooth = self._pairable(entry)
-        wanted = entry.device.bluetooth_address if address is None else parse_bluetooth_address(address)
-        await self._waking.require_bluetooth()
+        wanted = entry.device.bluetooth_address if given is None else given
         await self._run(entry, PAIR.name, partial(self._pairing.pair, entry, bluetooth, wanted), wait=wait)
 
     async def unpair(self, device_id: DeviceId) -> None:
@@ -151,6 +166,7 @@ class Power:
         self._pairable(entry)
         if entry.operation is not None:
             await self._end(entry.operation)
+            entry = self._state.entry_to_change(device_id)
         await self._pairing.unpair(entry)
 
     def commanded(self, entry: DeviceEntry) -> None:
@@ -177,9 +193,11 @@ class Power:
     ) -> None:
         """Start an operation, or join the same one that runs; raises Busy if another one does."""
         operation = entry.operation
-        if operation is None:
+        if operation is None or operation.task.done():
             task = self._tasks.start(name, self._carry_out(entry, name, work), expected=(WifimgrdError,))
             operation = entry.operation = Operation(name, task)
+            # It may be cancelled before its first step, so that no clean-up of its own would run.
+            task.add_done_callback(partial(self._over, entry, operation))
         elif operation.name != name:
             raise Busy(f"another command of the device runs: {operation.name}")
         if wait:
@@ -191,24 +209,27 @@ class Power:
                     raise Cancelled(_CANCELLED) from None
                 raise
 
-    async def _carry_out(self, entry: DeviceEntry, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        error: WifimgrdError | None = None
+    @staticmethod
+    async def _carry_out(entry: DeviceEntry, name: str, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
-        except WifimgrdError as failure:
-            error = failure
-            raise
-        except asyncio.CancelledError:
-            error = Cancelled(_CANCELLED)
+        except WifimgrdError:
             raise
         except Exception as crash:
             _log.exception("operation_crashed", device=entry.device.id, operation=name)
-            error = InternalError("the operation ended with an internal error")
-            raise error from crash
-        finally:
-            operation, entry.operation = entry.operation, None
-            if error is not None:
-                self._report(entry, name, error, awaited=operation is not None and operation.awaited)
+            raise InternalError("the operation ended with an internal error") from crash
+
+    def _over(self, entry: DeviceEntry, operation: Operation, task: asyncio.Task[None]) -> None:
+        """An operation has ended, or was cancelled, even before it began."""
+        if entry.operation is operation:
+            entry.operation = None
+        if self._state.entries.get(entry.device.id) is not entry:
+            return
+        if operation.name == WAKE.name and entry.state is DeviceState.DISCONNECTED:
+            self._waking.set_phase(entry, None)
+        error = Cancelled(_CANCELLED) if task.cancelled() else task.exception()
+        if isinstance(error, WifimgrdError):
+            self._report(entry, operation.name, error, awaited=operation.awaited)
 
     def _report(self, entry: DeviceEntry, name: str, error: WifimgrdError, *, awaited: bool) -> None:
         device = entry.device
@@ -220,7 +241,7 @@ class Power:
                 code=error.code,
                 reason=error.message,
             )
-        if not awaited and self._state.entries.get(device.id) is entry:
+        if not awaited:
             self._state.publish(OperationFailed(device.id, name, error.code, error.message))
 
     @staticmethod
@@ -230,12 +251,8 @@ class Power:
 
     async def _wake(self, entry: DeviceEntry, request: WakeRequest) -> None:
         looking = Looking(partial(self._is_received, entry, self._state.clock()))
-        try:
-            async with self._waking.awake(entry, request, looking):
-                pass
-        finally:
-            if entry.state is DeviceState.DISCONNECTED:
-                self._waking.set_phase(entry, None)
+        async with self._waking.awake(entry, request, looking):
+            pass
 
     async def _is_received(self, entry: DeviceEntry, since_us: int, _: bool) -> bool | None:
         """Whether the network of a device is on the air: by a scan of all channels on the adapter that it

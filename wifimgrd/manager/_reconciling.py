@@ -29,6 +29,9 @@ _log = structlog.get_logger()
 
 _BACKEND_START_S: Final = 5.0
 """How long a start waits for the backend, so that clients see adopted links in their first read."""
+_LINKS_S: Final = 10.0
+_AGAIN_S: Final = 2.0
+"""After this time the links are read again, if they could not be read."""
 
 
 class Reconciling:
@@ -81,9 +84,11 @@ class Reconciling:
         while self._due and self._backend.status.state is BackendState.READY:
             self._due = False
             try:
-                held = await self._backend.links()
-            except WifimgrdError as error:
-                _log.warning("links_unknown", reason=error.message)
+                async with asyncio.timeout(_LINKS_S):
+                    held = await self._backend.links()
+            except (WifimgrdError, TimeoutError) as error:
+                _log.warning("links_unknown", reason=str(error) or "they were not read in time")
+                asyncio.get_running_loop().call_later(_AGAIN_S, self.reconcile_soon)
                 return
             state = self._state
             inventory = Inventory(frozenset(state.allocator.interfaces), frozenset(state.unlisted))

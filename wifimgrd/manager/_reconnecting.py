@@ -21,17 +21,22 @@ from wifimgrd.domain.device import Device, DeviceId, DeviceState, Ssid
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.events import BackendState, DeviceUpdated
 from wifimgrd.domain.reconnect_policy import ReconnectPolicy
-from wifimgrd.manager._connections import Connections
+from wifimgrd.manager._airtime import Airtime, Listened
+from wifimgrd.manager._connections import AttemptEnd, Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import HubState
 from wifimgrd.manager._waking import Waking
 from wifimgrd.ports import Backend
+from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
 _SEARCH_S: Final = 20.0
 """The time limit of a search for one network."""
+_RESULTS_S: Final = 5.0
+_CLOCK_US: Final = 1_000_000
+"""The times at which networks were received are of whole seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +50,25 @@ class FailedSearch:
 class Reconnecting:
     """Searches for devices that were lost or wait, until they are connected or a command ends that."""
 
-    def __init__(self, state: HubState, connections: Connections, waking: Waking, backend: Backend) -> None:
+    def __init__(
+        self,
+        state: HubState,
+        connections: Connections,
+        waking: Waking,
+        airtime: Airtime,
+        backend: Backend,
+        tasks: Tasks,
+    ) -> None:
         self._state = state
+        self._airtime = airtime
+        self._tasks = tasks
         self._waking = waking
         self._connections = connections
         self._backend = backend
         self._policy = ReconnectPolicy()
         self._timer: asyncio.TimerHandle | None = None
         self._reconnects: dict[DeviceId, asyncio.Task[None]] = {}
-        self._searches: dict[str, DeviceId] = {}
+        self._searches: dict[str, tuple[DeviceId, asyncio.Task[None]]] = {}
         """The interfaces on which a search runs; no assignment is made for it."""
         self._going_on = False
         """The start of due searches is scheduled."""
@@ -96,7 +111,7 @@ class Reconnecting:
         device_id = entry.device.id
         before, self._policy = self._policy, self._policy.ended(device_id)
         task = self._reconnects.get(device_id)
-        if task is not None and device_id in self._searches.values():
+        if task is not None and (device_id, task) in self._searches.values():
             task.cancel()
         if self._policy is not before:
             self._arm()
@@ -136,7 +151,7 @@ class Reconnecting:
         self._go_on()
 
     def seen(self, ssids: Collection[Ssid]) -> None:
-        """A scan showed these networks."""
+        """A scan that a client has asked for showed these networks."""
         for device_id in self._policy.all:
             if self._state.entries[device_id].device.ssid in ssids:
                 self._policy = self._policy.sign_of_life(self._now(), device_id)
@@ -144,14 +159,38 @@ class Reconnecting:
 
     def interface_changed(self, name: str) -> None:
         """An interface may be available now, or unavailable for the search that runs on it."""
-        device_id = self._searches.get(name)
-        if device_id is not None and self._state.allocator.holders.get(name, device_id) != device_id:
-            self._reconnects[device_id].cancel()
+        device_id, search = self._searches.get(name, (None, None))
+        if search is not None and self._state.allocator.holders.get(name, device_id) != device_id:
+            search.cancel()
         self._go_on_soon()
 
-    def is_searching_on(self, interface: str) -> bool:
-        """Whether a search runs on an interface."""
-        return interface in self._searches
+    def listened(self, over: Listened) -> None:
+        """An adapter has scanned: it is idle again, and what it has received by the way are signs of life."""
+        self._go_on_soon()
+        if over.is_complete and len(self._policy.all) > (over.device_id in self._policy.all):
+            self._tasks.start("hear", self._hear(over))
+
+    def attempt_over(self, end: AttemptEnd) -> None:
+        """An attempt has ended; one that has failed may have scanned all channels."""
+        if end.error is not None:
+            self.listened(Listened(end.interface, end.device.last_attempt_us, end.device.id))
+
+    async def _hear(self, over: Listened) -> None:
+        try:
+            async with asyncio.timeout(_RESULTS_S):
+                points = await self._backend.recent_scan_results(over.interface)
+        except (WifimgrdError, TimeoutError):
+            return
+        for point in points:
+            if 0 < point.last_seen_us < over.since_us - _CLOCK_US:
+                continue
+            for entry in self._state.registry.sharing(point.ssid):
+                device = entry.device
+                if device.id == over.device_id or device.id not in self._policy.all:
+                    continue
+                if point.sighting.bssid not in self._state.registry.cameras_of_others(device):
+                    self._policy = self._policy.heard(device.id, self._now())
+        self._go_on()
 
     async def stop(self) -> None:
         """Stop searching."""
@@ -162,6 +201,7 @@ class Reconnecting:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        await self._tasks.stop()
 
     # -- continuing
 
@@ -183,9 +223,10 @@ class Reconnecting:
                     self._connect_waiting(entry)
                 else:
                     self._policy = self._policy.started(device_id)
-                    self._searches[interface] = device_id
                     task = asyncio.create_task(self._reconnect(entry, interface))
                     self._reconnects[device_id] = task
+                    self._searches[interface] = device_id, task
+                    self._airtime.begin(interface, task, device_id)
                     task.add_done_callback(partial(self._reconnect_over, device_id, interface))
                 if not self._has_idle_interface():
                     break
@@ -207,8 +248,10 @@ class Reconnecting:
             self._timer = asyncio.get_running_loop().call_later(next_s - now_s, self._go_on)
 
     def _idle_interface(self, entry: DeviceEntry) -> str | None:
-        """An interface that the device would be assigned, and on which no search runs."""
-        return self._state.allocator.would_get(self._connections.claim(entry.device), but=self._searches)
+        """An interface that the device would be assigned, and on which no search runs, and for a lost device
+        nothing else that scans."""
+        but = self._searches if entry.device.waiting_since_us else self._airtime
+        return self._state.allocator.would_get(self._connections.claim(entry.device), but=but)
 
     def _has_idle_interface(self) -> bool:
         """Whether any interface is available: if not, the due devices need not be checked."""
@@ -231,7 +274,7 @@ class Reconnecting:
             _log.exception("search_crashed", device=device.id, interface=interface)
             seen = False
         finally:
-            self._searches.pop(interface, None)
+            self._search_over(interface, asyncio.current_task())
         if (seen or is_woken) and entry.state is DeviceState.DISCONNECTED and not entry.removing:
             if seen:
                 _log.info("network_is_back", device=device.id, interface=interface)
@@ -253,14 +296,18 @@ class Reconnecting:
     def _reconnect_over(self, device_id: DeviceId, interface: str, task: asyncio.Task[None]) -> None:
         if self._reconnects.get(device_id) is task:
             del self._reconnects[device_id]
-        if self._searches.get(interface) == device_id:  # it was cancelled before its start
-            del self._searches[interface]
+        self._search_over(interface, task)  # it may have been cancelled before its start
         if task.cancelled():
             self._policy = self._policy.postponed(device_id)
         elif (error := task.exception()) is not None:
             _log.error("reconnect_crashed", device=device_id, exc_info=error)
             self._failed(device_id)
         self._go_on()
+
+    def _search_over(self, interface: str, task: asyncio.Task[None] | None) -> None:
+        if self._searches.get(interface, (None, None))[1] is task:
+            self._searches.pop(interface, None)
+        self._airtime.end(interface, task)
 
     def _failed(self, device_id: DeviceId, code: ErrorCode | None = None) -> None:
         """A search, or the attempt after it, ended; this is not the outcome of a wait that started since."""

@@ -24,6 +24,7 @@ from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
+from wifimgrd.manager._airtime import Airtime, Listened
 from wifimgrd.manager._connections import AttemptEnd
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._reconnecting import FailedSearch, Reconnecting
@@ -52,12 +53,14 @@ class Recovering:
         self,
         state: HubState,
         reconnecting: Reconnecting,
+        airtime: Airtime,
         backend: Backend,
         adapters: AdapterSource,
         tasks: Tasks,
     ) -> None:
         self._state = state
         self._reconnecting = reconnecting
+        self._airtime = airtime
         self._backend = backend
         self._adapters = adapters
         self._health = AdapterHealth(state.settings.recovery)
@@ -129,15 +132,14 @@ class Recovering:
         error: DeviceNotReachable | None = None,
     ) -> None:
         """Count the failure where another adapter finds the network; `error` is what clients were told."""
-        other = next(
-            (name for name in self._idle() if name != interface and name not in self._verifications), None
-        )
+        other = next((name for name in self._idle() if name != interface), None)
         if other is None:
             return
         verification = self._tasks.start(
             "verify", self._verify_with(device, interface, identity, other, error)
         )
         self._verifications[other] = verification
+        self._airtime.begin(other, verification, device.id)
         try:
             await verification
         except asyncio.CancelledError:
@@ -146,6 +148,7 @@ class Recovering:
                 raise
         finally:
             del self._verifications[other]
+            self._airtime.end(other, verification)
 
     async def _verify_with(
         self,
@@ -159,7 +162,7 @@ class Recovering:
             async with asyncio.timeout(_VERIFY_S):
                 others = self._state.registry.cameras_of_others(device)
                 seen = await self._backend.is_visible(other, device.ssid, device.sightings, others)
-            points = await self._backend.recent_scan_results() if seen else ()
+            points = await self._backend.recent_scan_results(other) if seen else ()
         except (WifimgrdError, TimeoutError):
             return
         found = [point for point in points if point.ssid == device.ssid and point.interface == other]
@@ -242,6 +245,11 @@ class Recovering:
         self._changed.add(name)
         if name in self._verifications and name in self._state.allocator.holders:
             self._verifications[name].cancel()  # its interface was assigned to a device
+        if self._health.records:
+            asyncio.get_running_loop().call_soon(self._run_due_steps)
+
+    def listened(self, _: Listened) -> None:
+        """An adapter scans no longer, and may be idle now."""
         if self._health.records:
             asyncio.get_running_loop().call_soon(self._run_due_steps)
 
@@ -361,17 +369,15 @@ class Recovering:
                     yield name
 
     def _is_idle(self, name: str) -> bool:
-        """Whether an interface is neither assigned nor scanning for a lost device."""
+        """Whether an interface is neither assigned nor scanning."""
         status = self._state.allocator.status(name)
-        return status.state is InterfaceState.AVAILABLE and not self._reconnecting.is_searching_on(name)
+        return status.state is InterfaceState.AVAILABLE and name not in self._airtime
 
     def _is_usb_device_idle(self, name: str) -> bool:
         """Whether neither the hub nor another program uses any interface of an interface's USB device."""
         allocator = self._state.allocator
         return not any(
-            one in allocator.holders
-            or allocator.interfaces[one].adapter.is_active
-            or self._reconnecting.is_searching_on(one)
+            one in allocator.holders or allocator.interfaces[one].adapter.is_active or one in self._airtime
             for one in allocator.of_usb_device(name)
         )
 

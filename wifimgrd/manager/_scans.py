@@ -13,7 +13,8 @@ from wifimgrd.domain.camera_model import guess_model
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.network import Network, networks
-from wifimgrd.domain.time_limits import SCAN_S
+from wifimgrd.domain.time_limits import GIVE_WAY_S, SCAN_S
+from wifimgrd.manager._airtime import Airtime
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import Backend
 
@@ -34,13 +35,15 @@ class ScanReport:
 class Scans:
     """The running scans, at most one per interface."""
 
-    def __init__(self, state: HubState, backend: Backend) -> None:
+    def __init__(self, state: HubState, airtime: Airtime, backend: Backend) -> None:
         self._state = state
+        self._airtime = airtime
         self._backend = backend
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def scan(self, interface: str | None = None) -> ScanReport:
-        """Scan on every idle interface, or on one; on an interface that is scanning, wait for that scan.
+        """Scan on every idle interface, or on one; on an interface that is scanning, wait for that scan. A
+        search for a lost camera ends for it, and is repeated.
 
         An interface that is assigned to a device never scans: that would take its radio off the
         link's channel. Raises InterfaceNotFound, BackendUnavailable.
@@ -77,7 +80,8 @@ class Scans:
         if interface is not None:
             allocator.status(interface)
         listed = allocator.interfaces if interface is None else {interface}
-        results = [point for point in await self._backend.recent_scan_results() if point.interface in listed]
+        read = await self._backend.recent_scan_results(interface)
+        results = [point for point in read if point.interface in listed]
         found = networks(results, (entry.device for entry in self._state.entries.values()))
         models = self._state.settings.models.values()
         return [
@@ -105,11 +109,14 @@ class Scans:
 
     def _ended(self, name: str, task: asyncio.Task[None]) -> None:
         del self._running[name]
+        self._airtime.end(name, task)
         if not task.cancelled():
             task.exception()  # marked as retrieved: the callers may have been cancelled
 
     async def _scan(self, name: str) -> None:
         try:
+            if (before := self._airtime.begin(name, self._running[name])) is not None:
+                await asyncio.wait((before,), timeout=GIVE_WAY_S)
             async with asyncio.timeout(SCAN_S):
                 await self._backend.scan(name)
         except TimeoutError:

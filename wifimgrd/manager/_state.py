@@ -16,6 +16,7 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, closest_codename
+from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import (
     ConnectionPhase,
     Device,
@@ -89,6 +90,10 @@ class HubState:
         self.unlisted: set[str] = set()
         """Interfaces that are present but not listed."""
         self._sinks = tuple(sinks)
+
+    def clocks(self) -> Clocks:
+        """The present time, by the host's clock and by the loop's, which is never set."""
+        return Clocks(self.clock(), asyncio.get_running_loop().time())
 
     @property
     def entries(self) -> Mapping[DeviceId, DeviceEntry]:

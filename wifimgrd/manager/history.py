@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain import sentences
+from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, Failure
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import (
@@ -47,23 +48,28 @@ class _Session:
 
     row: HistoryRow
     signal: SignalMean
+    """Its times are of the clock that is never set."""
+    noted: Clocks
+    """When it began, or this hub did: its row has times of the host's clock of then."""
     interruption: Failure | None = None
     """Why and since when its link is interrupted; None while it is up."""
+    interrupted: Clocks | None = None
+    """When that was noted."""
 
-    def current(self, now_us: int) -> HistoryRow:
+    def current(self, now: Clocks) -> HistoryRow:
         """Its row with the present values."""
-        seen_us = self.interruption.at_us if self.interruption else now_us
+        seen_us = self.interruption.at_us if self.interruption else self.noted.time_of(now)
         return replace(
             self.row,
             signal_minimum=self.signal.minimum,
-            signal_mean=self.signal.mean(seen_us),
+            signal_mean=self.signal.mean((self.interrupted or now).steady_us),
             seen_us=seen_us,
             interrupted_us=seen_us if self.interruption else 0,
         )
 
-    def stored(self, now_us: int) -> HistoryRow:
+    def stored(self, now: Clocks) -> HistoryRow:
         """The same for the disk, with what ends the session if the hub does not outlive an interruption."""
-        row, failure = self.current(now_us), self.interruption
+        row, failure = self.current(now), self.interruption
         return replace(row, code=failure.code.value, message=failure.message) if failure else row
 
 
@@ -120,10 +126,8 @@ class History:
 
     async def read(self, wanted: HistoryFilter) -> list[HistoryRow]:
         """The newest rows that match, the newest first, including those that are not on disk yet."""
-        now_us = self._clock()
-        fresh = self._pending | {
-            session.row.id: session.current(now_us) for session in self._sessions.values()
-        }
+        now = self._now()
+        fresh = self._pending | {session.row.id: session.current(now) for session in self._sessions.values()}
         on_disk = await self._store.read(wanted)
         rows = {row.id: row for row in on_disk}
         lowest = on_disk[-1].id if len(on_disk) == wanted.limit else 0
@@ -155,7 +159,7 @@ class History:
             case SignalChanged(status):
                 session = self._sessions.get(status.device.id)
                 if session is not None and status.link is not None:
-                    session.signal = session.signal.changed(status.link.signal_percent, self._clock())
+                    session.signal = session.signal.changed(status.link.signal_percent, self._now().steady_us)
             case ConnectionFailed(device_id, failure):
                 if device_id not in self._sessions:
                     self._failed(device_id, failure.code, failure.message)
@@ -185,7 +189,7 @@ class History:
             case WakeEnded(device_id, error):
                 code, message = (error.code.value, error.message) if error else ("", sentences.woken())
                 self._record(HistoryKind.WAKE, code, message, device_id=device_id)
-            case RecordingStopped(device_id, name, reason, since_us, seen, link_error):
+            case RecordingStopped(device_id, name, reason, since_us, seen, link_error, ended_us):
                 text = sentences.recording_ended(reason, seen, link_error)
                 self._record(
                     HistoryKind.RECORDING,
@@ -194,6 +198,7 @@ class History:
                     device_id=device_id,
                     device_name=name,
                     since_us=since_us,
+                    ended_us=ended_us,
                 )
 
     # -- sessions and failures
@@ -217,17 +222,17 @@ class History:
             self._statuses[device_id] = status
 
     def _begin(self, status: DeviceStatus, known: HistoryRow | None = None) -> None:
-        now_us, device = self._clock(), status.device
+        now, device = self._now(), status.device
         row = known or HistoryRow(
             self._new_id(),
-            device.last_success_us or now_us,
+            device.last_success_us or now.host_us,
             HistoryKind.SESSION,
             device.id,
             device.name,
             status.interface or "",
         )
         percent = status.link.signal_percent if status.link else 0
-        signal = SignalMean.first(percent, now_us)
+        signal = SignalMean.first(percent, now.steady_us)
         if known is not None and known.signal_minimum is not None and known.signal_mean is not None:
             passed_us = max(0, known.seen_us - known.time_us)
             signal = replace(
@@ -236,14 +241,15 @@ class History:
                 weighted=known.signal_mean * passed_us,
                 passed_us=passed_us,
             )
-        session = _Session(replace(row, code="", message="", interrupted_us=0), signal)
+        session = _Session(replace(row, code="", message="", interrupted_us=0), signal, now)
         self._sessions[device.id] = session
         self._statuses[device.id] = status
         self._put(session.row)
         if status.is_interrupted and device.failure is not None:
-            since_us = row.interrupted_us or device.failure.at_us
             message = device.failure.message or row.message
-            self._interrupted(session, replace(device.failure, message=message, at_us=since_us))
+            self._interrupted(session, replace(device.failure, message=message))
+            since_us = row.interrupted_us or device.failure.at_us
+            session.interruption = replace(device.failure, message=message, at_us=since_us)
         elif row.interrupted_us:
             message = row.message or sentences.restored_while_stopped()
             session.interruption = Failure(ErrorCode.CONNECTION_LOST, message, row.interrupted_us)
@@ -251,14 +257,15 @@ class History:
 
     def _interrupted(self, session: _Session, failure: Failure | None) -> None:
         """A link dropped and may come back: on disk soon, in case the hub is killed meanwhile."""
-        now_us = self._clock()
-        session.interruption = failure or Failure(ErrorCode.CONNECTION_LOST, "", now_us)
+        now = session.interrupted = self._now()
+        at_us = session.noted.time_of(now)
+        session.interruption = replace(failure or Failure(ErrorCode.CONNECTION_LOST, ""), at_us=at_us)
         passed_s = asyncio.get_running_loop().time() - self._written_s
         self._write_later(max(_END_S, _WRITE_S - passed_s))
 
     def _restored(self, session: _Session) -> None:
         """A link came back, if it was interrupted."""
-        failure, session.interruption = session.interruption, None
+        failure, session.interruption, session.interrupted = session.interruption, None, None
         if failure is not None:
             self._record(
                 HistoryKind.INTERRUPTION,
@@ -267,6 +274,7 @@ class History:
                 device_id=session.row.device_id,
                 interface=session.row.interface,
                 since_us=failure.at_us,
+                ended_us=session.noted.time_of(self._now()),
             )
 
     def _end(self, session: _Session, status: DeviceStatus) -> None:
@@ -274,8 +282,8 @@ class History:
 
         A link that was interrupted had ended then, whatever followed.
         """
-        now_us, failure = self._clock(), status.device.failure
-        row = session.current(now_us)
+        failure = status.device.failure
+        row = session.current(self._now())
         if status.state is not DeviceState.DISCONNECTED:
             failure = session.interruption
         if failure is not None:
@@ -307,13 +315,19 @@ class History:
         device_name: str = "",
         interface: str = "",
         since_us: int = 0,
+        ended_us: int = 0,
     ) -> None:
-        """Something that happened now, or that began at `since_us` and ends now."""
+        """Something that happened now, or that began at `since_us` and has ended at `ended_us`."""
         name, now_us = device_name, self._clock()
         if not name and device_id is not None:
             name = self._name_of(device_id)
         row = HistoryRow(self._new_id(), now_us, kind, device_id, name, interface, code, message)
-        self._put(replace(row, time_us=since_us, ended_us=max(now_us, since_us)) if since_us else row)
+        self._put(
+            replace(row, time_us=since_us, ended_us=max(ended_us or now_us, since_us)) if since_us else row
+        )
+
+    def _now(self) -> Clocks:
+        return Clocks(self._clock(), asyncio.get_running_loop().time())
 
     def _new_id(self) -> int:
         self._next_id += 1
@@ -341,9 +355,9 @@ class History:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        now_us = self._clock()
+        now = self._now()
         for session in self._sessions.values():
-            self._pending[session.row.id] = session.stored(now_us)
+            self._pending[session.row.id] = session.stored(now)
         if self._pending:
             rows, self._pending = list(self._pending.values()), {}
             self._store.put(rows)

@@ -30,6 +30,7 @@ from wifimgrd.domain.network import Network
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.manager._absent import NoBluetooth, NoControl, RightClock
 from wifimgrd.manager._adapter_events import AdapterEvents
+from wifimgrd.manager._airtime import Airtime
 from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._backend_events import BackendEvents
 from wifimgrd.manager._cameras import Cameras
@@ -46,6 +47,7 @@ from wifimgrd.manager._registering import Registering
 from wifimgrd.manager._reservations import Reservations
 from wifimgrd.manager._scans import ScanReport, Scans
 from wifimgrd.manager._state import Clock, HubState
+from wifimgrd.manager._turns import Turns
 from wifimgrd.manager._waking import Waking
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import (
@@ -103,14 +105,20 @@ class Hub:
         """What follows from the events of the backend and of the adapters."""
         self._bluetooth = bluetooth = bluetooth or NoBluetooth()
         self._waking = waking = Waking(state, backend, bluetooth, tasks.part("waking"))
+        turns = Turns(state)
         self.connections = connections = Connections(
-            state, backend, arrivals, waking, tasks.part("connections")
+            state, backend, arrivals, waking, turns, tasks.part("connections")
         )
         """Connects and disconnects devices, also for clients."""
-        self.groups = Groups(state, connections, waking, backend, tasks.part("groups"))
+        self.groups = Groups(state, connections, waking, backend, turns, tasks.part("groups"))
         """Connects groups of devices, also for clients."""
-        self._reconnecting = Reconnecting(state, connections, waking, backend)
-        self._recovering = Recovering(state, self._reconnecting, backend, adapters, tasks.part("recovery"))
+        self._airtime = airtime = Airtime(clock)
+        self._reconnecting = Reconnecting(
+            state, connections, waking, airtime, backend, tasks.part("reconnecting")
+        )
+        self._recovering = Recovering(
+            state, self._reconnecting, airtime, backend, adapters, tasks.part("recovery")
+        )
         self._backend_events = BackendEvents(state, connections, arrivals, backend, event_tasks)
         self._reconciling = Reconciling(
             state, connections, self._reconnecting, self._backend_events, backend, event_tasks
@@ -126,7 +134,7 @@ class Hub:
             backend,
             event_tasks,
         )
-        self._scans = Scans(state, backend)
+        self._scans = Scans(state, airtime, backend)
         pairing = Pairing(state, waking, bluetooth, tasks.part("pairing"))
         self.bluetooth = power = Power(
             state, connections, waking, self._scans, pairing, bluetooth, tasks.part("power")
@@ -167,6 +175,9 @@ class Hub:
         connections.device_waits.subscribe(reconnecting.waits)
         connections.attempt_started.subscribe(reconnecting.attempt_started)
         connections.attempt_over.subscribe(recovering.attempt_over)
+        connections.attempt_over.subscribe(reconnecting.attempt_over)
+        self._airtime.over.subscribe(reconnecting.listened)
+        self._airtime.over.subscribe(recovering.listened)
         state.waiting_over.subscribe(reconnecting.end)
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(recovering.connected)

@@ -132,10 +132,13 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
             services.connection, self._changes, self._device(interface), interface, step, self._restart_link
         )
 
-    async def recent_scan_results(self) -> Sequence[ScanResult]:
-        """The scan results of all interfaces; see Backend.recent_scan_results."""
+    async def recent_scan_results(self, interface: str | None = None) -> Sequence[ScanResult]:
+        """The scan results of all interfaces, or of one; see Backend.recent_scan_results."""
         services = await self._ready()
-        return await scan_results(services.connection, self._inventory_of(services).devices.values())
+        devices = self._inventory_of(services).devices.values()
+        return await scan_results(
+            services.connection, [one for one in devices if interface in (None, one.name)]
+        )
 
     # -- what joining and leaving is with NetworkManager
 

@@ -149,9 +149,9 @@ class SimulatedBackend:
         """See Backend.loss_of."""
         return unplugged(interface)
 
-    async def recent_scan_results(self) -> Sequence[ScanResult]:
-        """The results of each adapter's last scan."""
-        return self._scans.results()
+    async def recent_scan_results(self, interface: str | None = None) -> Sequence[ScanResult]:
+        """The results of each adapter's last scan, or of one's."""
+        return self._scans.results(interface)
 
     def appeared(self, interface: str) -> None:
         """An adapter was plugged in."""

@@ -39,24 +39,28 @@ class ScanSimulation:
     async def scan(self, name: str) -> None:
         """Scan all channels; raises InterfaceLost, and BackendUnavailable where scans fail."""
         adapter = await self._searched(name)
-        now_us = time.time_ns() // 1000
-        self._results[name] = [
-            _result(name, camera, now_us)
-            for camera in self._cameras.values()
-            if is_receivable(adapter, camera) and name not in self._faults.stuck
-        ]
+        self._results[name] = self._heard(adapter, name)
 
     async def scan_for(self, name: str, ssid: Ssid) -> bool:
         """Scan for one network, hidden or not; raises as `scan` does."""
         adapter = await self._searched(name)
         camera = self._cameras.get(ssid.octets)
-        if name in self._faults.stuck:
+        self._results[name] = self._heard(adapter, name, ssid)
+        if camera is None or name in self._faults.stuck:
             return False
-        if camera is None or not camera.powered or not is_in_reach(adapter, camera.plan):
-            return False
-        others = [point for point in self._results.get(name, ()) if point.ssid != ssid]
-        self._results[name] = [*others, _result(name, camera, time.time_ns() // 1000)]
-        return True
+        return camera.powered and is_in_reach(adapter, camera.plan)
+
+    def _heard(self, adapter: AdapterPlan, name: str, called: Ssid | None = None) -> list[ScanResult]:
+        """The cameras that an adapter receives; a hidden one only if it is called by its SSID."""
+        now_us = time.time_ns() // 1000
+        return [
+            _result(name, camera, now_us)
+            for camera in self._cameras.values()
+            if name not in self._faults.stuck
+            and camera.powered
+            and is_in_reach(adapter, camera.plan)
+            and (not camera.plan.hidden or camera.plan.ssid == called)
+        ]
 
     async def _searched(self, name: str) -> AdapterPlan:
         await asyncio.sleep(self._times.scan_s if self._adapters.get(name) is not None else 0)
@@ -67,14 +71,10 @@ class ScanSimulation:
             raise BackendUnavailable("its scans fail")
         return adapter
 
-    def results(self) -> list[ScanResult]:
-        """The results of all adapters that are plugged in."""
-        return [point for name in self._adapters.plugged for point in self._results.get(name, ())]
-
-
-def is_receivable(adapter: AdapterPlan, camera: Camera) -> bool:
-    """Whether a camera is on and an adapter can receive its SSID."""
-    return camera.powered and not camera.plan.hidden and is_in_reach(adapter, camera.plan)
+    def results(self, name: str | None = None) -> list[ScanResult]:
+        """The results of all adapters that are plugged in, or of one of them."""
+        names = [one for one in self._adapters.plugged if name in (None, one)]
+        return [point for one in names for point in self._results.get(one, ())]
 
 
 def is_in_reach(adapter: AdapterPlan, camera: CameraPlan) -> bool:

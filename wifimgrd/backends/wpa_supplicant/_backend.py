@@ -162,9 +162,9 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
         """See Backend.loss_of."""
         return self._services.loss_of(interface) if self._services else super().loss_of(interface)
 
-    async def recent_scan_results(self) -> Sequence[ScanResult]:
-        """The scan results of all interfaces; see Backend.recent_scan_results."""
-        return await scan_results(await self._ready(), self._inventory)
+    async def recent_scan_results(self, interface: str | None = None) -> Sequence[ScanResult]:
+        """The scan results of all interfaces, or of one; see Backend.recent_scan_results."""
+        return await scan_results(await self._ready(), self._inventory, interface)
 
     # -- what joining and leaving is with wpa_supplicant
 

@@ -99,13 +99,14 @@ async def is_visible(
         return bool(choice().candidates(found))
 
 
-async def scan_results(services: Services, inventory: Inventory) -> list[ScanResult]:
-    """The access points that wpa_supplicant lists for this daemon's interfaces; raises BackendUnavailable."""
+async def scan_results(services: Services, inventory: Inventory, name: str | None = None) -> list[ScanResult]:
+    """The access points that wpa_supplicant lists for this daemon's interfaces, or for one; raises
+    BackendUnavailable."""
     now_us = time.time_ns() // 1000
     found: list[ScanResult] = []
     try:
         for interface in list(inventory.interfaces.values()):
-            if services.has_registered(interface.name):
+            if name in (None, interface.name) and services.has_registered(interface.name):
                 supplicant = await services.open_interface(interface)
                 found += (scan_result(interface.name, bss, now_us) for bss in await supplicant.all_bss())
     except (BusError, BusClosed, TimeoutError):
