@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-UNWANTED = {"ssl", "_hashlib", "email", "http.client", "urllib.request", "bz2", "lzma"}
-"""TLS and OpenSSL, mail and HTTP parsers, compression, which the standard library loads for little."""
+UNWANTED = {"ssl", "_hashlib", "email", "html", "http.client", "urllib.request", "bz2", "lzma"}
+"""TLS and OpenSSL, parsers of mail and HTTP, the names of characters in HTML, compression, which the standard
+library loads for little."""
 OPTIONAL = {"better_exceptions", "gi", "greenlet", "rich", "socks", "twisted"}
 """What libraries load where it is installed."""
 LOADED = """

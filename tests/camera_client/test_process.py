@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchmarks.ceilings import RSS_MB
+from benchmarks.ceilings import most_mb
 from tests.camera.conftest import bus, until
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backends.simulated.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
@@ -100,7 +100,7 @@ async def test_64_cameras_are_read_and_record_in_40_mb(bus: MessageBusDaemon) ->
     results = await control.record(device_ids, on=True)
     assert not [result.error for result in results.values() if result.error is not None]
     await until(lambda: all(world.readings[one].is_recording for one in device_ids), 60)
-    assert of_process(process.pid, "VmHWM") * 1024 / 1e6 < RSS_MB["wifimgrd-camera"]
+    assert of_process(process.pid, "VmHWM") * 1024 / 1e6 < most_mb("wifimgrd-camera")
     assert of_process(process.pid, "Threads") == 1  # as the unit allows
     for device_id in device_ids:
         control.detach(device_id)

@@ -37,11 +37,10 @@ async def test_a_thousand_plugs_and_pulls_end_in_what_is_there(hub: Hub, tmp_pat
         reported: list[int] = []
         plugged: list[str] = []
         while len(plugged) < EVENTS:
-            one = await channel.receive_json(timeout=10)
-            reported.append(one["seq"])
-            if (
-                one["data"].get("name") == "wlan2"
-            ):  # others have what is measured of the link, at its own time
+            one = await channel.receive_json()
+            if "seq" in one:  # a signal has none
+                reported.append(one["seq"])
+            if one["data"].get("name") == "wlan2":  # not what is measured of the camera, at its own time
                 plugged.append(one["type"])
         listed = (await http.get(P + "/wifi/interfaces")).json
     assert reported == list(range(seq + 1, seq + 1 + len(reported)))

@@ -95,7 +95,7 @@ class Served:
         return await self.ask("POST", path, **options)
 
     async def channel(self, path: str = "/ws/management/", **options: Any) -> Any:
-        """Join the management channel."""
+        """Join the management channel, or another WebSocket; it is closed with this client."""
         socket = await self.session.ws_connect(self.url + path, max_msg_size=0, **options)
         self.sockets.append(socket)
         return socket

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from benchmarks.accounting import Account
-from benchmarks.ceilings import RSS_MB
+from benchmarks.ceilings import most_mb
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 
@@ -185,4 +185,4 @@ async def test_it_is_small(start: Start) -> None:
         channel = await shim.channel()
         await channel.receive()
         await shim.get(P)
-        assert Account(process.pid).memory().rss_mb <= RSS_MB["wifimgrd-http"]
+        assert Account(process.pid).memory().rss_mb <= most_mb("wifimgrd-http")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ceilings import RSS_MB
+from benchmarks.ceilings import most_mb
 from tests.mqtt.certificates import Authority
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto, broker_of_short_keep_alive
@@ -58,7 +58,7 @@ async def test_after_a_cut_without_an_end_of_the_connection_the_newest_state_is_
         line = await bridge.until_logged("broker_unavailable", NOTICED_S)
         assert "it did not answer in time" in line
         await seen.until(lambda: seen.retained[AVAILABILITY] == b"offline", NOTICED_S)
-        assert bridge.rss_mb <= RSS_MB["wifimgrd-mqtt"]
+        assert bridge.rss_mb <= most_mb("wifimgrd-mqtt")
         theirs.restore()
         topic = f"{HUB}/devices/{kept}"
         await seen.until(lambda: seen.record(topic)["name"] == "name 299", NOTICED_S)
@@ -85,7 +85,7 @@ async def test_a_broker_that_stands_still_is_left_and_found_again(
             for number in range(300):
                 await hub.client.update_device(device, {"name": f"name {number}"})
             await bridge.until_logged("it did not answer in time", NOTICED_S)
-            assert bridge.rss_mb <= RSS_MB["wifimgrd-mqtt"]
+            assert bridge.rss_mb <= most_mb("wifimgrd-mqtt")
             broker.process.send_signal(signal.SIGCONT)
         async with observer(broker.port) as seen:
             topic = f"{HUB}/devices/{device}"

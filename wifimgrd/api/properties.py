@@ -6,7 +6,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from html import escape
 from typing import Any, Final, TypeVar
 
 from wifimgrd.api.kinds import FORMS, Conversion
@@ -35,6 +34,8 @@ _Record = TypeVar("_Record", bound=Record)
 _LEAVES_OUT: Final = frozenset({HistoryRecord})
 """Records in whose rows an entry is left out for None; in others its empty value stands for None."""
 _LONGEST_LINE: Final = 100
+_AS_XML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+"""For text; the standard library's modules for it load more than this process has otherwise."""
 _CONSTANT: Final = (
     '      <annotation name="org.freedesktop.DBus.Property.EmitsChangedSignal" value="const"/>\n'
 )
@@ -185,12 +186,12 @@ def row_xml(record: type[Record]) -> str:
     lines: list[str] = []
     for text in _row_texts(record):
         lines += textwrap.wrap(text, _LONGEST_LINE, initial_indent=indent, subsequent_indent=indent + "  ")
-    return escape("\n".join(lines), quote=False)
+    return "\n".join(lines).translate(_AS_XML)
 
 
 def _comment(text: str) -> list[str]:
     """A comment of the introspection XML, on lines that are not too long."""
-    text = escape(text, quote=False)
+    text = text.translate(_AS_XML)
     if len(text) <= _LONGEST_LINE:
         return [f"    <!-- {text} -->"]
     indent = " " * 6

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,7 +21,7 @@ _STDERR: Final = 2
 
 def configure(level: int = logging.INFO) -> None:
     """Send events of at least `level` to the journal where stderr is connected to it; else to stderr,
-    coloured on a terminal, or as one line of `event key=value`."""
+    on a terminal with colours that it shows and the user wants, or as one line of `event key=value`."""
     processors: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -34,7 +35,9 @@ def configure(level: int = logging.INFO) -> None:
         factory = lambda *_: journal  # noqa: E731 - what structlog calls a factory
         logging.basicConfig(handlers=[_ToJournal()], level=logging.WARNING)
     elif sys.stderr.isatty():
-        processors += [structlog.processors.TimeStamper("%H:%M:%S"), structlog.dev.ConsoleRenderer()]
+        colours = os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+        renderer = structlog.dev.ConsoleRenderer(colors=colours)
+        processors += [structlog.processors.TimeStamper("%H:%M:%S"), renderer]
     else:
         processors += [structlog.processors.format_exc_info, _as_line]
     structlog.configure(

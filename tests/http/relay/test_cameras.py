@@ -318,7 +318,7 @@ async def test_the_camera_learns_nothing_of_who_asks_and_its_page_gets_no_rights
 
 
 async def test_websockets_are_passed_on(relay: Served, camera: Camera) -> None:
-    channel = await relay.session.ws_connect(relay.url + "/cameras/3/socket", protocols=("mqtt", "osc"))
+    channel = await relay.channel("/cameras/3/socket", protocols=("mqtt", "osc"))
     assert channel.protocol == "osc"
     await channel.send_str("hello")
     assert (await channel.receive()).data == "HELLO"
@@ -396,6 +396,8 @@ async def test_clients_that_vanish_leave_their_places(relay: Served, monkeypatch
             await asyncio.sleep(0.05)
     for writer in vanished:
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 async def test_the_kernel_ends_the_connection_of_a_camera_that_is_gone(
@@ -409,7 +411,7 @@ async def test_the_kernel_ends_the_connection_of_a_camera_that_is_gone(
         return opened[-1]
 
     monkeypatch.setattr(fake_hub, "open_connection", keep)
-    client = await relay.session.ws_connect(relay.url + "/cameras/3/socket")
+    client = await relay.channel("/cameras/3/socket")
     [connection] = opened
     assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
     said = [socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT]
@@ -423,7 +425,7 @@ async def test_a_camera_that_takes_nothing_does_not_keep_its_place(
 ) -> None:
     monkeypatch.setattr(cameras_module, "SEND_S", 0.3)
     odd_relay.is_websocket = odd_relay.is_deaf = True
-    client = await odd_relay.served.session.ws_connect(odd_relay.served.url + "/cameras/3/")
+    client = await odd_relay.served.channel("/cameras/3/")
     async with asyncio.timeout(10):
         with suppress(ConnectionError):
             while not client.closed:
@@ -447,9 +449,11 @@ ACTS_ON_US = (
 async def odd_relay(port_80: None, fake_hub: FakeHub, served: Served) -> AsyncIterator[OddCamera]:
     """A camera whose answer is octets as the test says."""
     camera = OddCamera(served)
+    writers: list[asyncio.StreamWriter] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError):
+        writers.append(writer)
+        with suppress(ConnectionError, EOFError):
             camera.asked = await reader.readuntil(b"\r\n\r\n")
             if camera.is_websocket:
                 camera.said = accepted(camera.asked)
@@ -473,6 +477,11 @@ async def odd_relay(port_80: None, fake_hub: FakeHub, served: Served) -> AsyncIt
     fake_hub.appear(CONNECTED)
     yield camera
     server.close()
+    camera.may_flood.set()
+    for one in writers:
+        one.transport.abort()
+        with suppress(ConnectionError):
+            await one.wait_closed()
 
 
 UPGRADE = (
@@ -639,7 +648,7 @@ async def test_a_head_that_trickles_in_is_given_up(
 async def test_a_camera_that_goes_on_sending_does_not_keep_a_socket_open(odd_relay: OddCamera) -> None:
     odd_relay.is_websocket = True
     odd_relay.flood = b"\x81\x05hello" * 100
-    channel = await odd_relay.served.session.ws_connect(odd_relay.served.url + "/cameras/3/")
+    channel = await odd_relay.served.channel("/cameras/3/")
     await channel.receive()
     await channel.close()
     async with asyncio.timeout(10):
