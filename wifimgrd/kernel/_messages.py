@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 ERROR: Final = 2
 DONE: Final = 3
@@ -31,8 +31,7 @@ _TYPE_MASK: Final = 0x3FFF
 """The other bits of an attribute's type are flags."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message of the kernel."""
 
     kind: int
