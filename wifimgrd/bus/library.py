@@ -115,8 +115,13 @@ class LibraryConnection(Protocol):
     def _finalize(self, error: Exception | None, /) -> None: ...
 
 
+_WITHOUT_PARTS: Final = frozenset((str, int, bool, float, bytes))
+
+
 def unpack(value: object) -> object:
     """Take every variant out of a value, at any depth; `ay` is bytes."""
+    if type(value) in _WITHOUT_PARTS:  # most are
+        return value
     if isinstance(value, Variant):
         return unpack(value.value)
     if isinstance(value, bytearray):  # so dbus-fast before 2.0

@@ -66,6 +66,8 @@ def messages(data: bytes) -> Iterator[Message]:
 
 def answer_in(message: Message) -> Answer | None:
     """What a message says of the whole request; None for one that is a part of the answer."""
+    if message.kind > DONE:  # which is nearly each
+        return None
     if message.kind not in (ERROR, DONE) or len(message.body) < _CODE.size:
         return Answer(0) if message.kind == DONE else None
     (code,) = _CODE.unpack_from(message.body)
