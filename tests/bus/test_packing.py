@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -67,6 +68,36 @@ def test_the_octets_of_levels_are_those_of_the_library(step: int, levels: list[t
     message.serial = 9
     assert sent(pack_levels(step, levels)) == library.to_octets(message, sockets=False)
     assert library.read(sent(pack_levels(step, levels))).body == body
+
+
+records = st.lists(
+    st.tuples(st.integers(0, 2**64 - 1), texts, st.integers(0, 255), texts, st.floats(allow_nan=False)).map(
+        list
+    ),
+    max_size=8,
+)
+
+
+def in_records(of: list[list[object]]) -> bytes:
+    message = library.method_return(":1.5", 7, "ya(tsysd)u", [1, of, 2], [])
+    message.serial = 9
+    return library.to_octets(message, sockets=False)
+
+
+@given(records)
+def test_structures_of_texts_and_numbers_are_read(of: list[list[object]]) -> None:
+    assert library.read(in_records(of)).body == [1, of, 2]
+
+
+@given(records, st.data())
+def test_of_structures_that_are_malformed_nothing_but_that_is_raised(
+    of: list[list[object]], data: st.DataObject
+) -> None:
+    octets = bytearray(in_records(of))
+    position = data.draw(st.integers(64, len(octets) - 1))
+    octets[position] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(ValueError):
+        library.read(bytes(octets[: data.draw(st.integers(64, len(octets)))]))
 
 
 @given(rows)

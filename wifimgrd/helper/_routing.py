@@ -160,6 +160,7 @@ def direct_cameras(
     interfaces = {one.index for one in plan.cameras}
     others = [one for one in routes if not _is_ours(one, interfaces, owner)]
     taken = {*in_use, *(way.gateway for one in others for way in one.ways)}
+    covered = {one.destination for one in others if not _is_default(one.destination)}
     count = Counter(one.camera_address for one in plan.reachable)
     return tuple(
         one
@@ -169,7 +170,7 @@ def direct_cameras(
         and is_private(one.camera_address)
         and (plan.network is None or one.camera_address not in plan.network)
         and one.camera_address not in taken
-        and not any(_covers(route, one.camera_address) for route in others)
+        and not any(one.camera_address in network for network in covered)
     )
 
 
@@ -276,8 +277,8 @@ def _is_ours(route: Route, interfaces: Collection[int], owner: int) -> bool:
     """Whether a route is the helper's, or is of a camera's link and made by NetworkManager or the kernel.
     `interfaces` are the indices of the cameras'."""
     return (
-        _is_through(route, owner)
-        or _is_in(route, MARKS)
+        _is_in(route, MARKS)
+        or _is_through(route, owner)
         or _is_in(route, LINK_TABLES)
         or _is_direct(route)
         or (route.index in interfaces and (_is_unwanted(route) or route.table == LOCAL))
@@ -307,10 +308,6 @@ def _is_unwanted(route: Route) -> bool:
         and not _is_direct(route)
         and (route.protocol in _AUTOMATIC or _is_default(route.destination))
     )
-
-
-def _covers(route: Route, address: IPv4Address) -> bool:
-    return not _is_default(route.destination) and address in route.destination
 
 
 def _overlaps(destination: IPv4Network, network: IPv4Network) -> bool:

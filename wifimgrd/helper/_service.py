@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from ipaddress import IPv4Address
 from typing import Final
 
 import structlog
@@ -47,10 +48,10 @@ from wifimgrd.helper._routing import concerned_by, makes_broadcast
 from wifimgrd.helper._supplicant import add_network, limit_networks, register_interface, set_country
 from wifimgrd.helper._wireless import end_power_save, restart_link
 from wifimgrd.helper.sockets import open_socket
-from wifimgrd.kernel.addresses import list_addresses
 from wifimgrd.kernel.events import Event
 from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nftables import NftablesError
+from wifimgrd.kernel.routes import RouteKind, route_to
 from wifimgrd.kernel.rtnetlink import KernelError
 from wifimgrd.runtime.tasks import Tasks
 
@@ -310,7 +311,7 @@ class NetService:
             raise InvalidRequest("a port is 1 to 65535")
         camera = await self._planned_camera(device_id)
         assert camera.camera_address is not None  # noqa: S101 - for the type checker
-        if any(one.address == camera.camera_address for one in list_addresses()):
+        if _is_own(camera.camera_address):
             raise DeviceNotReachable(f"{camera.camera_address} is an address of this host, not a camera's")
         try:
             opened = await open_socket(
@@ -364,6 +365,14 @@ class NetService:
         await self._tasks.settle(_END_S)
         with suppress(KernelError, NftablesError):
             self._kernel.clear()
+
+
+def _is_own(address: IPv4Address) -> bool:
+    """Whether what is sent to an address stays on this host."""
+    try:
+        return route_to(address).kind is RouteKind.LOCAL
+    except KernelError:  # there is no way
+        return False
 
 
 def _end_power_save(interface: str) -> bool:

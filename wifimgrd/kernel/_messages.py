@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 ERROR: Final = 2
 DONE: Final = 3
@@ -31,8 +31,7 @@ _TYPE_MASK: Final = 0x3FFF
 """The other bits of an attribute's type are flags."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message of the kernel."""
 
     kind: int
@@ -67,6 +66,8 @@ def messages(data: bytes) -> Iterator[Message]:
 
 def answer_in(message: Message) -> Answer | None:
     """What a message says of the whole request; None for one that is a part of the answer."""
+    if message.kind > DONE:  # which is nearly each
+        return None
     if message.kind not in (ERROR, DONE) or len(message.body) < _CODE.size:
         return Answer(0) if message.kind == DONE else None
     (code,) = _CODE.unpack_from(message.body)
