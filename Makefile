@@ -15,7 +15,7 @@ MACHINES = $(addprefix tests/,manager/test_any_life.py manager/test_any_sleep.py
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-run: ## message bus, daemon and HTTP shim in the foreground (PORT= STATE= SCENARIO= CONFIG= BACKEND=)
+run: ## message bus, daemon and HTTP shim in the foreground (PORT= STATE= SCENARIO= CONFIG= BACKEND= WATCHDOG=)
 	@tools/set-up run >&2
 	@exec .venv/bin/python tools/run_hub.py
 

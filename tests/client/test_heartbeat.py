@@ -24,14 +24,19 @@ class Daemon:
     def __init__(self) -> None:
         self.running = asyncio.Event()
         self.running.set()
+        self.processor = asyncio.Event()
+        """Is there for what waits for the answer."""
+        self.processor.set()
         self.pings = 0
         self.silences: list[float] = []
         self.heartbeat = Heartbeat(self.ping, self.fell_silent, Tasks("test"))
         self.heartbeat.set_current(True)
 
-    async def ping(self) -> None:
+    async def ping(self, on_answer: Callable[[], None]) -> None:
         self.pings += 1
         await self.running.wait()
+        on_answer()
+        await self.processor.wait()
 
     def fell_silent(self) -> None:
         self.silences.append(asyncio.get_running_loop().time())
@@ -162,6 +167,16 @@ def test_a_slow_call_goes_on_while_the_daemon_answers(run: Run) -> None:
     async def test(daemon: Daemon) -> None:
         async with daemon.heartbeat.answering():
             await asyncio.sleep(HOUR_S)
+        assert daemon.silences == []
+
+    run(test)
+
+
+def test_an_answer_in_a_busy_loop_counts(run: Run) -> None:
+    async def test(daemon: Daemon) -> None:
+        daemon.processor.clear()
+        with daemon.heartbeat.held():
+            await asyncio.sleep(60)
         assert daemon.silences == []
 
     run(test)

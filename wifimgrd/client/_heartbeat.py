@@ -9,10 +9,10 @@ from typing import Final
 
 from wifimgrd.runtime.tasks import Tasks
 
-PING_PERIOD_S: Final = 3.0
+PING_PERIOD_S: Final = 2.5
 """From an answer to the next ping. The first one is sent so long after somebody began to rely on the daemon,
 since most commands are answered before that."""
-PING_LIMIT_S: Final = 4.0
+PING_LIMIT_S: Final = 5.0
 """How long the answer to a ping may take."""
 NOTICED_S: Final = PING_PERIOD_S + PING_LIMIT_S
 """The time within which it is noticed that the daemon does not answer any more."""
@@ -21,14 +21,16 @@ _LATE_S: Final = 1.0
 Ctrl-Z: the answer may be there, unread."""
 
 
+Ping = Callable[[Callable[[], None]], Awaitable[None]]
+"""Asks the daemon, and calls what it gets as soon as the answer is there; returns then, or once the daemon is
+known to have gone, which others report."""
+
+
 class Heartbeat:
     """Pings the daemon while that is needed; otherwise there is neither a timer nor a task."""
 
-    def __init__(
-        self, ping: Callable[[], Awaitable[None]], on_silence: Callable[[], None], tasks: Tasks
-    ) -> None:
-        """`ping` returns once the daemon has answered, or once it is known to have gone, which others report;
-        `on_silence` is called when it has done neither in time."""
+    def __init__(self, ping: Ping, on_silence: Callable[[], None], tasks: Tasks) -> None:
+        """`on_silence` is called when a ping was not answered in time."""
         self._ping = ping
         self._on_silence = on_silence
         self._tasks = tasks
@@ -85,12 +87,12 @@ class Heartbeat:
 
     async def _is_answered(self) -> bool:
         loop = asyncio.get_running_loop()
-        due_s = loop.time() + PING_LIMIT_S
+        due_s, answered = loop.time() + PING_LIMIT_S, asyncio.Event()
         try:
             async with asyncio.timeout_at(due_s):
-                await self._ping()
-        except TimeoutError:
-            return loop.time() >= due_s + _LATE_S
+                await self._ping(answered.set)
+        except TimeoutError:  # in a busy loop perhaps in the same moment as the answer
+            return answered.is_set() or loop.time() >= due_s + _LATE_S
         return True
 
     def _pinged(self, pinging: asyncio.Task[bool]) -> None:

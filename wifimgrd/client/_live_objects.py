@@ -180,12 +180,17 @@ class LiveObjects:
         if change.after and self._connection is not None:
             self._read_again(self._connection)
 
-    async def _ping(self) -> None:
-        """Return once the daemon's loop has answered. Whether it is on the bus, the bus says by itself."""
+    async def _ping(self, on_answer: Callable[[], None]) -> None:
+        """See Heartbeat. The daemon's loop answers; whether it is on the bus, the bus says by itself."""
         if self._connection is not None:
             with suppress(BusClosed, BusError):
                 await self._connection.call(
-                    names.BUS_NAME, names.ROOT_PATH, bus_names.PEER, "Ping", auto_start=False
+                    names.BUS_NAME,
+                    names.ROOT_PATH,
+                    bus_names.PEER,
+                    "Ping",
+                    on_reply=lambda _: on_answer(),
+                    auto_start=False,
                 )
 
     def _fell_silent(self) -> None:
