@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any, cast
 
 from structlog.testing import capture_logs
 
+from tests.manager.conftest import Bench, RunOnBench
+from tests.manager.conftest import on_bench as on_bench  # noqa: PLC0414 - a fixture
 from wifimgrd.config import load
 from wifimgrd.live_settings import LiveSettings
 from wifimgrd.manager.hub import Hub
@@ -39,3 +42,26 @@ async def test_what_runs_decides_what_a_restart_would_change_not_the_file_that_w
     both = '[cameras]\nnetwork = "10.88.0.0/24"\n[radio]\ncountry = "DE"\n'
     assert await needs_restart(both) == ["radio", "cameras"]
     assert await needs_restart("") is None
+
+
+def test_of_two_reloads_at_once_the_later_one_is_in_use(on_bench: RunOnBench, tmp_path: Path) -> None:
+    async def scenario(bench: Bench) -> None:
+        original = bench.world.backend.release
+
+        async def release(interface: str) -> None:
+            await asyncio.sleep(0.5)
+            await original(interface)
+
+        bench.world.backend.release = release  # type: ignore[method-assign]
+        file = tmp_path / "wifimgrd.toml"
+        file.write_text("")
+        live = LiveSettings(bench.hub, load(file), file, Tasks("test"))
+        file.write_text('[interfaces]\nexclude = ["wlan0"]\n')
+        first = asyncio.create_task(live.reread())
+        await asyncio.sleep(0.1)
+        file.write_text("[connect]\ntimeout_s = 10\n")
+        await live.reread()
+        await first
+        assert live.config == load(file)
+
+    on_bench(scenario)

@@ -20,12 +20,14 @@ import structlog
 
 from wifimgrd import __version__, config, daemon
 from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.systemd import notify
 from wifimgrd.start_refusals import Refusal, refusal_of
 
 
 def main() -> None:
     """Run the daemon until SIGTERM or SIGINT; see `wifimgrd --help`."""
+    ignore_hangups()
     parser = argparse.ArgumentParser(
         prog="wifimgrd", description="Connects Wi-Fi cameras through the USB adapters of this host."
     )

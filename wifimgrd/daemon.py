@@ -110,10 +110,11 @@ async def run(config: Config, options: DaemonOptions) -> None:
     """
     forbid_core_dumps()
     os.umask(0o077)
-    stopping = asyncio.Event()
+    stopping, hung_up = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
+    loop.add_signal_handler(signal.SIGHUP, hung_up.set)
     dump_on_signal()
     connection = await BusConnection.open(options.bus, sockets=True)
     tasks = Tasks("wifimgrd")
@@ -122,7 +123,7 @@ async def run(config: Config, options: DaemonOptions) -> None:
         service = HubService(connection, tasks.part("service"))
         await service.claim()
         with _alone_in(Path(os.environ.get("STATE_DIRECTORY", STATE_DIRECTORY))) as directory:
-            await _serve(config, options, directory, connection, service, tasks, stopping)
+            await _serve(config, options, directory, connection, service, tasks, stopping, hung_up)
     finally:
         await tasks.stop()
         await connection.close()
@@ -166,6 +167,7 @@ async def _serve(
     service: HubService,
     tasks: Tasks,
     stopping: asyncio.Event,
+    hung_up: asyncio.Event,
 ) -> None:
     settings = hub_settings(config, load_models(options.config))
     store = await SqliteStore.open(directory)
@@ -214,7 +216,7 @@ async def _serve(
     if addresses is not None:
         await addresses.start(hub.assigned_statuses)
     live = LiveSettings(hub, config, options.config, tasks)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, live.reread_soon)
+    live.reread_on_hangup(hung_up)
     try:
         if history is not None:
             hub.signal_read.subscribe(history.signals.read)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -91,8 +93,13 @@ class LiveSettings:
             notify("READY=1")
         _log.info("configuration_reloaded", needs_restart=self._beyond_reload(config) or None)
 
-    def reread_soon(self) -> None:
-        """Reload on SIGHUP; errors are only logged."""
+    def reread_on_hangup(self, hung_up: asyncio.Event) -> None:
+        """Reload on SIGHUP from now on, and now if there was one before; errors are only logged."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reread_soon)
+        if hung_up.is_set():
+            self._reread_soon()
+
+    def _reread_soon(self) -> None:
 
         async def reread() -> None:
             with suppress(InvalidRequest):

@@ -66,8 +66,9 @@ class Recorder:
         self._note(Reported("adapters_recounted"))
 
     def about_links(self) -> list[str]:
-        """The names of the recorded events of links."""
-        return [reported.what for reported in self.reported if reported.what.startswith("link_")]
+        """The names of the recorded events of links, but for readings, which come at any time."""
+        names = [reported.what for reported in self.reported if reported.what.startswith("link_")]
+        return [name for name in names if name != "link_changed"]
 
     def forget(self) -> None:
         """Begin anew."""

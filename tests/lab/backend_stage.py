@@ -14,14 +14,11 @@ from .guest.namespace import run
 
 
 class QuietRecorder(Recorder):
-    """Does not note that a start is under way; a reading of the signal says nothing about links."""
+    """Does not note that a start is under way."""
 
     def backend_changed(self, status: BackendStatus) -> None:
         if status.state is not BackendState.STARTING:
             super().backend_changed(status)
-
-    def about_links(self) -> list[str]:
-        return [what for what in super().about_links() if what != "link_changed"]
 
 
 class LabStage:

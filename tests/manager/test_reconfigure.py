@@ -103,3 +103,25 @@ def test_the_backend_is_told_which_interfaces_are_the_hubs_now(on_bench: RunOnBe
         assert told == ["wlan1 released", "wlan1 claimed"]
 
     on_bench(scenario)
+
+
+def test_of_two_reloads_the_later_one_decides_which_adapters_are_given_back(on_bench: RunOnBench) -> None:
+    async def scenario(bench: Bench) -> None:
+        backend = bench.world.backend
+        original = backend.release
+
+        async def release(interface: str) -> None:
+            await asyncio.sleep(0.5)
+            await original(interface)
+
+        backend.release = release  # type: ignore[method-assign]
+        excluding = HubSettings(rules=AllocationRules(exclude=("wlan0", "wlan1")))
+        first = asyncio.create_task(bench.hub.reconfigure(excluding))
+        await asyncio.sleep(0.1)
+        await bench.hub.reconfigure(HubSettings())
+        await first
+        states = {one.state for one in bench.story.interfaces.values()}
+        assert states == {InterfaceState.AVAILABLE}
+        assert backend.held == {"wlan0", "wlan1", "wlan2"}
+
+    on_bench(scenario)

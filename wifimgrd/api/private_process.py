@@ -18,6 +18,7 @@ import structlog
 from wifimgrd import __version__
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, NameTaken
 from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
@@ -61,6 +62,7 @@ def command_line(program: str, description: str, linger_s: float, lingering: str
 def process(program: str, *failures: type[Exception]) -> Iterator[None]:
     """Prepare the process, and exit with a status of sysexits(3) and a line on standard error where what it
     does is impossible: for an error of the bus, of the system, or one of `failures`."""
+    ignore_hangups()
     log.configure()
     faulthandler.enable()  # a traceback when the watchdog sends SIGABRT: functions and lines, no values
     forbid_core_dumps()

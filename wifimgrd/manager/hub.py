@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -97,6 +98,8 @@ class Hub:
         self._adapters = adapters
         self._store = store
         self._sockets = sockets
+        self._reconfiguring = asyncio.Lock()
+        """Held until the adapters are given back, or taken, that a configuration is about."""
         self._state = state = HubState(settings, store, sinks, clock)
         self.signal_read = state.signal_read
         """The signal of a connected device was read, which no client is told."""
@@ -238,7 +241,11 @@ class Hub:
 
     async def reconfigure(self, settings: HubSettings) -> None:
         """Use other settings from now on. Links that are up stay, running attempts end with the old settings;
-        the rule for which adapters are listed stays as it was at the start."""
+        the rule for which adapters are listed stays as it was at the start. The later of two calls counts."""
+        async with self._reconfiguring:
+            await self._reconfigure(settings)
+
+    async def _reconfigure(self, settings: HubSettings) -> None:
         state, before = self._state, self._state.allocator
         rules = replace(settings.rules, usb_only=before.rules.usb_only)
         shown = list(state.device_statuses())

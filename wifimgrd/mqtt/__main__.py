@@ -28,6 +28,7 @@ from wifimgrd import __version__, config
 from wifimgrd.client.hub import HubClient
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
@@ -41,6 +42,7 @@ _log = structlog.get_logger("wifimgrd.mqtt")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; see `wifimgrd-mqtt --help`."""
+    ignore_hangups()
     options = _parser().parse_args(arguments)
     if options.asyncapi:
         _print_description()

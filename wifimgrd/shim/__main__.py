@@ -22,6 +22,7 @@ from wifimgrd.http.access.exposure import open_addresses, refusal
 from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
@@ -33,6 +34,7 @@ _log = structlog.get_logger("wifimgrd.http")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; see `wifimgrd-http --help`."""
+    ignore_hangups()
     options = _parser().parse_args(arguments)
     log.configure()
     faulthandler.enable()  # the place of a hang if the watchdog sends SIGABRT: functions, lines, no values
