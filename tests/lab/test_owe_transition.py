@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .backends import on_both
+from .backends import on_networkmanager
 from .guest.access_point import Camera
 from .guest.whole_hub import WholeHub
 
 Cameras = Callable[..., Camera]
 
 
-@on_both
+@on_networkmanager
 async def test_an_open_camera_with_an_encrypted_twin_is_joined_and_told_from_its_equals(
     hub: WholeHub, cameras: Cameras
 ) -> None:
