@@ -75,7 +75,7 @@ HELPERS_ALONE: list[Call] = [
     (nm.NM, nm.NM_PATH, nm.NM, "AddAndActivateConnection2"),
     (nm.NM, nm.NM_SETTINGS_PATH, nm.NM_SETTINGS, "AddConnection2"),
     *((nm.NM, nm.NM_PATH, nm.NM, name) for name in ("ActivateConnection", "DeactivateConnection")),
-    *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("Update2", "Delete")),
+    (nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, "Delete"),
     (nm.NM, DEVICE, bus_names.PROPERTIES, "Set"),
 ]
 """Each takes the name of a file, any profile, or any device."""
@@ -94,7 +94,7 @@ FORBIDDEN: list[Call] = [
     (wpas.WPAS, INTERFACE, wpas.WPAS_INTERFACE + ".WPS", "Start"),
     (wpas.WPAS, wpas.WPAS_PATH, bus_names.PROPERTIES, "Set"),
     *((nm.NM, nm.NM_PATH, nm.NM, name) for name in ("Enable", "Sleep", "Reload")),
-    *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("GetSecrets", "Update")),
+    *((nm.NM, PROFILE, nm.NM_SETTINGS_CONNECTION, name) for name in ("GetSecrets", "Update", "Update2")),
     (nm.NM, nm.NM_SETTINGS_PATH, nm.NM_SETTINGS, "AddConnection"),
     (nm.NM, nm.NM_PATH + "/AgentManager", nm.NM + ".AgentManager", "Register"),
     (nm.NM, DEVICE, nm.NM_DEVICE, "Reapply"),

@@ -60,7 +60,5 @@ class FakeNetworkManager:
                 self.connection.reply(call, "oa{sv}", [HUBS, {}])
             case "ActivateConnection":
                 self.connection.reply(call, "o", [HUBS_ACTIVE])
-            case "Update2":
-                self.connection.reply(call, "a{sv}", [{}])
             case _:
                 self.connection.reply(call)

@@ -549,7 +549,10 @@ async def test_wpa_supplicant_may_be_on_another_bus_than_the_daemon(world: Small
         await world.start_helper("--networkd-bus", bus.address)
         await world.ask("RegisterInterface", "s", "w1")
         await world.ask("AddNetwork", "staysssb", "w1", 7, b"CAM", "none", "", "", False)
-        assert [member for member, _ in supplicant.given] == ["CreateInterface", "GetInterface", "AddNetwork"]
+        assert [member for member, _ in supplicant.given] == [
+            *("CreateInterface", "Set", "Set"),
+            *("GetInterface", "AddNetwork"),
+        ]
         await world.end_helper()
         await connection.close()
 

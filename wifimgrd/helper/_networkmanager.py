@@ -29,7 +29,6 @@ from wifimgrd.proxies.networkmanager.definitions import (
     NO_OBJECT,
     AddFlag,
     ProfileSettings,
-    UpdateFlag,
 )
 from wifimgrd.proxies.networkmanager.objects import marked_device
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
@@ -69,7 +68,7 @@ class _Connection(_Object):
 async def activate_profile(
     connection: BusConnection, profile: Profile, device: str, not_after_us: int
 ) -> tuple[str, str]:
-    """Add a volatile profile and activate it on a device; returns the object paths of the profile and of the
+    """Add a profile and activate it on a device; returns the object paths of the profile and of the
     active connection.
 
     NetworkManager refuses a device that is not the one of the profile's interface, so its name is not asked
@@ -98,23 +97,19 @@ async def _add_then_activate(connection: BusConnection, profile: Profile, device
 
     `AddAndActivateConnection2` completes a profile from the access point's beacons: where these name an
     encrypted twin (the transition mode of OWE), it becomes one for OWE, which is not joined at the BSSID of
-    the open network.
+    the open network. A profile that is added before is not volatile; only `Update2` could make it so, which
+    changes any profile. The daemon deletes it.
     """
     arguments = [profile.settings, AddFlag.IN_MEMORY, {}]
     reply = await _Settings(connection, NM_SETTINGS_PATH).call("AddConnection2", "a{sa{sv}}ua{sv}", arguments)
     path, _ = typed(tuple[str, object], reply)
-    added = _Connection(connection, path)
+    root = _Root(connection, NM_PATH)
     try:
-        root = _Root(connection, NM_PATH)
-        active = await root.ask(str, "ActivateConnection", "ooo", [path, device, NO_OBJECT])
-        # Only now: a volatile profile that is not active is deleted.
-        flags = UpdateFlag.IN_MEMORY_ONLY | UpdateFlag.VOLATILE
-        await added.call("Update2", "a{sa{sv}}ua{sv}", [{}, flags, {}])
+        return path, await root.ask(str, "ActivateConnection", "ooo", [path, device, NO_OBJECT])
     except BaseException:
         with suppress(BusError, TimeoutError):
-            await asyncio.shield(added.call("Delete"))
+            await asyncio.shield(_Connection(connection, path).call("Delete"))
         raise
-    return path, active
 
 
 async def deactivate_profile(connection: BusConnection, active: str) -> None:

@@ -60,7 +60,7 @@ async def activate(
     bssid: str,
     remaining_s: float,
 ) -> ActiveConnection:
-    """Add a volatile profile and activate it; arguments as for Changes.
+    """Add a profile that is not stored and activate it; arguments as for Changes.
 
     Where this is cancelled during the call, the reply is awaited and the new active connection is taken down
     before the cancellation is raised. Raises BusError, BusClosed, TimeoutError.
@@ -92,10 +92,20 @@ async def deactivate(
             await _unless_gone(changes.deactivate(activation.active))
             await connection.round_trip()  # the device's state is no older than the reply of another process
             await wait_for_state(device, is_free)
-            # A volatile profile is deleted with its activation, but not where the activation never began.
+            # A volatile profile is deleted with its activation, but not where the activation never began;
+            # that of an open network is not volatile.
             await _unless_gone(changes.delete(activation.profile))
     except (BusError, BusClosed, TimeoutError) as error:
         _log.warning("not_taken_down", interface=device.name, error=str(error) or "time-out")
+
+
+async def delete_profile(changes: Changes, path: str) -> None:
+    """Delete a profile of this daemon's that no link uses any more; a volatile one has gone by itself. Never
+    raises."""
+    try:
+        await _unless_gone(changes.delete(path))
+    except (BusError, BusClosed, TimeoutError) as error:
+        _log.warning("profile_not_deleted", profile=path, error=str(error) or "time-out")
 
 
 async def wait_for_state(device: NmDevice, wanted: Callable[[int], bool]) -> bool:

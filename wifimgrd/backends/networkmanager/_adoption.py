@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 import structlog
 
-from wifimgrd.backends.networkmanager._active_connection import ActiveConnection, Joined, deactivate
+from wifimgrd.backends.networkmanager._active_connection import (
+    ActiveConnection,
+    Joined,
+    deactivate,
+    delete_profile,
+)
 from wifimgrd.backends.networkmanager._changes import Changes
 from wifimgrd.backends.networkmanager._devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager._inventory import Inventory
@@ -17,7 +22,7 @@ from wifimgrd.backends.networkmanager._link_monitor import LinkMonitor
 from wifimgrd.backends.networkmanager._profile import bssid_of, ssid_of
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.device import HeldLink, Ssid
-from wifimgrd.proxies.networkmanager.objects import marked_device
+from wifimgrd.proxies.networkmanager.objects import ProfileList, SettingsConnection, marked_device
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
 
@@ -58,6 +63,18 @@ async def adopt(
             link_monitors.append(link_monitor)
         unless_all_are_adopted.pop_all()
     return link_monitors
+
+
+async def delete_leftovers(connection: BusConnection, changes: Changes, used: Collection[str]) -> None:
+    """Delete the hub's profiles but those that are used: that of an open network stays where its link has
+    ended while no daemon was running. Before the first attempt; raises BusClosed."""
+    try:
+        for path in await ProfileList(connection).paths():
+            with contextlib.suppress(BusError):  # it is gone, or may not be read
+                if path not in used and marked_device(await SettingsConnection(connection, path).settings()):
+                    await delete_profile(changes, path)
+    except (BusError, TimeoutError) as error:
+        _log.warning("profiles_not_listed", error=str(error) or "time-out")
 
 
 async def _link_monitor_of(

@@ -9,9 +9,15 @@ from ipaddress import IPv4Network
 
 import structlog
 
-from wifimgrd.backends.networkmanager._active_connection import ActiveConnection, Joined, deactivate, is_free
+from wifimgrd.backends.networkmanager._active_connection import (
+    ActiveConnection,
+    Joined,
+    deactivate,
+    delete_profile,
+    is_free,
+)
 from wifimgrd.backends.networkmanager._adapter_reset import recover
-from wifimgrd.backends.networkmanager._adoption import adopt
+from wifimgrd.backends.networkmanager._adoption import adopt, delete_leftovers
 from wifimgrd.backends.networkmanager._attempt import Attempt
 from wifimgrd.backends.networkmanager._autoconnect import AutoconnectBlock
 from wifimgrd.backends.networkmanager._changes import Changes
@@ -169,6 +175,7 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
 
     def _release_interface(self, monitor: LinkMonitor) -> None:
         if self._services and self._services.inventory:
+            self._tasks.start("delete-profile", delete_profile(self._changes, monitor.activation.profile))
             self._services.inventory.reserve(monitor.device, False)
 
     def _reserved(self) -> set[str]:
@@ -205,6 +212,7 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
     async def manager_found(self, connection: BusConnection, inventory: Inventory) -> None:
         """NetworkManager is there: adopt this daemon's links that are up, and end those that are gone."""
         found = await adopt(connection, self._changes, inventory, self._tasks, self._check.require_usable)
+        await delete_leftovers(connection, self._changes, {one.activation.profile for one in found})
         self._watch_adopted(found, "NetworkManager was restarted")
 
     def manager_lost(self) -> None:

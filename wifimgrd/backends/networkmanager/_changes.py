@@ -21,8 +21,8 @@ class Changes(Protocol):
         uuid: str,
         remaining_s: float,
     ) -> tuple[str, str]:
-        """Add a volatile profile for an attempt, at one BSSID alone, and activate it on its device, an object
-        of NetworkManager's; returns the object paths of the profile and of the active connection.
+        """Add a profile for an attempt, not stored and at one BSSID alone, and activate it on its device, an
+        object of NetworkManager's; returns the object paths of the profile and of the active connection.
         `remaining_s` is how long there may be no address."""
 
     async def deactivate(self, active_connection: str) -> None:

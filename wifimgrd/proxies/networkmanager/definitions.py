@@ -35,15 +35,6 @@ class AddFlag(IntFlag):
     IN_MEMORY = 0x2
 
 
-class UpdateFlag(IntFlag):
-    """Of Update2:
-    https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Settings.Connection.html."""
-
-    IN_MEMORY_ONLY = 0x8
-    VOLATILE = 0x10
-    """With one of the flags for a profile in memory."""
-
-
 class RootProperties(TypedDict, total=False):
     """https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.html."""
 

@@ -5,6 +5,7 @@ https://networkmanager.dev/docs/api/1.42/spec.html
 
 from __future__ import annotations
 
+from wifimgrd.bus.connection import BusConnection
 from wifimgrd.bus.proxy import Proxy, ProxyWithProperties
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.proxies.networkmanager import definitions
@@ -27,6 +28,21 @@ class SettingsConnection(Proxy):
     async def settings(self) -> ProfileSettings:
         """Its settings, without secrets."""
         return await self.ask(ProfileSettings, "GetSettings")
+
+
+class ProfileList(Proxy):
+    """All connection profiles."""
+
+    SERVICE = definitions.NM
+    INTERFACE = definitions.NM_SETTINGS
+    TIMEOUT_S = 10.0
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, definitions.NM_SETTINGS_PATH)
+
+    async def paths(self) -> list[str]:
+        """Their object paths."""
+        return await self.get("Connections", list[str])
 
 
 def marked_device(settings: ProfileSettings) -> DeviceId | None:
