@@ -27,6 +27,10 @@ devices = ["Nose", 2, "nobody"]
 [[connect.group]]
 name = "everyone"
 devices = ["Nose", "Chin", "Left", "Tail"]
+
+[[interfaces.reserve]]
+device = "Belly"
+usb_port = "9-9"
 """
 
 

@@ -11,6 +11,8 @@ import { notify } from "./toasts";
 export interface Group {
   name: string;
   device_ids: number[];
+  /** What it names that is no registered camera: names, and ids. */
+  missing: string[];
 }
 
 /** Longer than an attempt to connect with a wake before it takes. */

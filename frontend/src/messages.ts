@@ -434,7 +434,8 @@ const en = {
 
   groups: {
     title: "Groups",
-    connect: (name: string, count: number) => `Connect ${name} (${count})`,
+    connect: (name: string, count: number, missing: readonly string[]) =>
+      [`Connect ${name} (${count})`, ...missing.map((one) => `${one} (no such camera)`)].join(", "),
     partial: (name: string) => `Connect as many of ${name} as possible`,
     connecting: (name: string, count: number) => `Connecting the ${plural(count, "camera", "cameras")} of ${name} …`,
     connected: (name: string, done: number, total: number) => `${name}: ${done} of ${plural(total, "camera", "cameras")} connected.`,
@@ -502,6 +503,7 @@ const en = {
     bus: (number: string) => `USB bus ${number}`,
     noBus: "Other adapters",
     absent: "Reserved, and not plugged in",
+    unmatched: "Reserved for no camera",
     rests: { "in-use": "in use", free: "free", reserved: "reserved", checked: "checked", unavailable: "unavailable", unknown: "unknown" },
     band: bandOf,
     channelNumber: (megahertz: number) => String(channelOf(megahertz)),

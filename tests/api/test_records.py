@@ -190,6 +190,9 @@ VALUES = {
     Kind.TEXTS: st.lists(st.text("ab"), max_size=2).map(tuple),
     Kind.MAPPING: st.dictionaries(st.text("ab"), st.text("ab"), min_size=1, max_size=2),
     Kind.COUNTS: st.dictionaries(st.text("ab"), st.integers(0, 9), max_size=2),
+    Kind.TEXTS_OF: st.dictionaries(
+        st.text("ab", min_size=1), st.lists(st.text("ab"), max_size=2).map(tuple), max_size=2
+    ),
     Kind.GROUPS: st.dictionaries(
         st.text("ab", min_size=1), st.lists(st.integers(1, 2**60), max_size=2).map(tuple), max_size=2
     ),

@@ -14,6 +14,7 @@ from tests.browser.running_hub import running_hub
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 GROUP = '[[connect.group]]\nname = "nose"\ndevices = ["Front", "Tail"]\n'
+RESERVED = '[[interfaces.reserve]]\ndevice = "Belly"\nusb_port = "9-9"\n'
 
 
 async def test_a_group_is_connected_or_nothing_is_changed(page: Page, tmp_path: Path) -> None:
@@ -25,11 +26,34 @@ async def test_a_group_is_connected_or_nothing_is_changed(page: Page, tmp_path: 
         await shows(page, "Front", "No adapter")
         head = page.locator(".section-head").first
         await head.get_by_role("button", name="Groups").click()
-        await page.get_by_role("menuitem", name="Connect nose (1)").click()
+        await page.get_by_role("menuitem", name="Connect nose (1), Tail (no such camera)", exact=True).click()
         await expect(toast(page, "nose: 1 of 1 camera connected.")).to_have_class("toast good")
         await shows(page, "Front", "Connected")
         connected = [one.name for one in hub.client.devices.values() if one.state == "connected"]
         assert len(connected) == 3
+
+
+async def test_what_the_configuration_names_and_is_not_registered_is_shown(
+    page: Page, tmp_path: Path
+) -> None:
+    async with running_hub(tmp_path, GROUP + RESERVED) as hub:
+        device = await hub.create(4, "Front")
+        await opened(page, hub)
+        groups = page.locator(".section-head").first.get_by_role("button", name="Groups")
+        await groups.click()
+        await expect(
+            page.get_by_role("menuitem", name="Connect nose (1), Tail (no such camera)")
+        ).to_be_visible()
+        await page.keyboard.press("Escape")
+        await hub.client.update_device(device, {"name": "Tail"})
+        await shows(page, "Tail", "Connected")
+        await groups.click()
+        await expect(
+            page.get_by_role("menuitem", name="Connect nose (1), Front (no such camera)")
+        ).to_be_visible()
+        await page.keyboard.press("Escape")
+        await page.get_by_role("link", name="Adapters").click()
+        await expect(page.get_by_text('a device named "Belly", but there is no such device')).to_be_visible()
 
 
 async def test_without_groups_there_is_no_button_for_them(page: Page, tmp_path: Path) -> None:

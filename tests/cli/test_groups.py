@@ -25,13 +25,16 @@ async def test_groups_are_listed_and_connected(grouped: Hub) -> None:
     assert ran.status == 0
     assert [line.split() for line in ran.out.splitlines()] == [
         ["GROUP", "DEVICES"],
-        ["nose", "Nose,", "Chin"],
+        ["nose", "Nose,", "Chin,", "nobody", "(no", "such", "camera)"],
         ["everyone", "Nose,", "Chin,", "Left,", "Tail"],
     ]
     assert (await wifimgrctl(address, "groups", "--json")).value["groups"][0] == {
         "name": "nose",
         "device_ids": [1, 2],
+        "missing": ["nobody"],
     }
+    ran = await wifimgrctl(address, "interfaces")
+    assert 'a device named "Belly", but there is no such device' in ran.err
     words = await wifimgrctl(address, "completions", "groups")
     assert words.out == "nose\tNose, Chin\neveryone\tNose, Chin, Left, Tail\n"
 

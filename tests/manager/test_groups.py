@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from structlog.testing import capture_logs
 
-from tests.manager.conftest import Bench, RunOnBench
+from tests.manager.conftest import Bench, RunOnBench, make_bench
+from tests.store_in_memory import StoreInMemory
+from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import catalog
 from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
 from wifimgrd.domain.errors import (
@@ -79,6 +81,7 @@ def test_a_group_has_the_registered_devices_and_follows_their_names(on_bench: Ru
         with capture_logs() as entries:
             await bench.hub.reconfigure(grouped(NOSE, Group("all", (nose, "Nose", chin, DeviceId(9)))))
         assert bench.hub.groups.all == {"nose": (nose,), "all": (nose, chin)}
+        assert bench.hub.groups.missing == {"nose": ("Chin",), "all": ("9",)}
         assert [one["reason"] for one in logged(entries, "group_device_unknown")] == [
             'the group "all" has a device with the id 9, but there is no such device',
             'the group "nose" has a device named "Chin", but there is no such device',
@@ -91,8 +94,9 @@ def test_a_group_has_the_registered_devices_and_follows_their_names(on_bench: Ru
         assert len(logged(entries, "group_device_unknown")) == 3, (
             "what was known to be unknown is not repeated"
         )
-        changes = [one.groups for one in bench.story.events if isinstance(one, GroupsChanged)]
-        assert changes[-1] == bench.hub.groups.all
+        assert bench.hub.groups.missing == {"nose": ("Nose",), "all": (str(nose), "Nose", "9")}
+        changes = [one for one in bench.story.events if isinstance(one, GroupsChanged)]
+        assert changes[-1] == GroupsChanged(bench.hub.groups.all, bench.hub.groups.missing)
 
     on_bench(test)
 
@@ -105,6 +109,24 @@ def test_a_reload_names_what_is_unknown_again(on_bench: RunOnBench) -> None:
             assert len(logged(entries, "group_device_unknown")) == 2
 
     on_bench(test)
+
+
+def test_nobody_is_missed_in_the_journal_before_the_first_device_is_registered() -> None:
+    async def life(store: StoreInMemory, name: str) -> Sequence[Mapping[str, object]]:
+        with capture_logs() as entries:
+            bench = make_bench(HubSettings(groups=(NOSE,)), store)
+            await bench.hub.start()
+            await bench.create(1, name=name)
+            await bench.hub.stop()
+        return logged(entries, "group_device_unknown")
+
+    async def test() -> None:
+        store = StoreInMemory()
+        assert await life(store, "Tail") == []
+        assert len(await life(store, "Wing")) == 2
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())
 
 
 def test_a_name_that_looks_like_an_id_is_explained(on_bench: RunOnBench) -> None:

@@ -16,6 +16,7 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import NoInterfaceAvailable
+from wifimgrd.domain.events import UnmatchedReservationsChanged
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.reservation import AbsentAdapter, ReservationRule
 from wifimgrd.manager.settings import HubSettings
@@ -57,6 +58,21 @@ async def by_a_rule(bench: Bench) -> DeviceId:
 def test_a_rule_for_a_name_that_looks_like_an_id_says_how_an_id_is_written() -> None:
     sentence = sentences.reserved_for_no_device(RULE.pin, "3")
     assert sentence.endswith("(an id has no quotation marks: 3)")
+
+
+def test_clients_see_which_rules_name_no_device(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        def published() -> list[tuple[str, ...]]:
+            return [one.sentences for one in bench.story.of(UnmatchedReservationsChanged)]
+
+        await bench.hub.reconfigure(HubSettings(reserve=(RULE,)))
+        assert published() == [(NO_NOSE,)]
+        device = await bench.create(1, name="Nose")
+        assert published() == [(NO_NOSE,), ()]
+        await bench.hub.update(device, {"name": "Tail"})
+        assert published()[-1] == bench.hub.unmatched_reservations == (NO_NOSE,)
+
+    on_bench(test)
 
 
 @pytest.mark.parametrize("reserve", [by_a_pin, by_a_rule])

@@ -72,6 +72,8 @@ class ManagerObject(ExportedInterface):
             bluetooth_reason=hub.bluetooth.status.reason,
             absent_adapters=tuple(map(absent_record, hub.absent_adapters)),
             groups=hub.groups.all,
+            missing_members=hub.groups.missing,
+            unmatched_reservations=hub.unmatched_reservations,
             recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
         )
         super().__init__(names.ROOT_PATH, names.MANAGER, properties_of(self.record))

@@ -41,6 +41,7 @@ from wifimgrd.domain.events import (
     PowerChanged,
     RecordingStopped,
     SignalChanged,
+    UnmatchedReservationsChanged,
 )
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.records import (
@@ -145,8 +146,12 @@ class HubService:
             case AbsentAdaptersChanged(adapters):
                 absent = tuple(map(absent_record, adapters))
                 self._change_service(self._manager, replace(service, absent_adapters=absent))
-            case GroupsChanged(groups):
-                self._change_service(self._manager, replace(service, groups=groups))
+            case GroupsChanged(groups, missing):
+                changed = replace(service, groups=groups, missing_members=missing)
+                self._change_service(self._manager, changed)
+            case UnmatchedReservationsChanged(unmatched):
+                changed = replace(service, unmatched_reservations=unmatched)
+                self._change_service(self._manager, changed)
             case BackendChanged(backend):
                 state, reason = backend.state.value, backend.reason
                 changed = replace(service, backend_state=state, backend_reason=reason)

@@ -90,6 +90,10 @@ def _frozen(value: Mapping[str, object]) -> Mapping[str, object]:
     return MappingProxyType(dict(value))
 
 
+def _lists(value: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {name: list(texts) for name, texts in value.items()}
+
+
 def _groups(value: Mapping[str, Sequence[str]]) -> Mapping[str, tuple[int, ...]]:
     found = {name: map(names.device_id_of, paths) for name, paths in value.items()}
     return MappingProxyType(
@@ -227,6 +231,13 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
             },
             of_dbus=_groups,
             to_json=lambda groups: {name: list(devices) for name, devices in groups.items()},
+        ),
+        Kind.TEXTS_OF: Form(
+            "a{sas}",
+            dict[str, list[str]],
+            to_dbus=_lists,
+            of_dbus=lambda found: _frozen({name: tuple(texts) for name, texts in found.items()}),
+            to_json=_lists,
         ),
         Kind.INTERFACE: Form(
             "o",

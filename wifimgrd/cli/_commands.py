@@ -79,6 +79,9 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
         return True
     lines = interfaces_view(hub.interfaces.values(), hub.devices, screen, absent, current=_is_current(hub))
     screen.show(interfaces_json(hub.interfaces, hub.service), lines)
+    if not screen.json:
+        for reason in hub.service.unmatched_reservations:
+            screen.hint(safe(reason))
     return True
 
 

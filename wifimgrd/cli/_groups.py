@@ -29,14 +29,18 @@ async def groups(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     service = hub.service
     if not service.groups:
         screen.hint(_NONE)
-    rows = [(name, members(ids, hub.devices)) for name, ids in service.groups.items()]
+    rows = [
+        (name, members(ids, hub.devices, service.missing_members.get(name, ())))
+        for name, ids in service.groups.items()
+    ]
     screen.show(groups_json(service), screen.table(_COLUMNS, rows) if rows else [])
     return True
 
 
-def members(ids: Iterable[int], devices: Mapping[int, DeviceRecord]) -> str:
-    """The names of a group's devices, on one line."""
-    return ", ".join(devices[one].name if one in devices else f"device {one}" for one in ids)
+def members(ids: Iterable[int], devices: Mapping[int, DeviceRecord], missing: Iterable[str] = ()) -> str:
+    """The names of a group's devices, on one line, and what it names that is none."""
+    named = (devices[one].name if one in devices else f"device {one}" for one in ids)
+    return ", ".join((*named, *(f"{one} (no such camera)" for one in missing)))
 
 
 async def connect_group(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:

@@ -272,6 +272,7 @@ class GroupJson(TypedDict):
 
     name: str
     device_ids: Annotated[list[Id], "Its registered devices."]
+    missing: Annotated[list[str], "What it names that is no registered device: names, and ids in digits."]
 
 
 class GroupsJson(TypedDict):
@@ -313,6 +314,9 @@ class InterfacesJson(TypedDict):
     total_interfaces: Annotated[int, Keywords(minimum=0)]
     assigned_interfaces: Annotated[int, Keywords(minimum=0)]
     absent_adapters: Annotated[list[AbsentAdapterJson], "Reserved, and not plugged in: no interfaces."]
+    unmatched_reservations: Annotated[
+        list[str], "Reservations of the configuration that name no registered device, each as a sentence."
+    ]
 
 
 class NetworkJson(JsonObject, of=members_of(NetworkRecord)):

@@ -47,6 +47,7 @@ def interfaces_json(interfaces: Mapping[str, InterfaceRecord], service: ServiceR
         "total_interfaces": service.total_interfaces,
         "assigned_interfaces": len(assignments),
         "absent_adapters": list(map(AbsentAdapterJson.of, service.absent_adapters)),
+        "unmatched_reservations": list(service.unmatched_reservations),
     }
 
 
@@ -61,8 +62,13 @@ def signal_history_json(found: SignalHistoryRecord) -> SignalHistoryJson:
 
 def groups_json(service: ServiceRecord) -> GroupsJson:
     """The answer to the groups request."""
-    groups = service.groups.items()
-    return {"groups": [{"name": name, "device_ids": list(devices)} for name, devices in groups]}
+    missing = service.missing_members
+    return {
+        "groups": [
+            {"name": name, "device_ids": list(devices), "missing": list(missing.get(name, ()))}
+            for name, devices in service.groups.items()
+        ]
+    }
 
 
 def search_json(found: SearchRecord) -> SearchJson:

@@ -6,7 +6,7 @@ When an interface is assigned or freed, its change comes before the device's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from wifimgrd.domain.camera import EndSeen, StopReason
@@ -180,6 +180,15 @@ class GroupsChanged:
     """The groups, or the registered devices in them, are others than before."""
 
     groups: Mapping[str, tuple[DeviceId, ...]]
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What groups name that is no registered device, as it is written there."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnmatchedReservationsChanged:
+    """Other reservations than before name no registered device: each as a sentence."""
+
+    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,5 +217,6 @@ Event = (
     | AdapterRecovery
     | AbsentAdaptersChanged
     | GroupsChanged
+    | UnmatchedReservationsChanged
     | BackendChanged
 )

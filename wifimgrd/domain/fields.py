@@ -43,6 +43,8 @@ class Kind(StrEnum):
     """Text -> text."""
     GROUPS = "groups"
     """Text -> ids of devices; the paths of their objects on D-Bus."""
+    TEXTS_OF = "texts-of"
+    """Text -> texts."""
     COUNTS = "counts"
     """Text -> count."""
     INTERFACE = "interface"

@@ -618,6 +618,21 @@ class ServiceRecord(Record):
         Mapping[str, tuple[int, ...]],
         Field(Kind.GROUPS, "The groups of the configuration, and the registered devices in each."),
     ] = field(default_factory=lambda: MappingProxyType({}))
+    missing_members: Annotated[
+        Mapping[str, tuple[str, ...]],
+        Field(
+            Kind.TEXTS_OF,
+            "What groups of the configuration name that is no registered device, as it is written there:"
+            " names, and ids in digits. Without the groups that lack nothing.",
+        ),
+    ] = field(default_factory=lambda: MappingProxyType({}))
+    unmatched_reservations: Annotated[
+        tuple[str, ...],
+        Field(
+            Kind.TEXTS,
+            "The reservations of the configuration that name no registered device, each as a sentence.",
+        ),
+    ] = ()
     recoveries: Annotated[
         Mapping[str, int],
         Field(

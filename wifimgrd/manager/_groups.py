@@ -61,8 +61,11 @@ class Groups:
         self._tasks = tasks
         self.all: Mapping[str, tuple[DeviceId, ...]] = MappingProxyType({})
         """The registered devices of each group."""
+        self.missing: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+        """What groups name that is not registered: a name, or an id in digits."""
         self._unknown: set[tuple[str, DeviceId | str]] = set()
-        """What groups name that is not registered, as logged last."""
+        """The same, as it was resolved last."""
+        self._is_reloaded = False
         self._deciding = asyncio.Lock()
         """Held until each member has its adapter: of two commands the later one finds what the first has
         done."""
@@ -72,18 +75,22 @@ class Groups:
     def forget_unknown(self) -> None:
         """The configuration is read again: what it names that is not registered is logged again."""
         self._unknown.clear()
+        self._is_reloaded = True
 
     def resolve(self, settings: HubSettings) -> None:
         """The configuration, or the devices or their names, may have changed."""
         names = self._state.registry.named(device for one in settings.groups for device in one.devices)
         unknown = {(one.name, device) for one in settings.groups for device in unknown_of(one, names)}
-        for group, device in sorted(unknown - self._unknown, key=str):
-            _log.warning("group_device_unknown", reason=sentences.not_in_group(group, device))
-        self._unknown = unknown
+        if names or self._is_reloaded:  # else nothing is registered yet
+            for group, device in sorted(unknown - self._unknown, key=str):
+                _log.warning("group_device_unknown", reason=sentences.not_in_group(group, device))
+        self._unknown, self._is_reloaded = unknown, False
         found = {one.name: members_of(one, names) for one in settings.groups}
-        if found != self.all:
-            self.all = MappingProxyType(found)
-            self._state.publish(GroupsChanged(self.all))
+        lacking = {one.name: tuple(map(str, unknown_of(one, names))) for one in settings.groups}
+        missing = {name: those for name, those in lacking.items() if those}
+        if (found, missing) != (self.all, self.missing):
+            self.all, self.missing = MappingProxyType(found), MappingProxyType(missing)
+            self._state.publish(GroupsChanged(self.all, self.missing))
 
     # -- the command
 

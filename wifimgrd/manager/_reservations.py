@@ -11,7 +11,7 @@ import structlog
 from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import Adapter, AdapterPin
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.events import AbsentAdaptersChanged, DeviceUpdated
+from wifimgrd.domain.events import AbsentAdaptersChanged, DeviceUpdated, UnmatchedReservationsChanged
 from wifimgrd.domain.reservation import AbsentAdapter, Reservation, ReservationRule
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import HubState
@@ -32,6 +32,8 @@ class Reservations:
         """The configuration, or the devices or their names, may have changed."""
         self.absent: tuple[AbsentAdapter, ...] = ()
         """The adapters that are kept for a device and not plugged in."""
+        self.unmatched: tuple[str, ...] = ()
+        """The reservations of the configuration that name no registered device, as sentences."""
         self._unplugged: list[tuple[Adapter, int]] = []
         """The adapters that were unplugged last, and when."""
 
@@ -49,6 +51,12 @@ class Reservations:
             for name, interface in state.allocator.interfaces.items():
                 if interface != before.interfaces[name]:
                     state.publish_interface(name)
+        unmatched = tuple(
+            sentences.reserved_for_no_device(one.pin, one.device) for one in rules.reservations.of_no_device
+        )
+        if unmatched != self.unmatched:
+            self.unmatched = unmatched
+            state.publish(UnmatchedReservationsChanged(unmatched))
         self.check()
         self.applied.notify(state.settings)
 

@@ -307,6 +307,11 @@ class Hub:
         """The adapters that are kept for a device and not plugged in."""
         return self._reservations.absent
 
+    @property
+    def unmatched_reservations(self) -> tuple[str, ...]:
+        """The reservations of the configuration that name no registered device, as sentences."""
+        return self._reservations.unmatched
+
     def summary(self) -> str:
         """The state in one sentence, for `systemctl status`: "3 devices, 1 connected, 1 of 3 interfaces free,
         wlan2 reserved for Nose", and why the backend is not ready."""

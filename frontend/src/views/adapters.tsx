@@ -31,7 +31,7 @@ function Title({ all }: { all: readonly Interface[] }) {
 /** Hub, ports and adapters as they are plugged in, and what is on the air. */
 export function Adapters() {
   const all = inOrder();
-  const absent = useAbsent();
+  const { absent, unmatched } = useReserved();
   const buses = new Map<string, Interface[]>();
   for (const one of all) {
     const bus = one.usb.port?.split("-")[0] ?? "";
@@ -62,6 +62,16 @@ export function Adapters() {
                 <Absent key={one.mac_address ?? one.usb_port} adapter={one} />
               ))}
             </ul>
+          </li>
+        )}
+        {unmatched.length > 0 && (
+          <li>
+            <h3>{t.adapters.unmatched}</h3>
+            {unmatched.map((one) => (
+              <p key={one} class="why">
+                {capitalised(printable(one))}.
+              </p>
+            ))}
           </li>
         )}
       </ul>
@@ -183,23 +193,30 @@ const Cameras = ({ cameras }: { cameras: readonly Device[] }) => (
   </span>
 );
 
-/** The reserved adapters that are not plugged in; they are read again when what they depend on has changed. */
-function useAbsent(): AbsentAdapter[] {
-  const [absent, setAbsent] = useState<AbsentAdapter[]>([]);
+interface Reserved {
+  /** The reserved adapters that are not plugged in. */
+  absent: AbsentAdapter[];
+  /** The reservations that name no registered camera, as sentences. */
+  unmatched: string[];
+}
+
+/** What is reserved and is no interface; it is read again when what it depends on has changed. */
+function useReserved(): Reserved {
+  const [found, setFound] = useState<Reserved>({ absent: [], unmatched: [] });
   const current = isCurrent.value;
-  const reserved = [...devices.value.values()].map((one) => [one.id, one.pin, one.warnings]);
+  const reserved = [...devices.value.values()].map((one) => [one.id, one.name, one.pin, one.warnings]);
   const cause = JSON.stringify([current, [...interfaces.value.keys()], reserved]);
   useEffect(() => {
     let wanted = current;
     if (current)
-      request<{ absent_adapters: AbsentAdapter[] }>(deviceAddress("wifi/interfaces"))
-        .then((answer) => wanted && setAbsent(answer.absent_adapters))
+      request<{ absent_adapters: AbsentAdapter[]; unmatched_reservations: string[] }>(deviceAddress("wifi/interfaces"))
+        .then((read) => wanted && setFound({ absent: read.absent_adapters, unmatched: read.unmatched_reservations }))
         .catch(() => undefined);
     return () => {
       wanted = false;
     };
   }, [cause]);
-  return absent;
+  return found;
 }
 
 /** An adapter that is reserved for a camera, and is not plugged in. */

@@ -60,7 +60,7 @@ export function Devices() {
 /** The groups of the configuration, each connected by one choice. */
 function Groups() {
   const current = isCurrent.value;
-  const cause = service.value?.backend_state;
+  const cause = JSON.stringify([service.value?.backend_state, [...devices.value.values()].map((one) => [one.id, one.name])]);
   useEffect(() => {
     if (current) void readGroups();
   }, [current, cause]);
@@ -68,7 +68,7 @@ function Groups() {
   const items = groups.value.flatMap((group) => [
     {
       key: group.name,
-      words: t.groups.connect(printable(group.name), group.device_ids.length),
+      words: t.groups.connect(printable(group.name), group.device_ids.length, group.missing.map(printable)),
       act: () => void connectGroup(group),
       isDisabled: !current,
     },

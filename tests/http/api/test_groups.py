@@ -24,10 +24,22 @@ async def test_the_groups_are_listed(shim: Served) -> None:
     answer = await shim.get(f"{P}/groups/")
     assert answer.json == {
         "groups": [
-            {"name": "nose", "device_ids": [NOSE, CHIN]},
-            {"name": "everyone", "device_ids": [NOSE, CHIN, LEFT, TAIL]},
+            {"name": "nose", "device_ids": [NOSE, CHIN], "missing": ["nobody"]},
+            {"name": "everyone", "device_ids": [NOSE, CHIN, LEFT, TAIL], "missing": []},
         ]
     }
+
+
+async def test_a_reservation_for_no_camera_is_told_with_the_interfaces(shim: Served) -> None:
+    [reason] = (await shim.get(f"{P}/wifi/interfaces")).json["unmatched_reservations"]
+    assert 'a device named "Belly", but there is no such device' in reason
+
+
+async def test_who_is_missing_follows_the_names(shim: Served, daemon: Hub) -> None:
+    await daemon.client.update_device(TAIL, {"name": "Rear"})
+    await daemon.client.wait_until(lambda client: "everyone" in client.service.missing_members, 5)
+    [_, everyone] = (await shim.get(f"{P}/groups/")).json["groups"]
+    assert everyone == {"name": "everyone", "device_ids": [NOSE, CHIN, LEFT], "missing": ["Tail"]}
 
 
 async def test_a_group_is_connected_or_nothing_is_changed(shim: Served, daemon: Hub) -> None:
