@@ -76,6 +76,7 @@ class Gathering(Generic[_Batch]):
         self._retry: asyncio.TimerHandle | None = None
         self._paid_s = 0.0
         """Until when, by the loop's clock, the batches that were written would last at the average pace."""
+        self._is_finished = False
         self._is_writing = False
         self._is_due = False
         """The batch waits for the one that is being written."""
@@ -96,7 +97,7 @@ class Gathering(Generic[_Batch]):
 
     def try_again(self) -> None:
         """Something could not be written, and `write` has it: call it again later, whatever is gathered."""
-        if self._retry is None:
+        if self._retry is None and not self._is_finished:
             self._retry = self._worker.loop.call_later(_RETRY_S, self._write_now)
 
     def write_taken(self, batch: _Batch) -> None:
@@ -110,6 +111,14 @@ class Gathering(Generic[_Batch]):
         self._is_due = False
         batch, self.batch = self.batch, self._empty()
         return batch
+
+    def finish(self) -> _Batch:
+        """The last batch, for a job of the caller's that writes it; nothing is written in the background any
+        more."""
+        self._is_finished = True
+        if self._retry is not None:
+            self._retry.cancel()
+        return self.take()
 
     def _write_now(self) -> None:
         if self._is_writing:
@@ -126,7 +135,7 @@ class Gathering(Generic[_Batch]):
 
     def _written(self, done: asyncio.Future[bool]) -> None:
         self._is_writing = False
-        if done.cancelled():  # the loop is being closed
+        if self._is_finished or done.cancelled():  # the loop is being closed
             return
         if not done.result():
             self.try_again()
