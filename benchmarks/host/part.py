@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import progress
 from benchmarks.host.footprint import footprint
 from benchmarks.host.reads import reads
+from benchmarks.host.registrations import registrations
 from benchmarks.host.scale import BIG, SMALL, connect_cost
 from benchmarks.host.signal_history import signal_history
 from benchmarks.host.start import start_cost
@@ -31,4 +32,7 @@ async def measure() -> list[Row]:
     async with running_world(*SMALL) as small:
         [device_id, *_] = await small.register(1)
         rows += await toggles(small, device_id)
+    progress.say("host: thousands of registrations")
+    async with running_world(*SMALL) as small:
+        rows += await registrations(small)
     return rows

@@ -52,8 +52,11 @@ class World:
     url: str
     """Of the shim, without a slash at its end."""
 
-    async def register(self, count: int, codenames: Sequence[str] = ("insta360-x3",)) -> list[int]:
-        """Register the first cameras, which take turns in these models, and return their ids."""
+    async def register(
+        self, count: int, codenames: Sequence[str] = ("insta360-x3",), *, first: int = 1
+    ) -> list[int]:
+        """Register as many cameras, from the one of that number on, which take turns in these models, and
+        return their ids."""
         gate = asyncio.Semaphore(_CREATE_AT_ONCE)
 
         async def one(number: int) -> int:
@@ -67,7 +70,7 @@ class World:
                 [path] = await self._call(names.ROOT_PATH, names.MANAGER, "CreateDevice", properties)
             return names.device_id_of(path) or 0
 
-        return await asyncio.gather(*(one(number) for number in range(1, count + 1)))
+        return await asyncio.gather(*(one(number) for number in range(first, first + count)))
 
     async def connect(self, devices: Iterable[int]) -> None:
         """Connect devices at once, to the end of the attempts."""

@@ -335,26 +335,30 @@ async def test_no_error_shows_a_secret(store: SqliteStore, capfd: pytest.Capture
     assert "hidden-secret" not in reported.replace('Passphrase("hidden-secret")', "")
 
 
-async def test_one_change_is_written_at_once_and_many_after_it_together(
+async def test_some_changes_are_written_at_once_and_many_after_them_together(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_worker, "_APART_S", 3600.0)
+    monkeypatch.setattr(_worker, "_BURST", 2)
     device = await store.add(draft(), SECRET)
-    commits, first = 0, asyncio.Event()
+    commits, written = 0, asyncio.Event()
 
     def traced(statement: str) -> None:
         nonlocal commits
         if statement == "COMMIT":
             commits += 1
-            store._worker.loop.call_soon_threadsafe(first.set)
+            store._worker.loop.call_soon_threadsafe(written.set)
 
     await store._read(lambda connection: connection.set_trace_callback(traced))
-    store.record(device, replace(device, last_attempt_us=1), at_once=True)
-    await first.wait()
-    for number in range(2, 100):
+    for number in range(3):
+        store.record(device, replace(device, last_attempt_us=number), at_once=True)
+        await written.wait()
+        written.clear()
+    assert commits == 3
+    for number in range(3, 100):
         store.record(device, replace(device, last_attempt_us=number), at_once=True)
         store.note("number", str(number))
         await asyncio.sleep(0)
     await store.flush()
-    assert commits == 2
+    assert commits == 4
     assert (await store.load())[device.id].last_attempt_us == 99

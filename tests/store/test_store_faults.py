@@ -282,3 +282,18 @@ def test_only_what_the_file_is_at_fault_for_is_damage() -> None:
         assert is_passing(error(passing))
     for lasting in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
         assert not is_passing(error(lasting))
+
+
+async def test_nothing_is_tried_again_after_the_end(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    device = await store.add(draft(), SECRET)
+    await pragma(store, "query_only = ON")
+    with structlog.testing.capture_logs():
+        store.record(device, replace(device, last_attempt_us=1))
+        with pytest.raises(StoreReadOnly):
+            await store.flush()
+        retry = store._gathering._retry
+        assert retry is not None
+        with pytest.raises(StoreReadOnly):
+            await store.close()
+    assert retry.cancelled()

@@ -228,7 +228,7 @@ class SqliteHistory:
             return
         self._closed = True
         try:
-            await self._worker.run(partial(self._close, self._gathering.take()))
+            await self._worker.run(partial(self._close, self._gathering.finish()))
         finally:
             self._worker.shut_down()
 

@@ -249,7 +249,7 @@ class SqliteStore:
             self._copying.cancel()
         self._closed = True
         try:
-            await self._worker.run(partial(self._finish, self._gathering.take(), copy=copy))
+            await self._worker.run(partial(self._finish, self._gathering.finish(), copy=copy))
         finally:
             self._worker.shut_down()
 

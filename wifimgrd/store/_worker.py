@@ -13,8 +13,9 @@ _T = TypeVar("_T")
 _JOB_S: Final = 60.0
 """A job that takes longer hangs; a disk that is slow or held by another program takes seconds."""
 _APART_S: Final = 0.5
-"""Between two batches: a single one is written at once, and many in quick succession together, since each
-costs the flash whole pages."""
+"""On average between two batches, since each costs the flash whole pages."""
+_BURST: Final = 8
+"""So many are written at once all the same: somebody may have been told what is in them."""
 _RETRY_S: Final = 10.0
 """Until background writes that failed are tried again, if nothing else is written before."""
 
@@ -73,17 +74,19 @@ class Gathering(Generic[_Batch]):
         self._write = write
         self._timer: asyncio.TimerHandle | None = None
         self._retry: asyncio.TimerHandle | None = None
-        self._next_s = 0.0
-        """When the next batch may be written, by the loop's clock."""
+        self._paid_s = 0.0
+        """Until when, by the loop's clock, the batches that were written would last at the average pace."""
+        self._is_finished = False
         self._is_writing = False
         self._is_due = False
         """The batch waits for the one that is being written."""
 
     def write_within(self, seconds: float) -> None:
-        """Write the batch after that time at the latest, or with the next that may follow the one before."""
+        """Write the batch after that time at the latest, or later where many were written in quick
+        succession."""
         loop = self._worker.loop
         now = loop.time()
-        at = max(now + seconds, self._next_s)
+        at = max(now + seconds, self._paid_s - _BURST * _APART_S)
         if self._timer is not None and self._timer.when() <= at:
             return
         self._stop_timer()
@@ -94,7 +97,7 @@ class Gathering(Generic[_Batch]):
 
     def try_again(self) -> None:
         """Something could not be written, and `write` has it: call it again later, whatever is gathered."""
-        if self._retry is None:
+        if self._retry is None and not self._is_finished:
             self._retry = self._worker.loop.call_later(_RETRY_S, self._write_now)
 
     def write_taken(self, batch: _Batch) -> None:
@@ -109,6 +112,14 @@ class Gathering(Generic[_Batch]):
         batch, self.batch = self.batch, self._empty()
         return batch
 
+    def finish(self) -> _Batch:
+        """The last batch, for a job of the caller's that writes it; nothing is written in the background any
+        more."""
+        self._is_finished = True
+        if self._retry is not None:
+            self._retry.cancel()
+        return self.take()
+
     def _write_now(self) -> None:
         if self._is_writing:
             self._stop_timer()
@@ -118,13 +129,13 @@ class Gathering(Generic[_Batch]):
             self._retry.cancel()
             self._retry = None
         batch = self.take()
-        self._next_s = self._worker.loop.time() + _APART_S
+        self._paid_s = max(self._paid_s, self._worker.loop.time()) + _APART_S
         self._is_writing = True
         self._worker.run(lambda: self._write(batch)).add_done_callback(self._written)
 
     def _written(self, done: asyncio.Future[bool]) -> None:
         self._is_writing = False
-        if done.cancelled():  # the loop is being closed
+        if self._is_finished or done.cancelled():  # the loop is being closed
             return
         if not done.result():
             self.try_again()
