@@ -175,6 +175,24 @@ def full_writes(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+def random_plan(random: Random, indices: dict[int, int]) -> Plan:
+    """Some cameras at some of these interfaces."""
+    chosen = random.sample(sorted(indices), random.randrange(len(indices)))
+    devices = random.sample(range(1, 9), len(chosen))
+    return Plan(
+        NETWORK,
+        tuple(
+            camera(
+                number,
+                device,
+                index=indices[number],
+                **{flag: random.random() < 0.7 for flag in ("linked", "addressed", "accepts")},
+            )
+            for number, device in zip(chosen, devices, strict=True)
+        ),
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_kernel_lists_the_same_after_differences(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
@@ -183,18 +201,7 @@ def test_the_kernel_lists_the_same_after_differences(seed: int, monkeypatch: pyt
             indices = {number: index_of(f"w{number}") for number in range(1, 7)}
         written = full_writes(changed, monkeypatch)
         for _ in range(25):
-            chosen = random.sample(range(1, 7), random.randrange(6))
-            devices = random.sample(range(1, 9), len(chosen))
-            cameras = tuple(
-                camera(
-                    number,
-                    device,
-                    index=indices[number],
-                    **{flag: random.random() < 0.7 for flag in ("linked", "addressed", "accepts")},
-                )
-                for number, device in zip(chosen, devices, strict=True)
-            )
-            wanted = Contents.of(Plan(NETWORK, cameras))
+            wanted = Contents.of(random_plan(random, indices))
             with in_network(here):
                 changed.change(wanted)
             with in_network(there):
@@ -343,3 +350,17 @@ def test_what_the_helper_has_yet_to_do_is_no_change_by_another_program() -> None
         for some in (indices, indices[:1], indices):
             state.apply(plan(some))
             assert state.changed() == ""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_routes_rules_and_settings_are_complete_after_each_plan(seed: int) -> None:
+    random = Random(seed)
+    with host(6) as network, kernel_state(network) as state:
+        indices = {number: index_of(f"w{number}") for number in range(1, 7)}
+        for _ in range(25):
+            state.apply(random_plan(random, indices))
+            assert state.changed() == ""
+        state.clear()
+        left = subprocess.run(["ip", "-4", "rule"], check=True, capture_output=True, text=True).stdout
+        assert "fwmark" not in left
+        assert listed(network) == [""]
