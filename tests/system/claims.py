@@ -125,8 +125,10 @@ CAN: Final[Claims] = {
         ),
     },
     "the helper, `wifimgrd-net`": {
-        "make NetworkManager activate a profile of any content, delete any, end any connection, and stop "
-        "managing any device": (_CAGE + "test_the_helper_activates_any_profile_and_that_is_where_it_ends",),
+        "make NetworkManager add a profile of any content, activate any, delete any, end any connection, and "
+        "stop managing any device": (
+            _CAGE + "test_the_helper_activates_any_profile_and_that_is_where_it_ends",
+        ),
         "change all of this host's routes, firewall rules and interfaces, and so redirect its traffic": (
             _CAGE + "test_the_helper_writes_its_files_alone",
         ),

@@ -94,9 +94,6 @@ def services(met: dict[str, str]) -> Acts:
     connection = (NM, met["profile"], f"{NM}.Settings.Connection")
     return {
         "activate any profile": activate_any_on(met["cable"]),
-        "activate a profile that is there": call(
-            *root, "ActivateConnection", "ooo", met["profile"], "/", "/"
-        ),
         "add a profile": call(
             NM, f"{NM_ROOT}/Settings", f"{NM}.Settings", "AddConnection", "a{sa{sv}}", *PROFILE
         ),
@@ -105,6 +102,10 @@ def services(met: dict[str, str]) -> Acts:
         "change a profile": call(*connection, "Update", "a{sa{sv}}", "0"),
         "end a connection": call(*root, "DeactivateConnection", "o", met["active"]),
         "delete a profile": call(*connection, "Delete"),
+        # Last: it would be another connection that is ended, and where it is deleted nothing happens.
+        "activate a profile that is there": call(
+            *root, "ActivateConnection", "ooo", met["profile"], "/", "/"
+        ),
         "switch networking off": call(*root, "Enable", "b", "false"),
         "have it sleep": call(*root, "Sleep", "b", "true"),
         "switch Wi-Fi off": call(NM, NM_ROOT, PROPERTIES, "Set", "ssv", NM, "WirelessEnabled", "b", "false"),

@@ -36,7 +36,7 @@ _ANSWER_S: Final = 5.0
 _NO_ANSWER: Final = "wpa_supplicant does not answer"
 _SETTINGS: Final = {
     "SaePwe": "2",  # WPA3 by hash-to-element, which some access points demand, and by hunting and pecking
-    "Dot11RSNAConfigPMKLifetime": "604800",  # s; at the end of the default, 12 h, it ends a link with OWE
+    "Dot11RSNAConfigPMKLifetime": "604800",  # s, a week: when a key of SAE or OWE expires; else after 12 h
 }
 """Of an interface, as NetworkManager makes them; the other settings are wpa_supplicant's own."""
 _RAW_KEY_DIGITS: Final = 64

@@ -247,6 +247,7 @@ class Inventory:
     # -- reading
 
     async def _refresh(self) -> None:
+        failures = 0  # in a row
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -255,8 +256,11 @@ class Inventory:
                 del self._stale[path]
                 try:
                     await (self._read_radio() if path == self._manager.path else self._read_device(path))
+                    failures = 0
                 except (BusClosed, TimeoutError) as error:
-                    _log.warning("device_unreadable", path=path, error=str(error) or "time-out")
+                    failures += 1
+                    log = _log.warning if failures == 1 else _log.debug
+                    log("device_unreadable", path=path, error=str(error) or "time-out")
                     self._stale[path] = None  # the events of a device that was never read are ignored
                     await asyncio.sleep(_REREAD_S)
 

@@ -296,11 +296,13 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
 
     async def _report_once_known(self, services: Services, interface: WifiInterface) -> None:
         """Report an interface; where a service does not answer, again, since no other event may come."""
+        log = _log.warning
         while services is self._services and self._inventory.by_name(interface.name) is interface:
             try:
                 await self._report(services, interface)
             except (BusError, TimeoutError) as error:
-                _log.warning("interface_unreadable", interface=interface.name, error=str(error) or "time-out")
+                log("interface_unreadable", interface=interface.name, error=str(error) or "time-out")
+                log = _log.debug
                 await asyncio.sleep(_REREAD_S)
             else:
                 return
