@@ -38,7 +38,7 @@ def reserved_for(device_id: DeviceId, name: str) -> str:
 
 
 def needed_for(device_id: DeviceId, name: str) -> str:
-    """Why an interface is not for another device while a group is connected, as a sentence's end."""
+    """Why an interface that is being freed is not for another device, as a sentence's end."""
     return f"needed for {title(device_id, name)}"
 
 

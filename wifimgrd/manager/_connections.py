@@ -136,10 +136,14 @@ class Connections:
 
     async def _until_stored(self, entry: DeviceEntry) -> None:
         """A caller is answered once it is on disk that a device waits. Raises what the store raises."""
+        since_us = entry.device.waiting_since_us
         try:
             await self._state.store.flush()
         except WifimgrdError:
-            self._state.end_waiting(entry)
+            if (
+                entry.device.waiting_since_us == since_us
+            ):  # else it was connected, or waits by another command
+                self._state.end_waiting(entry)
             raise
 
     def _start_waiting(self, entry: DeviceEntry) -> None:
