@@ -240,29 +240,15 @@ def daemon_of(run: Run) -> int:
 
 def test_a_frozen_daemon_is_ended_and_started_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with log.open("w") as opened, running(log=opened, WATCHDOG="2") as run:
+    with log.open("w") as opened, running(log=opened, WATCHDOG="6") as run:
         frozen = daemon_of(run)
         os.kill(frozen, signal.SIGSTOP)
-        until_said(log, "wifimgrd hangs: no sign of life for 2 s; ending it")
+        until_said(log, "wifimgrd hangs: no sign of life for 6 s; ending it")
         until_said(log, "wifimgrd ended with status -6")
         until_said(log, "wifimgrd: .* started .*(.|\n)* started ")
         assert daemon_of(run) != frozen
         run.end(signal.SIGTERM)
     assert "Fatal Python error: Aborted" in log.read_text(), "where it hung"
-
-
-def test_what_was_stopped_together_with_its_watchdog_is_left_alone(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    with log.open("w") as opened, running(log=opened, WATCHDOG="2") as run:
-        stopped = [run.process.pid, daemon_of(run)]
-        for how in (signal.SIGSTOP, signal.SIGCONT):
-            for pid in stopped:
-                os.kill(pid, how)
-            time.sleep(5)  # longer than the limit: there is no event to wait for
-        run.get("healthz")
-        assert daemon_of(run) == stopped[1]
-        run.end(signal.SIGTERM)
-    assert "hangs" not in log.read_text()
 
 
 def until_said(log: Path, words: str) -> None:
