@@ -102,7 +102,7 @@ def test_who_requests_one_later_gets_a_new_one(first: str | OSError) -> None:
 
     async def request() -> None:
         tasks = Tasks("test")
-        report = DaemonReport(MagicMock(), Config, None, tasks, tasks)
+        report = DaemonReport(MagicMock(), Config, MagicMock(), tasks, tasks)
         [result] = await asyncio.gather(report.text(), return_exceptions=True)
         assert result == first
         await asyncio.sleep(KEPT_S + 1)

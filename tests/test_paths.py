@@ -38,12 +38,14 @@ from wifimgrd.domain.events import Event
 from wifimgrd.http.channel.channel import ChannelClient
 from wifimgrd.http.channel.message_types import LoggedEvent
 from wifimgrd.http.settings import Settings
+from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.store import NoHistory
 
 _PACKAGE: Final = str(Path(wifimgrd.__file__).parent) + "/"
 _DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "architecture.md"
@@ -195,7 +197,7 @@ async def product(address: str) -> AsyncIterator[Product]:
         tasks.part("hub"),
     )
     await hub.start()
-    service.start(hub, nothing, no_report, world)
+    service.start(hub, nothing, no_report, History(NoHistory(), lambda: 1), world)
     camera = {"codename": "x", "connection_type": "wifi", "ssid": "SIM-CAM-1", "password": "camera-pass-1"}
     try:
         assert await hub.create(camera) == 1

@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -48,7 +49,7 @@ from wifimgrd.runtime.status_line import StatusLine
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.store import SqliteHistory, SqliteStore, StoreError
+from wifimgrd.store import NoHistory, SqliteHistory, SqliteStore, StoreError
 
 if TYPE_CHECKING:
     from wifimgrd.backend_choice import Choice
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
 _log = structlog.get_logger()
 
 STATE_DIRECTORY: Final = Path("/var/lib/wifimgrd")
+_HISTORY_AGAIN_S: Final = 60.0
+"""Between attempts to open the history's file."""
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
 """Errors of a state directory that do not pass: rights, or a file in its place."""
 
@@ -171,7 +174,7 @@ async def _serve(
 ) -> None:
     settings = hub_settings(config, load_models(options.config))
     store = await SqliteStore.open(directory)
-    history = await _open_history(config, directory)
+    history = History(NoHistory(), _now_us)
     name = "simulated" if options.simulate else options.backend or config.backend.name
     choice, simulate = await _choice(name, connection), name == "simulated"
     parts = (
@@ -189,8 +192,13 @@ async def _serve(
         if simulate
         else PowerSaveMonitor(HelperWireless(connection).end_power_save, tasks.part("power-save"))
     )
-    optional: tuple[EventSink | None, ...] = (autosuspend, addresses, power_save, history)
-    sinks: tuple[EventSink, ...] = (service, status_line, *(sink for sink in optional if sink is not None))
+    optional: tuple[EventSink | None, ...] = (autosuspend, addresses, power_save)
+    sinks: tuple[EventSink, ...] = (
+        service,
+        status_line,
+        history,
+        *(sink for sink in optional if sink is not None),
+    )
     hub = Hub(
         settings,
         parts.backend,
@@ -215,13 +223,13 @@ async def _serve(
         autosuspend.start()
     if addresses is not None:
         await addresses.start(hub.assigned_statuses)
+    keeping = tasks.part("history")
     live = LiveSettings(hub, config, options.config, tasks)
     live.reread_on_hangup(hung_up)
     try:
-        if history is not None:
-            hub.signal_read.subscribe(history.signals.read)
-            history.start(hub.backend_name, hub.device_statuses(), hub.device_name)
-        service.start(hub, live.reread, _report(hub, live, history, tasks), parts.world, history)
+        hub.signal_read.subscribe(history.signals.read)
+        await _begin_history(partial(_keep_history, history, hub, config, directory), keeping)
+        service.start(hub, live.reread, _report(hub, live, history, tasks), history, parts.world)
         _log.info("started", version=__version__, backend=parts.backend.name, bus=options.bus)
         notify("READY=1")
         status_line.start(hub.summary)
@@ -240,7 +248,7 @@ async def _serve(
             await addresses.stop()
         await hub.stop_work()
         await service.stop()
-        await _stop(hub, autosuspend, history)
+        await _stop(hub, autosuspend, history, keeping)
         _log.info("stopped")
 
 
@@ -268,19 +276,33 @@ async def _end_networkd_links(connection: BusConnection) -> None:
             _log.error("links_not_released", reason=str(error) or "no answer")
 
 
-async def _open_history(config: Config, directory: Path) -> History | None:
-    """The history; None where it cannot be kept, on which nothing else depends."""
-    rows, days = config.history.rows, config.history.days
+async def _begin_history(keep: Callable[[], Awaitable[None]], tasks: Tasks) -> None:
+    """Keep the history; where that is not possible, on which nothing else depends, as soon as it is."""
     try:
-        return History(await SqliteHistory.open(directory, rows, days), _now_us)
+        await keep()
     except StoreError as error:
         _log.error("history_not_kept", reason=error.message)
-        return None
+        tasks.start("history", _keep_later(keep))
 
 
-async def _stop(hub: Hub, autosuspend: AutosuspendBlock | None, history: History | None) -> None:
-    if history is not None:
-        await history.stop()
+async def _keep_later(keep: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await asyncio.sleep(_HISTORY_AGAIN_S)
+        with suppress(StoreError):
+            await keep()
+            _log.info("history_kept")
+            return
+
+
+async def _keep_history(history: History, hub: Hub, config: Config, directory: Path) -> None:
+    """Keep the history in its file from now on; raises StoreError."""
+    history.keep_in(await SqliteHistory.open(directory, config.history.rows, config.history.days))
+    history.start(hub.backend_name, hub.device_statuses(), hub.device_name)
+
+
+async def _stop(hub: Hub, autosuspend: AutosuspendBlock | None, history: History, keeping: Tasks) -> None:
+    await keeping.stop()
+    await history.stop()
     if autosuspend is not None:
         await autosuspend.stop()
     try:
@@ -289,9 +311,7 @@ async def _stop(hub: Hub, autosuspend: AutosuspendBlock | None, history: History
         _log.error("state_not_written", reason=error.message)
 
 
-def _report(
-    hub: Hub, live: LiveSettings, history: History | None, tasks: Tasks
-) -> Callable[[], Awaitable[str]]:
+def _report(hub: Hub, live: LiveSettings, history: History, tasks: Tasks) -> Callable[[], Awaitable[str]]:
     """The daemon's report; its modules are imported with the first one."""
     made: list[DaemonReport] = []
 

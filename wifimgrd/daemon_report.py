@@ -67,7 +67,7 @@ class DaemonReport:
     """Makes the report, at most once in KEPT_S: who requests one in between gets the last one."""
 
     def __init__(
-        self, hub: Hub, config: Callable[[], Config], history: History | None, root: Tasks, tasks: Tasks
+        self, hub: Hub, config: Callable[[], Config], history: History, root: Tasks, tasks: Tasks
     ) -> None:
         """`config` returns the configuration in use, `root` are the tasks that the report is about."""
         self._hub = hub
@@ -93,7 +93,7 @@ class DaemonReport:
     async def _make(self) -> str:
         hub, backend = self._hub, self._hub.backend_status
         interfaces = map(interface_record, hub.interface_statuses())
-        history = [] if self._history is None else await self._history.read(HistoryFilter(limit=_ROWS))
+        history = await self._history.read(HistoryFilter(limit=_ROWS))
         facts = Facts(
             ServiceRecord(
                 __version__, hub.backend_name, hub.backend_choice, backend.state.value, backend.reason

@@ -71,7 +71,7 @@ class CommandsObject(ExportedInterface):
 class DeviceObject(CommandsObject):
     """A device on the bus."""
 
-    def __init__(self, hub: Hub, record: DeviceRecord, history: History | None) -> None:
+    def __init__(self, hub: Hub, record: DeviceRecord, history: History) -> None:
         super().__init__(hub, record, _DEVICE)
         self._history = history
         self.methods = {
@@ -103,8 +103,6 @@ class DeviceObject(CommandsObject):
     async def _samples(self, call: MethodCall) -> Sequence[tuple[int, SignalSample]]:
         """The samples of the device in the span of time that a call asks for."""
         since_us, until_us, _ = typed(tuple[int, int, dict[str, object]], call.body)
-        if self._history is None:
-            return []
         return await self._history.signals.samples(self._id, since_us, until_us)
 
     async def _update(self, call: MethodCall) -> Sequence[object]:
@@ -112,7 +110,7 @@ class DeviceObject(CommandsObject):
         return ()
 
 
-def interfaces_of(hub: Hub, record: DeviceRecord, history: History | None) -> list[ExportedInterface]:
+def interfaces_of(hub: Hub, record: DeviceRecord, history: History) -> list[ExportedInterface]:
     """All interfaces of a device."""
     optional = (CommandsObject(hub, record, one) for one in OPTIONAL_INTERFACES if has_interface(record, one))
     return [DeviceObject(hub, record, history), *optional]

@@ -53,7 +53,7 @@ class ManagerObject(ExportedInterface):
         is_exported: Callable[[str], bool],
         reload: Callable[[], Awaitable[None]],
         report: Callable[[], Awaitable[str]],
-        history: History | None,
+        history: History,
     ) -> None:
         """`is_exported` says whether there is an object at a path; `reload` reads the configuration again;
         `report` makes a report of a fault."""
@@ -105,7 +105,7 @@ class ManagerObject(ExportedInterface):
         device = _device_at(path)
         with_history = switch(options, "history", default=False)
         await self._hub.remove(device)
-        if with_history and self._history is not None:
+        if with_history:
             self._history.forget(device)
         return ()
 
@@ -164,12 +164,11 @@ class ManagerObject(ExportedInterface):
 
     async def _get_history(self, call: MethodCall) -> Sequence[object]:
         wanted = parse_filter(*typed(tuple[dict[str, object]], call.body))
-        rows = [] if self._history is None else await self._history.read(wanted)
+        rows = await self._history.read(wanted)
         return (pack_rows(row_of(history_record(one)) for one in rows),)
 
     async def _forget_history(self, call: MethodCall) -> Sequence[object]:
-        if self._history is not None:
-            self._history.forget(DeviceId(typed(tuple[int, dict[str, object]], call.body)[0]))
+        self._history.forget(DeviceId(typed(tuple[int, dict[str, object]], call.body)[0]))
         return ()
 
     async def _diagnose(self, call: MethodCall) -> Sequence[object]:

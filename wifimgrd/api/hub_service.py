@@ -71,7 +71,7 @@ class HubService:
         """The interfaces of each object, by its path and by their names."""
         self._server = ObjectServer(connection, self._objects, self._authorization, tasks)
         self._hub: Hub | None = None
-        self._history: History | None = None
+        self._history: History
         self._manager: ManagerObject | None = None
         self._name_lost = asyncio.Event()
 
@@ -94,8 +94,8 @@ class HubService:
         hub: Hub,
         reload: Callable[[], Awaitable[None]],
         report: Callable[[], Awaitable[str]],
+        history: History,
         world: World | None = None,
-        history: History | None = None,
     ) -> None:
         """Export all objects and serve calls. `reload` reloads the configuration and raises InvalidRequest;
         `report` makes a report of a fault."""

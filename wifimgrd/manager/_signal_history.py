@@ -35,6 +35,10 @@ class SignalHistory:
         self._timer: asyncio.TimerHandle | None = None
         self._stopped = False
 
+    def keep_in(self, store: HistoryStore) -> None:
+        """Write what is not on disk yet to another store."""
+        self._store = store
+
     def read(self, reading: SignalReading) -> None:
         """Take a reading."""
         if self._stopped:

@@ -95,6 +95,12 @@ class History:
         self.signals = SignalHistory(store, clock)
         """The signal and the battery of each device, also for clients."""
 
+    def keep_in(self, store: HistoryStore) -> None:
+        """Keep the history in another store, before `start`."""
+        self._store = store
+        self._next_id = store.next_id
+        self.signals.keep_in(store)
+
     def start(
         self, backend: str, statuses: Iterable[DeviceStatus], name_of: Callable[[DeviceId], str]
     ) -> None:

@@ -1,10 +1,12 @@
 """Devices, their secrets and a few notes on disk: one SQLite file in the state directory."""
 
 from wifimgrd.store._history import SqliteHistory
+from wifimgrd.store._no_history import NoHistory
 from wifimgrd.store._sqlite import SqliteStore
 from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 
 __all__ = [
+    "NoHistory",
     "SchemaFromFuture",
     "SqliteHistory",
     "SqliteStore",

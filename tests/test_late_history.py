@@ -1,0 +1,56 @@
+"""A history whose file cannot be opened at the start: it is kept as soon as it can."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.manager.conftest import make_bench
+from wifimgrd import daemon
+from wifimgrd.config import Config
+from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.history import HistoryFilter, HistoryKind
+from wifimgrd.manager.history import History
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.store import NoHistory, SqliteHistory
+
+WANTED = HistoryFilter()
+
+
+async def test_a_history_whose_file_another_program_holds_is_kept_once_that_lets_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(daemon, "_HISTORY_AGAIN_S", 0.01)
+    await (await SqliteHistory.open(tmp_path, 100, 10)).close()
+    bench, history, tasks = make_bench(), History(NoHistory(), lambda: 1), Tasks("history")
+    refused, is_kept = asyncio.Event(), asyncio.Event()
+
+    async def keep() -> None:
+        try:
+            await daemon._keep_history(history, bench.hub, Config(), tmp_path)
+        except WifimgrdError:
+            refused.set()
+            raise
+        is_kept.set()
+
+    await bench.hub.start()
+    device = await bench.connected(1)
+    with closing(sqlite3.connect(tmp_path / "history.db", isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        await daemon._begin_history(keep, tasks)
+        assert refused.is_set()
+        assert await history.read(WANTED) == []
+    await is_kept.wait()
+    [row] = await history.read(WANTED)
+    assert (row.kind, row.device_id) == (HistoryKind.SESSION, device)
+    await tasks.stop()
+    await history.stop()
+    await bench.hub.stop()
+    on_disk = await SqliteHistory.open(tmp_path, 100, 10)
+    assert [one.device_id for one in await on_disk.read(WANTED)] == [device]
+    await on_disk.close()
