@@ -65,8 +65,8 @@ async def test_records_are_not_late_and_one_answer_a_second_says_that_commands_a
     delays: list[float] = []
     async with watching(broker, record, result, f"{HUB}/availability") as seen:
         await seen.until(lambda: record in seen.retained)
+        began = loop.time()  # the first sender does not wait for the others
         async with flooded(broker, f"{HUB}/devices/99/command", size):
-            began = loop.time()
             for number in range(RECORDS):
                 name = f"name {number}"
                 await hub.client.update_device(device, {"name": name})
@@ -78,15 +78,15 @@ async def test_records_are_not_late_and_one_answer_a_second_says_that_commands_a
                     raise AssertionError(f"{name} after {delays}: {seen.record(record)}\n{said}") from None
                 delays.append(loop.time() - changed)
             await seen.until(lambda: len(dropped(seen, result)) > 1)
-            took = loop.time() - began
         assert "commands_paused" in bridge.log.read_text()
         while seen.record(record)["connected"]:  # none is received until the flood is read
             seen.send(f"{record}/command", {"command": "disconnect"})
             with suppress(TimeoutError):
                 await seen.until(lambda: not seen.record(record)["connected"], 1)
         assert seen.retained[f"{HUB}/availability"] == b"online"
-        assert len(dropped(seen, result)) <= took + 2
-        carried_out = len(seen.seen(result)) - len(dropped(seen, result))
+        answers, took = len(dropped(seen, result)), loop.time() - began
+        assert answers <= took + 2
+        carried_out = len(seen.seen(result)) - answers
         assert carried_out <= COMMANDS_AT_ONCE * (took + 2)
     assert bridge.log.read_text().count("broker_connected") == 1
     # A busy machine may hold up one of these processes for longer.

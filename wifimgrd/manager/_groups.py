@@ -81,7 +81,7 @@ class Groups:
         """The configuration, or the devices or their names, may have changed."""
         names = self._state.registry.named(device for one in settings.groups for device in one.devices)
         unknown = {(one.name, device) for one in settings.groups for device in unknown_of(one, names)}
-        if names or self._is_reloaded:  # else nothing is registered yet
+        if self._state.entries or self._is_reloaded:  # else nothing is registered yet
             for group, device in sorted(unknown - self._unknown, key=str):
                 _log.warning("group_device_unknown", reason=sentences.not_in_group(group, device))
         self._unknown, self._is_reloaded = unknown, False
