@@ -14,7 +14,7 @@ from tests.http.served import Served
 from tests.soak import IS_SOAK
 
 HERE = Path(__file__).parent / "schemathesis"
-PATIENCE_S = 180.0
+PATIENCE_S = 400.0
 
 
 @pytest.mark.slow

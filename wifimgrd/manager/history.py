@@ -1,4 +1,4 @@
-"""The history: rows made of the hub's events, collected in memory and written seldom, to spare the flash."""
+"""The history: rows made of the hub's events."""
 
 from __future__ import annotations
 
@@ -32,14 +32,8 @@ from wifimgrd.ports import HistoryStore
 
 _log = structlog.get_logger()
 
-_WRITE_S: Final = 10.0
-"""The least time between writes, and the time until a row is on disk, except when a session ends."""
-_END_S: Final = 0.2
-"""Sessions that end within this time are written together."""
 _CHECKPOINT_S: Final = 300.0
-"""The interval at which the duration of running sessions is written, if there are no other writes."""
-_PENDING_LIMIT: Final = 2000
-"""Rows in memory; beyond that the oldest that have not been written are dropped."""
+"""The interval at which the duration of running sessions is written."""
 
 
 @dataclass(slots=True)
@@ -83,11 +77,8 @@ class History:
         self._sessions: dict[DeviceId, _Session] = {}
         self._statuses: dict[DeviceId, DeviceStatus] = {}
         """Devices that are not DISCONNECTED, by the last event."""
-        self._pending: dict[int, HistoryRow] = {}
-        """Rows whose present values are not on disk, by id."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._written_s = -_WRITE_S
-        """When rows were last written, by the loop's clock."""
+        self._checkpoint: asyncio.TimerHandle | None = None
+        """Runs while there are sessions."""
         self._backend = ""
         self._name_of: Callable[[DeviceId], str] = str
         self._last_backend: tuple[str, str] | None = None
@@ -128,12 +119,11 @@ class History:
                 self._begin(status)
         for row in unended.values():
             self._put(ended_unseen(row, sentences.ended_while_stopped()))
-        self._write_later(_CHECKPOINT_S)
 
     async def read(self, wanted: HistoryFilter) -> list[HistoryRow]:
-        """The newest rows that match, the newest first, including those that are not on disk yet."""
+        """The newest rows that match, the newest first, those of sessions with their present values."""
         now = self._now()
-        fresh = self._pending | {session.row.id: session.current(now) for session in self._sessions.values()}
+        fresh = {session.row.id: session.current(now) for session in self._sessions.values()}
         on_disk = await self._store.read(wanted)
         rows = {row.id: row for row in on_disk}
         lowest = on_disk[-1].id if len(on_disk) == wanted.limit else 0
@@ -145,14 +135,13 @@ class History:
         """Delete the rows and the samples of a device that was removed."""
         self.signals.forget(device_id)
         self._sessions.pop(device_id, None)
-        self._pending = {one: row for one, row in self._pending.items() if row.device_id != device_id}
         self._store.forget(device_id)
 
     async def stop(self) -> None:
-        """Write the pending rows; sessions whose links stay up continue."""
+        """Write how long the sessions have lasted; those whose links stay up continue."""
         self._started = False
         self.signals.stop()
-        self._write()
+        self._write_sessions()
         await self._store.close()
 
     def publish(self, event: Event) -> None:
@@ -256,18 +245,18 @@ class History:
             self._interrupted(session, replace(device.failure, message=message))
             since_us = row.interrupted_us or device.failure.at_us
             session.interruption = replace(device.failure, message=message, at_us=since_us)
+            self._put(session.stored(now))
         elif row.interrupted_us:
             message = row.message or sentences.restored_while_stopped()
             session.interruption = Failure(ErrorCode.CONNECTION_LOST, message, row.interrupted_us)
             self._restored(session)
 
     def _interrupted(self, session: _Session, failure: Failure | None) -> None:
-        """A link dropped and may come back: on disk soon, in case the hub is killed meanwhile."""
+        """A link dropped and may come back: written now, in case the hub is killed meanwhile."""
         now = session.interrupted = self._now()
         at_us = session.noted.time_of(now)
         session.interruption = replace(failure or Failure(ErrorCode.CONNECTION_LOST, ""), at_us=at_us)
-        passed_s = asyncio.get_running_loop().time() - self._written_s
-        self._write_later(max(_END_S, _WRITE_S - passed_s))
+        self._put(session.stored(now))
 
     def _restored(self, session: _Session) -> None:
         """A link came back, if it was interrupted."""
@@ -282,6 +271,7 @@ class History:
                 since_us=failure.at_us,
                 ended_us=session.noted.time_of(self._now()),
             )
+            self._put(session.stored(self._now()))  # it is not interrupted any more
 
     def _end(self, session: _Session, status: DeviceStatus) -> None:
         """DISCONNECTING by a command, or DISCONNECTED because the link has ended.
@@ -297,7 +287,7 @@ class History:
         else:
             row = replace(row, message=sentences.disconnected_by_command())
         row = replace(row, ended_us=max(row.seen_us, row.time_us), seen_us=0, interrupted_us=0)
-        self._put(row, _END_S)
+        self._put(row)
 
     def _failed(self, device_id: DeviceId, code: ErrorCode, message: str) -> None:
         status = self._statuses.get(device_id)
@@ -339,34 +329,21 @@ class History:
         self._next_id += 1
         return self._next_id - 1
 
-    def _put(self, row: HistoryRow, within_s: float = _WRITE_S) -> None:
-        self._pending[row.id] = row
-        if len(self._pending) > _PENDING_LIMIT:
-            del self._pending[next(iter(self._pending))]
-        self._write_later(within_s)
+    def _put(self, row: HistoryRow) -> None:
+        """Write a row, or a new value of one; the store gathers them."""
+        self._store.put([row])
+        self._check_later()
 
-    def _write_later(self, within_s: float) -> None:
-        """Schedule a write, if there is anything to write."""
-        if not self._pending and not self._sessions:
-            return
-        loop = asyncio.get_running_loop()
-        at = loop.time() + within_s
-        if self._timer is not None:
-            if self._timer.when() <= at:
-                return
-            self._timer.cancel()
-        self._timer = loop.call_at(at, self._write)
+    def _check_later(self) -> None:
+        if self._started and self._sessions and self._checkpoint is None:
+            self._checkpoint = asyncio.get_running_loop().call_later(_CHECKPOINT_S, self._write_sessions)
 
-    def _write(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _write_sessions(self) -> None:
+        """Write how long the running sessions have lasted until now."""
+        if self._checkpoint is not None:
+            self._checkpoint.cancel()
+            self._checkpoint = None
         now = self._now()
-        for session in self._sessions.values():
-            self._pending[session.row.id] = session.stored(now)
-        if self._pending:
-            rows, self._pending = list(self._pending.values()), {}
+        if rows := [session.stored(now) for session in self._sessions.values()]:
             self._store.put(rows)
-            self._written_s = asyncio.get_running_loop().time()
-        if self._started:
-            self._write_later(_CHECKPOINT_S)
+            self._check_later()
