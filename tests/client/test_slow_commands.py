@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 
 import pytest
@@ -19,7 +20,13 @@ OBJECTS: Mapping[str, Mapping[str, object]] = {names.device_path(1): {names.DEVI
 
 
 @pytest.fixture
-async def hub(message_bus: MessageBusDaemon) -> AsyncIterator[HubClient]:
+def pings() -> list[MethodCall]:
+    """What the daemon was asked."""
+    return []
+
+
+@pytest.fixture
+async def hub(message_bus: MessageBusDaemon, pings: list[MethodCall]) -> AsyncIterator[HubClient]:
     """A client of a daemon that answers pings, and no command."""
     daemon = await BusConnection.open(message_bus.address)
 
@@ -28,6 +35,7 @@ async def hub(message_bus: MessageBusDaemon) -> AsyncIterator[HubClient]:
             case "GetManagedObjects":
                 daemon.reply(call, "a{oa{sa{sv}}}", [OBJECTS])
             case "Ping":
+                pings.append(call)
                 daemon.reply(call)
 
     daemon.serve(on_call)
@@ -50,3 +58,13 @@ async def test_a_slow_connect_takes_the_daemon_away_from_nobody(
     assert hub.available
     assert list(hub.devices) == [1]
     assert changes == []
+
+
+async def test_who_asks_at_once_whether_the_daemon_answers_shares_one_ping(
+    hub: HubClient, pings: list[MethodCall]
+) -> None:
+    await asyncio.gather(*(hub.confirm() for _ in range(200)))
+    assert len(pings) == 1
+    await hub.confirm()
+    assert len(pings) == 2
+    assert hub.available

@@ -54,3 +54,17 @@ async def test_a_command_that_waits_for_a_frozen_daemon_shows_all_that_it_is_awa
             assert answer.status == 503
             assert answer.json["detail"] == "wifimgrd does not answer"
             assert (await http.get(P)).status == 503
+
+
+@pytest.mark.slow
+async def test_a_monitor_that_follows_nothing_is_told_that_the_daemon_is_frozen(
+    hub: Hub, tmp_path: Path
+) -> None:
+    async with running_shim(hub.address, tmp_path / "shim.log") as shim, Served.at(shim.url) as http:
+        assert (await http.get("/healthz")).json["daemon"] == "available"
+        with hub.frozen():
+            health = await http.get("/healthz")
+            assert (health.json["daemon"], health.json["reason"]) == (
+                "unavailable",
+                "wifimgrd does not answer",
+            )

@@ -34,8 +34,8 @@ _OTHER_BUS: Final = (
     "its own, which stays the same, as the last word of the line that begins with `ready`."
 )
 _FROZEN: Final = (
-    "wifimgrd runs, but does not answer. Its watchdog ends it and starts it again within a minute; its log "
-    "says more: journalctl -u wifimgrd."
+    "wifimgrd runs, but does not answer: a command that it was given before may still be carried out. Its "
+    "watchdog ends it and starts it again within a minute; its log says more: journalctl -u wifimgrd."
 )
 INTERRUPTED: Final = 130
 """The exit status of a command that Ctrl-C has ended, as in shells."""
@@ -176,18 +176,24 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
     hub = HubClient(arguments.bus, interactive=True)
     await hub.start()
     try:
-        if not hub.available and arguments.command not in _ENDLESS:
-            if hub.is_silent:
-                screen.hint(_FROZEN)
-            elif arguments.bus == "system":
-                screen.hint(_NO_BUS)
-            elif hub.reason.startswith("cannot connect"):
-                screen.hint(_OTHER_BUS)
-            raise BackendUnavailable(hub.reason)
-        with hub.pinging():
-            return await COMMANDS[arguments.command](hub, arguments, screen)
+        return await _run_on(hub, arguments, screen)
+    except BackendUnavailable:
+        if hub.is_silent:
+            screen.hint(_FROZEN)
+        raise
     finally:
         await hub.stop()
+
+
+async def _run_on(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    if not hub.available and arguments.command not in _ENDLESS:
+        if arguments.bus == "system" and not hub.is_silent:
+            screen.hint(_NO_BUS)
+        elif hub.reason.startswith("cannot connect"):
+            screen.hint(_OTHER_BUS)
+        raise BackendUnavailable(hub.reason)
+    with hub.pinging():
+        return await COMMANDS[arguments.command](hub, arguments, screen)
 
 
 if __name__ == "__main__":

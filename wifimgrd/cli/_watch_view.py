@@ -136,6 +136,8 @@ def _devices(watched: Watched, room: int, now_us: int) -> list[str]:
         lines = [shortened(f"{safe(one.name)} {one.state}", room - len(_MARK)) for one in watched.devices]
         lines.insert(0, "")
     marks = ["  ", *(_MARK if one.id == watched.selected else "  " for one in watched.devices)]
+    if not watched.devices and watched.away:
+        return [shortened(f"  The cameras are not known yet: {safe(watched.away)}.", room)]
     if not watched.devices:
         return ["  No devices are registered. Register one with `wifimgrctl add --ssid SSID`."[:room]]
     return [mark + line for mark, line in zip(marks, lines, strict=True)]

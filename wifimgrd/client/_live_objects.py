@@ -77,6 +77,7 @@ class LiveObjects:
         self._reason = "wifimgrd is not connected yet"
         self._tasks = tasks or Tasks("client")
         self._heartbeat = Heartbeat(self._ping, self._fell_silent, self._tasks)
+        self._confirming: asyncio.Task[None] | None = None
         self._reading: Kept | None = None
         self._tried = asyncio.Event()
 
@@ -130,6 +131,23 @@ class LiveObjects:
         """While this is entered the daemon is pinged: one that is on the bus and does not answer counts as
         gone within `NOTICED_S`."""
         return self._heartbeat.held()
+
+    async def confirm(self) -> None:
+        """Ask the daemon whether it answers, once for all who ask meanwhile; one that does not counts as gone
+        on return. For who does not follow it, and relies on what it has said now and then."""
+        if self._confirming is None:
+            self._confirming = self._tasks.start("confirm", self._confirmed())
+            self._confirming.add_done_callback(self._stop_confirming)
+        await asyncio.wait((self._confirming,))
+
+    async def _confirmed(self) -> None:
+        if self.available:
+            with suppress(TimeoutError):
+                async with self._heartbeat.answering():
+                    await self._ping(lambda: None)
+
+    def _stop_confirming(self, _: asyncio.Task[None]) -> None:
+        self._confirming = None
 
     async def wait_until(self, holds: Callable[[Self], bool], timeout_s: float) -> None:
         """Wait until `holds` is true of this client, checked at each change; raises TimeoutError."""

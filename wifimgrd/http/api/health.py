@@ -38,10 +38,12 @@ class Health:
     async def health(self, request: web.Request) -> web.Response:
         """The state of this service, the daemon and its backend.
 
-        The status is always 200; the body has the state. With `verbose`, an authorized client also gets
+        The status is always 200; the body has the state. The daemon is asked for it: one that hangs is
+        unavailable after at most 8 s. With `verbose`, an authorized client also gets
         the state of the tilesets.
         """
         client = self._client
+        await client.confirm()
         service = client.service
         answer: HealthJson = {
             "status": "ok",

@@ -133,6 +133,7 @@ class Metrics:
 
         In its text format, or in that of OpenMetrics if the client accepts it.
         """
+        await self._client.confirm()
         write, content_type = choose_encoder(request.headers.get("Accept", ""))
         return web.Response(body=write(self._registry), headers={"Content-Type": content_type})
 
