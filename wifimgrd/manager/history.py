@@ -92,6 +92,8 @@ class History:
         self._name_of: Callable[[DeviceId], str] = str
         self._last_backend: tuple[str, str] | None = None
         self._started = False
+        self._forgotten: set[DeviceId] = set()
+        """The devices that were removed before `start`."""
         self.signals = SignalHistory(store, clock)
         """The signal and the battery of each device, also for clients."""
 
@@ -100,6 +102,8 @@ class History:
         self._store = store
         self._next_id = store.next_id
         self.signals.keep_in(store)
+        for device_id in self._forgotten:
+            store.forget(device_id)
 
     def start(
         self, backend: str, statuses: Iterable[DeviceStatus], name_of: Callable[[DeviceId], str]
@@ -110,6 +114,7 @@ class History:
         """
         self._backend = backend
         self._name_of = name_of
+        self._forgotten.clear()
         self._started = True
         unended = {row.device_id: row for row in self._store.unended}
         for row in self._store.unended:
@@ -147,6 +152,8 @@ class History:
         self._sessions.pop(device_id, None)
         self._pending = {one: row for one, row in self._pending.items() if row.device_id != device_id}
         self._store.forget(device_id)
+        if not self._started:
+            self._forgotten.add(device_id)
 
     async def stop(self) -> None:
         """Write the pending rows; sessions whose links stay up continue."""
