@@ -12,8 +12,9 @@ import pytest
 from tests.manager.conftest import make_bench
 from wifimgrd import daemon
 from wifimgrd.config import Config
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import WifimgrdError
-from wifimgrd.domain.history import HistoryFilter, HistoryKind
+from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.manager.history import History
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.store import NoHistory, SqliteHistory
@@ -54,3 +55,13 @@ async def test_a_history_whose_file_another_program_holds_is_kept_once_that_lets
     on_disk = await SqliteHistory.open(tmp_path, 100, 10)
     assert [one.device_id for one in await on_disk.read(WANTED)] == [device]
     await on_disk.close()
+
+
+async def test_what_was_forgotten_before_the_file_could_be_opened_is_deleted(tmp_path: Path) -> None:
+    store = await SqliteHistory.open(tmp_path, 100, 10)
+    store.put([HistoryRow(1, 1, HistoryKind.WAKE, DeviceId(1), "Nose", "", "", "")])
+    history = History(NoHistory(), lambda: 1)
+    history.forget(DeviceId(1))
+    history.keep_in(store)
+    assert await history.read(WANTED) == []
+    await history.stop()

@@ -122,3 +122,31 @@ async def test_a_camera_that_was_connected_is_reconnected_after_a_power_cut(tmp_
         await bench.hub.connections.connect(device, wait=True)
         await store._worker.run(lambda: None)
         assert after_a_power_cut(tmp_path, "wanted") == (1,)
+
+
+async def test_a_change_that_is_cancelled_while_it_is_written_is_in_memory_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with on_real_store(tmp_path) as (bench, store, device):
+        state, began, go_on = bench.hub._state, asyncio.Event(), threading.Event()
+        transact, entry = store._writer.transact, state.entries[device]
+
+        def slow(*call: Any) -> Any:
+            store._worker.loop.call_soon_threadsafe(began.set)
+            go_on.wait()
+            return transact(*call)
+
+        monkeypatch.setattr(store._writer, "transact", slow)
+        change = asyncio.ensure_future(pair(bench, device))
+        await began.wait()
+        held = []
+        for _ in range(2):
+            change.cancel()
+            await asyncio.sleep(0)
+            held.append(entry.editing.locked())
+        go_on.set()
+        await asyncio.wait([change])
+        assert change.cancelled()
+        assert all(held), "another change would be made of the old values"
+        assert entry.device.bluetooth_address == "Nose"
+        assert after_a_power_cut(tmp_path, "bluetooth_address") == ("Nose",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -146,6 +147,30 @@ async def test_what_could_not_be_written_is_read_and_written_later(tmp_path: Pat
         other.execute("ROLLBACK")
         await history.close()
         assert other.execute("SELECT id FROM history ORDER BY id").fetchall() == [(1,), (3,)]
+
+
+async def test_a_reader_that_is_cancelled_takes_no_rows_along(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    go_on = threading.Event()
+    slow = history._worker.run(go_on.wait)
+    history.put([row(1)])
+    reader = asyncio.ensure_future(history.read(HistoryFilter()))
+    await asyncio.sleep(0)
+    reader.cancel()
+    await asyncio.wait([reader])
+    go_on.set()
+    await slow
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    await history.close()
+
+
+async def test_a_row_that_can_never_be_written_holds_up_no_other(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs:
+        history.put([row(1), row(2, ended_us=2**64), replace(row(3), kind=HistoryKind.WAKE)])
+        assert [one.id for one in await history.read(HistoryFilter())] == [3, 1]
+    assert [(entry["event"], entry["row"]) for entry in logs] == [("row_dropped", 2)]
+    await history.close()
 
 
 async def test_a_damaged_history_is_set_aside(tmp_path: Path) -> None:

@@ -7,17 +7,18 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
 
 from tests.store.samples import SECRET, draft
-from wifimgrd.domain.device import DeviceId, Passphrase
-from wifimgrd.domain.errors import DeviceNotFound
+from wifimgrd.domain.device import DeviceId, Failure, Passphrase
+from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.store import SqliteStore, StoreDamaged, StoreError, StoreFull, StoreReadOnly, _worker
 from wifimgrd.store._schema import check_integrity
@@ -104,6 +105,56 @@ async def test_close_tries_once_more_and_says_what_was_lost(tmp_path: Path) -> N
     again = await SqliteStore.open(tmp_path)
     assert await again.load() == {device.id: device}
     await again.close()
+
+
+async def cancel_while_queued(store: SqliteStore, call: Coroutine[object, object, object]) -> None:
+    """Cancel a call while the disk is slow with something else."""
+    go_on = threading.Event()
+    slow = store._worker.run(go_on.wait)
+    task = asyncio.ensure_future(call)
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    go_on.set()
+    await slow
+
+
+async def test_a_caller_that_is_cancelled_takes_nothing_along_that_was_recorded(store: SqliteStore) -> None:
+    device = await store.add(draft(), SECRET)
+    store.record(device, replace(device, wanted=True))
+    await cancel_while_queued(store, store.find_key("key"))
+    assert (await store.load())[device.id].wanted
+
+
+async def test_what_a_cancelled_caller_could_not_write_is_tried_again(store: SqliteStore) -> None:
+    device = await store.add(draft(), SECRET)
+    await pragma(store, "query_only = ON")
+    with structlog.testing.capture_logs():
+        store.record(device, replace(device, wanted=True))
+        await cancel_while_queued(store, store.remove(device.id))
+        await store.passphrase(device.id)
+    assert store._gathering._retry is not None
+    await pragma(store, "query_only = OFF")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"recorded_s": 2**64}),
+        # Only the code differs; on disk there is no message.
+        ({"failure": Failure(ErrorCode.BUSY, "", 1)}, {"failure": Failure(ErrorCode.INTERNAL, "", 1)}),
+    ],
+)
+async def test_a_row_that_can_never_be_written_holds_up_no_other(
+    store: SqliteStore, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    device, other = await store.add(draft(), SECRET), await store.add(draft(), SECRET)
+    with structlog.testing.capture_logs() as logs:
+        store.record(replace(device, **before), replace(device, **after))
+        store.record(other, replace(other, wanted=True))
+        await store.update(other, replace(other, name="Nose"))
+    assert [(entry["event"], entry["device"]) for entry in logs] == [("row_dropped", device.id)]
+    assert await store.load() == {device.id: device, other.id: replace(other, name="Nose", wanted=True)}
 
 
 async def test_a_refused_write_does_not_undo_what_was_recorded(store: SqliteStore) -> None:
@@ -241,18 +292,18 @@ async def test_what_could_not_be_written_in_the_background_is_tried_again(
         store.record(device, replace(device, name="1"), at_once=True)
         with pytest.raises(StoreReadOnly):
             await store.flush()
-    await pragma(store, "query_only = OFF")
     written = asyncio.Event()
     write = store._gathering._write
 
     def write_and_tell(batch: Batch) -> bool:
-        store._worker.loop.call_soon_threadsafe(written.set)
-        return write(batch)
+        if is_written := write(batch):
+            store._worker.loop.call_soon_threadsafe(written.set)
+        return is_written
 
     store._gathering._write = write_and_tell
+    await pragma(store, "query_only = OFF")
     async with asyncio.timeout(30):
         await written.wait()
-    await store.gets_on()
     assert await store._read(lambda disk: disk.execute("SELECT name FROM device").fetchone()) == ("1",)
 
 
@@ -297,3 +348,33 @@ async def test_nothing_is_tried_again_after_the_end(tmp_path: Path) -> None:
         with pytest.raises(StoreReadOnly):
             await store.close()
     assert retry.cancelled()
+
+
+async def test_a_retry_that_comes_during_a_write_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, tries = asyncio.get_running_loop(), list[asyncio.Future[bool]]()
+    again = asyncio.Event()
+
+    class SlowDisk:
+        def __init__(self) -> None:
+            self.loop = loop
+
+        def run(self, _: object) -> asyncio.Future[bool]:
+            tries.append(loop.create_future())
+            if len(tries) > 1:
+                again.set()
+            return tries[-1]
+
+    monkeypatch.setattr(_worker, "_RETRY_S", 0.0)
+    gathering = _worker.Gathering(SlowDisk(), Batch, lambda _: False)  # type: ignore[arg-type]
+    gathering.batch.notes["key"] = "1"
+    gathering.write_within(0)
+    gathering.try_again()
+    has_come = asyncio.Event()
+    loop.call_later(0.001, has_come.set)
+    await has_come.wait()
+    assert gathering._is_due
+    gathering.take()
+    tries[0].set_result(False)
+    async with asyncio.timeout(30):
+        await again.wait()
+    gathering.finish()

@@ -83,6 +83,8 @@ class History:
         self._name_of: Callable[[DeviceId], str] = str
         self._last_backend: tuple[str, str] | None = None
         self._started = False
+        self._forgotten: set[DeviceId] = set()
+        """The devices that were removed before `start`."""
         self.signals = SignalHistory(store, clock)
         """The signal and the battery of each device, also for clients."""
 
@@ -91,6 +93,8 @@ class History:
         self._store = store
         self._next_id = store.next_id
         self.signals.keep_in(store)
+        for device_id in self._forgotten:
+            store.forget(device_id)
 
     def start(
         self, backend: str, statuses: Iterable[DeviceStatus], name_of: Callable[[DeviceId], str]
@@ -101,6 +105,7 @@ class History:
         """
         self._backend = backend
         self._name_of = name_of
+        self._forgotten.clear()
         self._started = True
         unended = {row.device_id: row for row in self._store.unended}
         for row in self._store.unended:
@@ -136,6 +141,8 @@ class History:
         self.signals.forget(device_id)
         self._sessions.pop(device_id, None)
         self._store.forget(device_id)
+        if not self._started:
+            self._forgotten.add(device_id)
 
     async def stop(self) -> None:
         """Write how long the sessions have lasted; those whose links stay up continue."""

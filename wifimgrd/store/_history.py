@@ -21,7 +21,7 @@ from wifimgrd.store._rows import text_of
 from wifimgrd.store._schema import check_integrity, migrate, refuse_newer, set_aside, sync_directory
 from wifimgrd.store._steady_clock import SteadyClock
 from wifimgrd.store._worker import Gathering, Worker
-from wifimgrd.store._writing import BACKGROUND_BUSY_MS, transaction
+from wifimgrd.store._writing import BACKGROUND_BUSY_MS, bad_row_dropped, transaction
 from wifimgrd.store.errors import SchemaFromFuture, StoreDamaged, StoreError, is_passing, plain_text
 
 _log: Any = structlog.get_logger(__name__)
@@ -273,7 +273,9 @@ class SqliteHistory:
         signal_table.put(connection, batch.samples)
         connection.execute("UPDATE counter SET next_id = ?1 WHERE next_id < ?1", (batch.next_id,))
         if batch.rows:
-            connection.executemany(_PUT, [_values(row) for row in batch.rows.values()])
+            for row in batch.rows.values():
+                with bad_row_dropped(row=row.id):
+                    connection.execute(_PUT, _values(row))
             # A link that is interrupted all the time leaves room for everything else.
             connection.execute(
                 "DELETE FROM history WHERE kind = 'interruption' AND id <= (SELECT id FROM history"

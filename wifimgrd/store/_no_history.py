@@ -30,7 +30,7 @@ class NoHistory:
         return {}
 
     def forget(self, device_id: DeviceId) -> None:
-        """There is nothing to delete."""
+        """There is nothing to delete here; what the file has is deleted once it can be opened."""
 
     async def close(self) -> None:
         """There is nothing to close."""

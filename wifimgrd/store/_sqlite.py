@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ class SqliteStore:
 
     Operations run in the order of the calls, in one thread. An awaited operation
     is on disk when it returns, or raises StoreError with nothing done.
-    Cancelling a caller does not stop a write that has started.
+    Cancelling a caller does not stop its write.
     """
 
     def __init__(
@@ -207,8 +206,7 @@ class SqliteStore:
 
     async def flush(self) -> None:
         """Return once everything is on disk that was recorded; raises StoreError."""
-        with self._tried_again():
-            await self._submit(self._writer.finish)
+        await self._submit(self._tried_again(self._writer.finish))
 
     async def remove(self, device_id: DeviceId) -> None:
         """Remove a device and its secret; its id is not assigned again. Raises DeviceNotFound."""
@@ -264,10 +262,12 @@ class SqliteStore:
         return await self._submit(job, settled=settled)
 
     async def _write(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        with self._tried_again():
-            result = await self._submit(partial(self._writer.transact, work=work))
-        self._copy_soon()
-        return result
+        def job(batch: Batch) -> _T:
+            result = self._writer.transact(batch, work)
+            self._worker.loop.call_soon_threadsafe(self._copy_soon)
+            return result
+
+        return await self._submit(self._tried_again(job))
 
     async def _submit(self, job: Callable[[Batch], _T], *, settled: bool = True) -> _T:
         """Run a job, with the background writes that are gathered until now."""
@@ -276,14 +276,18 @@ class SqliteStore:
         batch = self._gathering.take() if settled else Batch()
         return await self._worker.run(partial(job, batch))
 
-    @contextmanager
-    def _tried_again(self) -> Iterator[None]:
-        """Repeat the background writes later that failed within it."""
-        try:
-            yield
-        except StoreError:
-            self._gathering.try_again()
-            raise
+    def _tried_again(self, job: Callable[[Batch], _T]) -> Callable[[Batch], _T]:
+        """A job after which the background writes that failed in it are repeated later, also if nobody waits
+        for it any more."""
+
+        def work(batch: Batch) -> _T:
+            try:
+                return job(batch)
+            except StoreError:
+                self._worker.loop.call_soon_threadsafe(self._gathering.try_again)
+                raise
+
+        return work
 
     def _may_queue(self) -> bool:
         if self._closed:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 _T = TypeVar("_T")
 
@@ -30,8 +30,11 @@ class Worker:
         """When the job that runs began, by the monotonic clock; None while none runs."""
 
     def run(self, job: Callable[[], _T]) -> asyncio.Future[_T]:
-        """The result of a job; its cancellation does not stop a job that has begun."""
-        return self.loop.run_in_executor(self._executor, self._timed, job)
+        """The result of a job, which is run whatever becomes of its caller: it may write what others have
+        recorded."""
+        running = self.loop.run_in_executor(self._executor, self._timed, job)
+        running.add_done_callback(_retrieve)
+        return asyncio.shield(running)
 
     async def gets_on(self) -> None:
         """Return at once, unless the job that runs hangs; then, once that has ended."""
@@ -49,6 +52,12 @@ class Worker:
             return job()
         finally:
             self._began_s = None
+
+
+def _retrieve(done: asyncio.Future[Any]) -> None:
+    """Take the error of a job, which its caller gets too, unless that was cancelled."""
+    if not done.cancelled():
+        done.exception()
 
 
 class Gatherable(Protocol):
@@ -121,13 +130,13 @@ class Gathering(Generic[_Batch]):
         return self.take()
 
     def _write_now(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
         if self._is_writing:
             self._stop_timer()
             self._is_due = True
             return
-        if self._retry is not None:
-            self._retry.cancel()
-            self._retry = None
         batch = self.take()
         self._paid_s = max(self._paid_s, self._worker.loop.time()) + _APART_S
         self._is_writing = True

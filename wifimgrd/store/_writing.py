@@ -40,6 +40,16 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
             connection.execute("ROLLBACK")
 
 
+@contextmanager
+def bad_row_dropped(**row: Any) -> Iterator[None]:
+    """Write a row, or log that SQLite takes its values never: one such row must not hold up the others, which
+    are written in the same transaction."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.DataError, OverflowError) as error:
+        _log.error("row_dropped", reason=str(error), **row)
+
+
 @dataclass(slots=True)
 class Batch:
     """Changed columns of devices, and notes; of two for the same column the later one counts."""
@@ -65,7 +75,8 @@ class Batch:
     def write(self, connection: sqlite3.Connection) -> None:
         """Write it all, in the transaction that is open; raises sqlite3.Error."""
         for device, columns in self.devices.items():
-            rows.update(connection, device, columns)  # one that was removed meanwhile matches no row
+            with bad_row_dropped(device=device, columns=sorted(columns)):
+                rows.update(connection, device, columns)  # one that was removed meanwhile matches no row
         for key, value in self.notes.items():
             if value is None:
                 connection.execute("DELETE FROM memory WHERE key = ?", (key,))
