@@ -18,6 +18,7 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd import daemon
 from wifimgrd.bus.connection import NameTaken
 from wifimgrd.config import ConfigError, FileUnusable, load, load_models
+from wifimgrd.runtime import restart_pause
 from wifimgrd.start_refusals import refusal_of
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 
@@ -36,6 +37,19 @@ from wifimgrd.store import SqliteStore
 async def make():
     await (await SqliteStore.open(pathlib.Path(sys.argv[1]))).close()
 asyncio.run(make())
+"""
+MQTT = '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n'
+PAUSED = """
+import importlib, os, signal, sys
+from wifimgrd.runtime import restart_pause
+def hung_up(pause_s):
+    os.kill(os.getpid(), signal.SIGHUP)
+    print("paused for", pause_s)
+restart_pause.is_for_journal = lambda: True
+restart_pause.time.sleep = hung_up
+for missing in os.environ.get("MISSING", "").split():
+    sys.modules[missing] = None
+sys.exit(importlib.import_module(sys.argv.pop(1) + ".__main__").main())
 """
 
 
@@ -136,12 +150,68 @@ def test_a_file_that_cannot_be_read_now_is_not_a_wrong_one(
         load(tmp_path / "wifimgrd.toml") if name == "wifimgrd.toml" else load_models(tmp_path / "x")
 
 
+def pauses(module: str, *options: str, **environment: str) -> tuple[int, bool]:
+    """The status that a program ends with, and whether it waits before that, also where it is hung up."""
+    ended = subprocess.run(
+        [sys.executable, "-c", PAUSED, module, *options],
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return ended.returncode, "paused for 5.0" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "status"),
+    [
+        ("wifimgrd", "[http]", os.EX_IOERR),
+        ("wifimgrd", "typing error", os.EX_CONFIG),
+        ("wifimgrd.shim", '[http]\ntoken_file = "/nowhere"', os.EX_IOERR),
+        ("wifimgrd.shim", '[http]\nlisten = "192.0.2.1:1"', os.EX_OSERR),
+        ("wifimgrd.shim", "typing error", os.EX_CONFIG),
+        ("wifimgrd.mqtt", MQTT + 'user = "hub"\npassword_file = "/nowhere"', os.EX_IOERR),
+        ("wifimgrd.mqtt", MQTT, os.EX_UNAVAILABLE),
+        ("wifimgrd.mqtt", "typing error", os.EX_CONFIG),
+    ],
+)
+def test_what_passes_by_itself_is_not_tried_again_every_second(
+    tmp_path: Path, module: str, text: str, status: int
+) -> None:
+    config = tmp_path / "wifimgrd.toml"
+    config.write_text(text)
+    if module == "wifimgrd" and status == os.EX_IOERR:
+        config.unlink()
+        config.symlink_to(config)
+    ended = pauses(module, "--config", str(config), MISSING="paho")
+    assert ended == (status, status != os.EX_CONFIG)
+
+
+@pytest.mark.parametrize("module", ["wifimgrd.helper", "wifimgrd.camera"])
+def test_the_private_processes_wait_for_the_system_but_not_for_the_message_bus(
+    message_bus: MessageBusDaemon, module: str
+) -> None:
+    assert pauses(module, "--bus", message_bus.address, "--user", "no-such-user") == (os.EX_OSERR, True)
+    assert pauses(module, "--bus", "unix:path=/nowhere", "--user", "root") == (os.EX_UNAVAILABLE, False)
+
+
+async def test_a_daemon_that_is_hung_up_while_it_waits_is_started_again(
+    message_bus: MessageBusDaemon, tmp_path: Path
+) -> None:
+    options = ("--simulate", "--bus", message_bus.address)
+    with daemon._alone_in(tmp_path):
+        ended = await asyncio.to_thread(pauses, "wifimgrd", *options, STATE_DIRECTORY=str(tmp_path))
+    assert ended == (os.EX_TEMPFAIL, True)
+
+
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_no_unit_is_ever_given_up(unit: Path) -> None:
     text = unit.read_text()
     assert "\nRestart=on-failure\n" in text
     assert "\nStartLimitIntervalSec=0\n" in text
-    assert never_restarted(unit.name) <= {2, os.EX_DATAERR, os.EX_CANTCREAT, os.EX_CONFIG}
+    assert never_restarted(unit.name) <= restart_pause._NOT_RESTARTED
     [loop] = re.findall(r"for unit in (.*); do", (CHECKOUT / "systemd" / "wifimgrd-generator").read_text())
     assert unit.stem in loop.split()
 

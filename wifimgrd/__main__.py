@@ -13,7 +13,6 @@ for _unused in ("ssl", "bz2", "lzma"):
 import argparse
 import asyncio
 import faulthandler
-import time
 from pathlib import Path
 
 import structlog
@@ -21,6 +20,7 @@ import structlog
 from wifimgrd import __version__, config, daemon
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
+from wifimgrd.runtime.restart_pause import pause_before_restart
 from wifimgrd.runtime.systemd import notify
 from wifimgrd.start_refusals import Refusal, refusal_of
 
@@ -66,12 +66,14 @@ def main() -> None:
 
 def _end(refusal: Refusal, error: Exception) -> None:
     """End with one line for whoever started it: the service manager and the journal, or a person."""
+    ignore_hangups()  # the event loop's handler ended with it
     notify(f"STATUS={error}")
     if log.is_for_journal():
         structlog.get_logger().critical(refusal.event, reason=str(error), status=refusal.status)
-        time.sleep(refusal.pause_s)
     else:
         print(f"wifimgrd: {error}", file=sys.stderr)  # noqa: T201 - a person waits for this line
+    if not refusal.is_brief:
+        pause_before_restart(refusal.status)
     raise SystemExit(refusal.status)
 
 

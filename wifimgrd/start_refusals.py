@@ -16,10 +16,6 @@ from wifimgrd.daemon import BusLost, DirectoryTaken, StateDirectoryUnusable
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.store import SchemaFromFuture, StoreDamaged
 
-_PAUSE_S: Final = 5.0
-"""Before the end, where what is refused passes by itself but may last for days: before systemd 254 the next
-start follows within a second."""
-
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -29,17 +25,18 @@ class Refusal:
     """Of sysexits(3)."""
     event: str = "start_refused"
     """The entry in the journal."""
-    pause_s: float = 0.0
+    is_brief: bool = False
+    """It may be over at once, so that the next start is not put off."""
 
 
 _REFUSALS: Final[tuple[tuple[tuple[type[Exception], ...], Refusal], ...]] = (
-    ((FileUnusable,), Refusal(FileUnusable.exit_status, pause_s=_PAUSE_S)),
+    ((FileUnusable,), Refusal(FileUnusable.exit_status)),
     ((ConfigError,), Refusal(ConfigError.exit_status)),
-    ((NameTaken, DirectoryTaken), Refusal(os.EX_TEMPFAIL, pause_s=_PAUSE_S)),
-    ((BusClosed, BusError, BusLost, TimeoutError), Refusal(os.EX_UNAVAILABLE)),
+    ((NameTaken, DirectoryTaken), Refusal(os.EX_TEMPFAIL)),
+    ((BusClosed, BusError, BusLost, TimeoutError), Refusal(os.EX_UNAVAILABLE, is_brief=True)),
     ((SchemaFromFuture, StoreDamaged), Refusal(os.EX_DATAERR, "store_refused")),
     ((StateDirectoryUnusable,), Refusal(os.EX_CANTCREAT, "store_refused")),
-    ((WifimgrdError, OSError), Refusal(os.EX_IOERR, "store_refused", _PAUSE_S)),
+    ((WifimgrdError, OSError), Refusal(os.EX_IOERR, "store_refused")),
 )
 """Of several kinds that an error is of, the first counts."""
 

@@ -255,6 +255,32 @@ def test_tables_are_read_again_after_a_transaction_or_a_doubt_alone(
     assert not tables.are_as_written()
 
 
+def test_after_a_transaction_of_another_program_tables_are_read_once(
+    kernel: Kernel, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables.change(contents("wlan0"))
+    kernel.listing = "it"
+    tables.read_back(lambda: contents("wlan0"))
+    kernel.others += 1
+    assert tables.are_as_written()
+    with monkeypatch.context() as without_reading:
+        without_reading.setattr(tables, "_list", lambda: pytest.fail("read again"))
+        assert tables.are_as_written()
+    real = tables._list
+
+    def read_beside_another() -> str:
+        listing = real()
+        kernel.others += 1
+        kernel.listing = "another"
+        return listing
+
+    kernel.others += 1
+    with monkeypatch.context() as during:
+        during.setattr(tables, "_list", read_beside_another)
+        assert tables.are_as_written()
+    assert not tables.are_as_written()
+
+
 def test_a_change_that_was_not_carried_out_is_not_taken_for_done(
     kernel: Kernel, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:

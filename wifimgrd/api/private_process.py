@@ -20,6 +20,7 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, NameTake
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.restart_pause import pause_before_restart
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
@@ -61,7 +62,8 @@ def command_line(program: str, description: str, linger_s: float, lingering: str
 @contextmanager
 def process(program: str, *failures: type[Exception]) -> Iterator[None]:
     """Prepare the process, and exit with a status of sysexits(3) and a line on standard error where what it
-    does is impossible: for an error of the bus, of the system, or one of `failures`."""
+    does is impossible: for an error of the bus, of the system, or one of `failures`. All but the bus,
+    which may be back at once, is given time before the next start."""
     ignore_hangups()
     log.configure()
     faulthandler.enable()  # a traceback when the watchdog sends SIGABRT: functions and lines, no values
@@ -72,13 +74,15 @@ def process(program: str, *failures: type[Exception]) -> Iterator[None]:
     except NameTaken as error:
         _refuse(program, os.EX_TEMPFAIL, error)
     except (BusClosed, BusError) as error:
-        _refuse(program, os.EX_UNAVAILABLE, error)
+        _refuse(program, os.EX_UNAVAILABLE, error, is_brief=True)
     except impossible as error:
         _refuse(program, os.EX_OSERR, error)
 
 
-def _refuse(program: str, status: int, why: object) -> None:
+def _refuse(program: str, status: int, why: object, *, is_brief: bool = False) -> None:
     sys.stderr.write(f"{program}: {why}\n")
+    if not is_brief:
+        pause_before_restart(status)
     raise SystemExit(status)
 
 

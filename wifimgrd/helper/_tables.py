@@ -87,8 +87,10 @@ class Tables:
         are not read again: that takes longer the more cameras there are. Raises NftablesError."""
         if self._listing and self._nftables.generation() == self._generation and not self._is_doubted:
             return True
+        before = self._nftables.generation()
         is_same = self._are_as_read()
-        self._is_doubted = self._is_doubted and not is_same
+        if is_same:  # a transaction after that may not be in the listing
+            self._generation, self._is_doubted = before, False
         return is_same
 
     def doubt(self) -> None:

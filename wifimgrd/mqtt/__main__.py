@@ -30,6 +30,7 @@ from wifimgrd.mqtt._settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.restart_pause import pause_before_restart
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
@@ -53,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = Settings.of(config.load(options.config), config.load_models(options.config))
     except config.ConfigError as error:
-        sys.stderr.write(f"wifimgrd-mqtt: {error}\n")
-        return error.exit_status
+        return _refuse(error.exit_status, str(error))
     if settings is None:
         _log.info("no_broker", reason="[mqtt] broker is not set: there is nothing to do")
         notify("READY=1")  # the unit is installed with the package, and has not failed
@@ -64,8 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from wifimgrd.mqtt._bridge import Bridge  # noqa: PLC0415 - a Python environment may lack the library
     except ModuleNotFoundError as error:
-        sys.stderr.write(f"wifimgrd-mqtt: the package python3-paho-mqtt is not installed ({error})\n")
-        return os.EX_UNAVAILABLE  # an upgrade may be under way
+        # An upgrade may be under way.
+        return _refuse(os.EX_UNAVAILABLE, f"the package python3-paho-mqtt is not installed ({error})")
     asyncio.run(_run(settings, options.bus, Bridge))
     return 0
 
@@ -89,6 +89,12 @@ async def _run(settings: Settings, bus: str, make_bridge: type[Bridge]) -> None:
         await bridge.stop()
         await tasks.stop()
     _log.info("stopped")
+
+
+def _refuse(status: int, why: str) -> int:
+    sys.stderr.write(f"wifimgrd-mqtt: {why}\n")
+    pause_before_restart(status)
+    return status
 
 
 def _print_description() -> None:

@@ -24,6 +24,7 @@ from wifimgrd.http.settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime.restart_pause import pause_before_restart
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
@@ -106,6 +107,7 @@ def _reload(settings: Settings, tls: ssl.SSLContext | None) -> None:
 
 def _refuse(status: int, why: str) -> int:
     sys.stderr.write(f"wifimgrd-http: {why}\n")
+    pause_before_restart(status)
     return status
 
 

@@ -91,9 +91,10 @@ async def test_the_profile_of_a_link_that_has_ended_by_itself_is_deleted() -> No
     """That of an open network is not volatile."""
     deleted, tasks = Deleted(), Tasks("test")
     backend: Any = NetworkManagerBackend(BriefMemory(), tasks, changes=deleted)
-    backend._services = SimpleNamespace(inventory=SimpleNamespace(reserve=lambda *_: None))
-    held = SimpleNamespace(interface="wlan0")
-    backend._forget(SimpleNamespace(held=held, device=None, activation=SimpleNamespace(profile="/p")))
+    inventory = SimpleNamespace(reserve=lambda *_: None)
+    backend._services = SimpleNamespace(inventory=inventory)
+    held, device = SimpleNamespace(interface="wlan0"), NmDevice("/d", {}, {}, run=inventory)
+    backend._forget(SimpleNamespace(held=held, device=device, activation=SimpleNamespace(profile="/p")))
     await tasks.settle(10)
     assert deleted.paths == ["/p"]
 

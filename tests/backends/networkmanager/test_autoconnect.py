@@ -88,3 +88,28 @@ async def test_of_an_adapter_that_was_unplugged_nothing_is_kept() -> None:
 
 def test_an_adapter_that_is_not_held_may_have_any_address() -> None:
     assert drifts(device(RANDOM), held=False) == 0
+
+
+@pytest.mark.parametrize("is_unplugged", [False, True])
+async def test_what_0_1_0_has_noted_under_the_address_alone_is_found(is_unplugged: bool) -> None:
+    memory, switched = BriefMemory(), Switched()
+    memory.note("networkmanager.autoconnect." + OWN.lower(), "yes")
+    off = NmDevice(
+        "/1", {"Interface": "wlan0", "Autoconnect": False, "Path": "usb-0:1.1"}, {"PermHwAddress": OWN}
+    )
+    block = AutoconnectBlock(memory, switched)
+    if is_unplugged:
+        block.forget(off)
+    await block.restore(off)
+    await block.restore(off)
+    assert switched.to == ([] if is_unplugged else [("wlan0", True)])
+
+
+def test_a_drift_is_reported_again_in_the_next_run_of_networkmanager() -> None:
+    block = AutoconnectBlock(BriefMemory(), NoChanges())
+    block.claim("wlan0")
+    with structlog.testing.capture_logs() as logs:
+        block.check_drift(device(RANDOM))
+        block.forget_drifts()
+        block.check_drift(device(RANDOM))
+    assert [log["event"] for log in logs] == ["adapter_drifted"] * 2

@@ -77,16 +77,28 @@ class AutoconnectBlock:
     def forget(self, device: NmDevice) -> None:
         """Drop the state of a removed device; an adapter that is plugged in again is a new device."""
         self._drifted.discard(device.path)
-        if self._memory.recall(_key(device)) is not None:
-            self._memory.note(_key(device), None)
+        self._forget_note(device)
+
+    def forget_drifts(self) -> None:
+        """NetworkManager went away: its next run gives the same object paths to other devices."""
+        self._drifted.clear()
 
     async def restore(self, device: NmDevice) -> None:
         """Restore the stored value, once; a device that was never changed is left alone."""
-        if (before := self._memory.recall(_key(device))) is None:
+        if (before := self._noted(device)) is None:
             return
         if await self._set(device, before == _YES):
-            self._memory.note(_key(device), None)
+            self._forget_note(device)
             _log.info("autoconnect_restored", interface=device.name)
+
+    def _noted(self, device: NmDevice) -> str | None:
+        notes = map(self._memory.recall, _keys(device))
+        return next((note for note in notes if note is not None), None)
+
+    def _forget_note(self, device: NmDevice) -> None:
+        for key in _keys(device):
+            if self._memory.recall(key) is not None:
+                self._memory.note(key, None)
 
     async def _set(self, device: NmDevice, value: bool) -> bool:
         try:
@@ -101,3 +113,8 @@ class AutoconnectBlock:
 def _key(device: NmDevice) -> str:
     """Of an adapter; one that has neither address nor port is known by its interface's name."""
     return _KEY + (" ".join(filter(None, (device.mac, device.port))) or device.name)
+
+
+def _keys(device: NmDevice) -> tuple[str, ...]:
+    """Where its note may be: 0.1.0 wrote it under the address alone."""
+    return (_key(device), _KEY + device.mac) if device.mac else (_key(device),)

@@ -169,14 +169,16 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
 
     async def _disconnect(self, monitor: LinkMonitor) -> None:
         services = self._services
-        if services and services.inventory and monitor.device.path in services.inventory.devices:
-            await deactivate(services.connection, self._changes, monitor.device, monitor.activation)
-            services.inventory.reserve(monitor.device, False)
+        if services and services.inventory and (found := _found_again(services.inventory, monitor)):
+            device, activation = found
+            await deactivate(services.connection, self._changes, device, activation)
+            services.inventory.reserve(device, False)
 
     def _release_interface(self, monitor: LinkMonitor) -> None:
-        if self._services and self._services.inventory:
+        inventory = self._services.inventory if self._services else None
+        if inventory is not None and monitor.device.run is inventory:  # profiles left by a run go at the next
             self._tasks.start("delete-profile", delete_profile(self._changes, monitor.activation.profile))
-            self._services.inventory.reserve(monitor.device, False)
+            inventory.reserve(monitor.device, False)
 
     def _reserved(self) -> set[str]:
         inventory = self._services.inventory if self._services else None
@@ -218,6 +220,9 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
     def manager_lost(self) -> None:
         """NetworkManager went away: attempts are aborted, links may stay up until they drop."""
         self._country.forget_all()
+        self._autoconnect.forget_drifts()
+        for monitor in self._link_monitors.values():
+            monitor.manager_lost()
         self._abort_attempts("NetworkManager stopped")
 
     def supplicant_lost(self) -> None:
@@ -253,3 +258,15 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
     def _device(self, interface: str) -> NmDevice | None:
         inventory = self._services.inventory if self._services else None
         return inventory.by_name(interface) if inventory else None
+
+
+def _found_again(inventory: Inventory, monitor: LinkMonitor) -> tuple[NmDevice, ActiveConnection] | None:
+    """A link as this run of NetworkManager has it; None where it is gone. A link of an earlier run, which is
+    still to be adopted, has other object paths now."""
+    if monitor.device.run is inventory:
+        is_there = monitor.device.path in inventory.devices
+        return (monitor.device, monitor.activation) if is_there else None
+    for device in inventory.devices.values():
+        if (carried := device.carried) is not None and carried.uuid == monitor.identity:
+            return device, ActiveConnection(carried.uuid, carried.profile, carried.path)
+    return None

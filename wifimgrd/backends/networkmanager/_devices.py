@@ -63,6 +63,8 @@ class NmDevice(WifiProperties):
     reserved: bool = False
     """An attempt or a link of this daemon's uses it: what it carries is no obstacle."""
     listeners: list[Listener] = field(default_factory=list)
+    run: object = None
+    """The inventory that has it, of one run of NetworkManager: the next gives its paths to others."""
 
 
 def obstacle_of(device: NmDevice, radio: Radio) -> str:

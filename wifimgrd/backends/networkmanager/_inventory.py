@@ -291,7 +291,7 @@ class Inventory:
         properties.update(meanwhile)
         device = self.devices.get(path)
         if device is None:
-            device = self.devices[path] = NmDevice(path, properties, wireless)
+            device = self.devices[path] = NmDevice(path, properties, wireless, run=self)
             _log.info("device_seen", interface=device.name, state=device.state)
         device.properties, device.wireless, device.carried = properties, wireless, carried
         if device.reserved:

@@ -108,6 +108,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._timer: asyncio.TimerHandle | None = None
         self._is_following = False
         """The readings are being followed, or were."""
+        self._is_of_an_earlier_run = False
+        """NetworkManager went away after the link came up."""
         self.device.listeners.append(self._device_event)
 
     @property
@@ -123,6 +125,15 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
     def close(self) -> None:
         """Stop watching, without notifying the listener."""
         super().close()
+        self._drop_manager()
+
+    def manager_lost(self) -> None:
+        """NetworkManager went away: follow the supplicant alone, until the link is adopted or has ended. The
+        next run gives the link's object paths to others."""
+        self._is_of_an_earlier_run = True
+        self._drop_manager()
+
+    def _drop_manager(self) -> None:
         if self._device_event in self.device.listeners:
             self.device.listeners.remove(self._device_event)
         if self._timer is not None:
@@ -136,7 +147,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         return failure_reasons.link_ended(DeviceReason.NONE, self.held.ssid, self.held.interface)
 
     def _watch(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(_LATER_S, self._follow)
+        if not self._is_of_an_earlier_run:
+            self._timer = asyncio.get_running_loop().call_later(_LATER_S, self._follow)
 
     def _follow(self) -> None:
         self._is_following = True
@@ -144,7 +156,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._start_task(self._carrier.watch)
 
     async def _disconnect(self) -> None:
-        await deactivate(self._connection, self._changes, self.device, self.activation)
+        if not self._is_of_an_earlier_run:
+            await deactivate(self._connection, self._changes, self.device, self.activation)
 
     # -- events
 
@@ -175,7 +188,7 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._check_restored()
 
     def _carrier_lost(self) -> None:
-        if self._state == SupplicantState.COMPLETED:
+        if self._state == SupplicantState.COMPLETED and not self._is_of_an_earlier_run:
             self._reassociate()
 
     def _check_restored(self) -> None:
@@ -218,6 +231,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
 
     def _reading_changed(self, watched: _Watched, signal: Signal) -> None:
         changed = watched.changes(signal.body)
+        if self._is_of_an_earlier_run:
+            return
         if self._interrupted:
             if "AddressData" in changed:
                 self._check_restored()
@@ -225,18 +240,21 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
             self._start_task(self._read_again)
 
     async def _read(self) -> LinkReading | None:
-        """The link as NetworkManager shows it; None where it shows no address even after repeated reads.
+        """The link as NetworkManager shows it; None where it shows no address even after repeated reads, and
+        where NetworkManager went away.
 
         An address that was read from the lease while the link came up appears there a moment later.
         """
         is_known = self.is_up and self._reading.ip4 != NO_OBJECT
         reads = _READS_FOR_KNOWN_ADDRESS if is_known else READS_FOR_FIRST_ADDRESS
         reading = await read_link_with_retries(self._connection, self.device, reads)
-        return reading.after(self._reading) if reading else None
+        return reading.after(self._reading) if reading and not self._is_of_an_earlier_run else None
 
     async def _read_again(self) -> None:
         reading = await self._read()
         before = self._reading
+        if self._is_of_an_earlier_run:
+            return
         if reading is None and self.device.state == DeviceState.ACTIVATED:
             # NetworkManager waits as long again as for the first address before it ends the link.
             self._interrupt(diagnosis.not_renewed(self.held.ssid))
