@@ -113,3 +113,16 @@ def test_a_drift_is_reported_again_in_the_next_run_of_networkmanager() -> None:
         block.forget_drifts()
         block.check_drift(device(RANDOM))
     assert [log["event"] for log in logs] == ["adapter_drifted"] * 2
+
+
+@pytest.mark.parametrize("address", [OWN, ""])
+async def test_an_adapter_whose_port_is_learned_later_gets_its_autoconnect_back(address: str) -> None:
+    memory, switched = BriefMemory(), Switched()
+    adapter = NmDevice("/1", {"Interface": "wlan0", "Autoconnect": True}, {"PermHwAddress": address})
+    block = AutoconnectBlock(memory, switched)
+    block.claim("wlan0")
+    await block.apply(adapter)
+    adapter.properties["Path"] = "usb-0:1.1"
+    adapter.wireless["PermHwAddress"] = OWN
+    await block.restore(adapter)
+    assert switched.to == [("wlan0", False), ("wlan0", True)]

@@ -116,5 +116,6 @@ def _key(device: NmDevice) -> str:
 
 
 def _keys(device: NmDevice) -> tuple[str, ...]:
-    """Where its note may be: 0.1.0 wrote it under the address alone."""
-    return (_key(device), _KEY + device.mac) if device.mac else (_key(device),)
+    """Where its note may be, since NetworkManager learns the port of a new device from udev after the device
+    itself, and 0.1.0 wrote the note under the address alone."""
+    return tuple(dict.fromkeys((_key(device), _KEY + (device.mac or device.name), _KEY + device.name)))
