@@ -174,7 +174,7 @@ async def _serve(
 ) -> None:
     settings = hub_settings(config, load_models(options.config))
     store = await SqliteStore.open(directory)
-    history = History(NoHistory(), _now_us)
+    history = History(NoHistory(), _now_us, _steady_s)
     name = "simulated" if options.simulate else options.backend or config.backend.name
     choice, simulate = await _choice(name, connection), name == "simulated"
     parts = (
@@ -213,6 +213,7 @@ async def _serve(
         parts.bluetooth,
         parts.control,
         parts.host_clock,
+        _steady_s,
     )
     hub.backend_choice = choice.reason
     tasks.check("message-bus", connection.round_trip)
@@ -422,3 +423,7 @@ def _autosuspend_block(memory: BackendMemory, tasks: Tasks) -> AutosuspendBlock:
 
 def _now_us() -> int:
     return time.time_ns() // 1000
+
+
+def _steady_s() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the host sleeps

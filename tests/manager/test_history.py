@@ -20,7 +20,7 @@ from wifimgrd.domain.errors import DeviceNotReachable, NoInterfaceAvailable
 from wifimgrd.domain.events import Event, RecordingStopped
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.domain.signal_history import Samples, SignalSample
-from wifimgrd.manager._state import Clock
+from wifimgrd.manager._state import Clock, loop_s
 from wifimgrd.manager.history import History
 from wifimgrd.ports import CameraControl
 
@@ -528,6 +528,22 @@ def test_a_clock_that_is_set_makes_a_session_neither_longer_nor_its_mean_signal_
             (row,) = await history.read(HistoryFilter())
             assert row.ended_us - row.time_us == pytest.approx(60 * SECOND, abs=SECOND)
             assert row.signal_mean == pytest.approx(60, abs=2)
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_a_session_in_which_the_host_sleeps_is_longer_by_that() -> None:
+    async def test() -> None:
+        clock = SettableClock()
+        with remembered(HistoryInMemory(), clock=clock) as (bench, history):
+            history._steady_s = lambda: loop_s() + clock.off_us / SECOND
+            await started(bench, history)
+            device = await bench.connected()
+            clock.off_us = 3600 * SECOND  # both clocks go on, the loop's does not
+            await bench.hub.connections.disconnect(device)
+            (row,) = await history.read(HistoryFilter())
+            assert row.ended_us - row.time_us == pytest.approx(3600 * SECOND, abs=10 * SECOND)
             await bench.hub.stop()
 
     run(test())

@@ -18,6 +18,7 @@ from wifimgrd.domain.device import DeviceId, Sighting
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.manager._amending import amend
 from wifimgrd.store import SqliteStore
+from wifimgrd.store._writing import Batch
 
 
 @asynccontextmanager
@@ -131,10 +132,10 @@ async def test_a_change_that_is_cancelled_while_it_is_written_is_in_memory_too(
         state, began, go_on = bench.hub._state, asyncio.Event(), threading.Event()
         transact, entry = store._writer.transact, state.entries[device]
 
-        def slow(*call: Any) -> Any:
+        def slow(batch: Batch, work: Callable[[sqlite3.Connection], Any]) -> Any:
             store._worker.loop.call_soon_threadsafe(began.set)
             go_on.wait()
-            return transact(*call)
+            return transact(batch, work)
 
         monkeypatch.setattr(store._writer, "transact", slow)
         change = asyncio.ensure_future(pair(bench, device))

@@ -22,7 +22,7 @@ class Clocks:
     host_us: int
     """Microseconds since the epoch, by the host's clock."""
     steady_s: float
-    """Seconds by a clock that only goes forward, and stands while the host sleeps."""
+    """Seconds by a clock that only goes forward, also while the host sleeps."""
 
     @property
     def steady_us(self) -> int:

@@ -58,14 +58,27 @@ _SIGNAL_STEP: Final = 5
 
 Clock = Callable[[], int]
 """Microseconds since the epoch."""
+Steady = Callable[[], float]
+"""Seconds by a clock that is never set."""
+
+
+def loop_s() -> float:
+    """The time of the loop, which stands while the host sleeps: for worlds in which it never does."""
+    return asyncio.get_running_loop().time()
 
 
 class HubState:
     """Devices and interfaces of the hub; all their changes are published here."""
 
     def __init__(
-        self, settings: HubSettings, store: DeviceStore, sinks: Sequence[EventSink], clock: Clock
+        self,
+        settings: HubSettings,
+        store: DeviceStore,
+        sinks: Sequence[EventSink],
+        clock: Clock,
+        steady_s: Steady = loop_s,
     ) -> None:
+        self._steady_s = steady_s
         self.settings = settings
         self.store = store
         self.clock = clock
@@ -92,8 +105,8 @@ class HubState:
         self._sinks = tuple(sinks)
 
     def clocks(self) -> Clocks:
-        """The present time, by the host's clock and by the loop's, which is never set."""
-        return Clocks(self.clock(), asyncio.get_running_loop().time())
+        """The present time, by the host's clock and by one that is never set."""
+        return Clocks(self.clock(), self._steady_s())
 
     @property
     def entries(self) -> Mapping[DeviceId, DeviceEntry]:

@@ -27,7 +27,7 @@ from wifimgrd.domain.events import (
 )
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
 from wifimgrd.manager._signal_history import SignalHistory
-from wifimgrd.manager._state import Clock
+from wifimgrd.manager._state import Clock, Steady, loop_s
 from wifimgrd.ports import HistoryStore
 
 _log = structlog.get_logger()
@@ -70,7 +70,8 @@ class _Session:
 class History:
     """An EventSink. Events before `start` are dropped: the sessions are then made of the hub's state."""
 
-    def __init__(self, store: HistoryStore, clock: Clock) -> None:
+    def __init__(self, store: HistoryStore, clock: Clock, steady_s: Steady = loop_s) -> None:
+        self._steady_s = steady_s
         self._store = store
         self._clock = clock
         self._next_id = store.next_id
@@ -330,7 +331,7 @@ class History:
         )
 
     def _now(self) -> Clocks:
-        return Clocks(self._clock(), asyncio.get_running_loop().time())
+        return Clocks(self._clock(), self._steady_s())
 
     def _new_id(self) -> int:
         self._next_id += 1

@@ -47,7 +47,7 @@ from wifimgrd.manager._recovering import Recovering
 from wifimgrd.manager._registering import Registering
 from wifimgrd.manager._reservations import Reservations
 from wifimgrd.manager._scans import ScanReport, Scans
-from wifimgrd.manager._state import Clock, HubState
+from wifimgrd.manager._state import Clock, HubState, Steady, loop_s
 from wifimgrd.manager._turns import Turns
 from wifimgrd.manager._waking import Waking
 from wifimgrd.manager.settings import HubSettings
@@ -89,6 +89,7 @@ class Hub:
         bluetooth: CameraBluetooth | None = None,
         control: CameraControl | None = None,
         host_clock: HostClock | None = None,
+        steady_s: Steady = loop_s,
     ) -> None:
         """`routes` are None where the addresses of cameras lead nowhere, `bluetooth` where no camera can be
         woken, `control` where none can be commanded, `host_clock` where this host's is always right."""
@@ -100,7 +101,7 @@ class Hub:
         self._sockets = sockets
         self._reconfiguring = asyncio.Lock()
         """Held until the adapters are given back, or taken, that a configuration is about."""
-        self._state = state = HubState(settings, store, sinks, clock)
+        self._state = state = HubState(settings, store, sinks, clock, steady_s)
         self.signal_read = state.signal_read
         """The signal of a connected device was read, which no client is told."""
         arrivals, event_tasks = Arrivals(state, routes), tasks.part("events")
