@@ -135,3 +135,14 @@ async def test_a_link_of_an_earlier_run_ends_nothing_by_its_old_paths(hub: Resta
     assert await link._read() is None
     assert hub.changes.calls == []
     await hub.tasks.stop()
+
+
+async def test_after_a_restart_of_wpa_supplicant_no_adapter_is_searched_by_the_object_of_another(
+    hub: Restarted,
+) -> None:
+    run = hub.run()
+    device = hub.link(run, "wlan0", 7).device
+    device.supplicant = "/Interfaces/0"
+    hub.backend.supplicant_lost()
+    assert device.supplicant == ""
+    await hub.tasks.stop()

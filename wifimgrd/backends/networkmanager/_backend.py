@@ -228,6 +228,8 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
     def supplicant_lost(self) -> None:
         """wpa_supplicant went away: attempts are aborted; NetworkManager reports the ended links shortly."""
         self._country.forget_all()
+        if self._services and self._services.inventory:
+            self._services.inventory.forget_supplicant()
         self._abort_attempts("wpa_supplicant stopped")
 
     # -- links that nobody waits for

@@ -57,7 +57,7 @@ class NmDevice(WifiProperties):
 
     carried: Carried | None = None
     supplicant: str = ""
-    """The supplicant's object path for it when last opened; another one after the supplicant restarts."""
+    """The supplicant's object path for it when last opened; empty where that is not known."""
     names: dict[str, bytes] = field(default_factory=dict)
     """The SSIDs of access points, by the supplicant's objects for them."""
     reserved: bool = False

@@ -162,6 +162,11 @@ class Inventory:
         else:
             self.reread(device)
 
+    def forget_supplicant(self) -> None:
+        """wpa_supplicant went away: its next run gives the object path of one device to another."""
+        for device in self.devices.values():
+            device.supplicant = ""
+
     async def carried_by(self, path: str) -> Carried | None:
         """Read an active connection; None where it is gone."""
         if path == NO_OBJECT:
