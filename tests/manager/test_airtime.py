@@ -159,3 +159,41 @@ def test_a_search_for_evidence_has_its_adapter_to_itself(
         assert ears.collisions == []
 
     on_bench(test)
+
+
+def test_a_client_that_scans_again_and_again_does_not_keep_a_camera_from_being_searched_for(
+    on_bench: RunOnBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test(bench: Bench) -> None:
+        leave(bench, "wlan0")
+        device = await lost(bench, 1)
+        ears = Ears(bench, monkeypatch)
+        bench.world.power_on_camera(b"SIM-CAM-1")
+        monkeypatch.setattr(bench.hub._reconnecting, "seen", lambda _: None)
+        for _ in range(60):
+            await bench.hub.scan()
+            await asyncio.sleep(FULL_SCAN_S / 2)
+        assert ears.collisions == []
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_scan_does_not_use_the_adapter_on_which_the_search_it_waited_for_has_found_the_camera(
+    on_bench: RunOnBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test(bench: Bench) -> None:
+        leave(bench, "wlan0")
+        await lost(bench, 1)
+        ears = Ears(bench, monkeypatch)
+        await ears.until(lambda: bool(ears.busy))
+        await bench.hub.scan()
+        ears.searches.clear()
+        await ears.until(lambda: bool(ears.searches))
+        bench.world.power_on_camera(b"SIM-CAM-1")
+        report = await bench.hub.scan()
+        assert report.scanned == []
+        assert "wlan0" in report.skipped
+        assert list(report.failed) == []
+
+    on_bench(test)

@@ -222,7 +222,7 @@ def test_where_not_all_can_be_served_nothing_changes(on_bench: RunOnBench) -> No
         assert bench.story.devices[nose].device.failure is None
         [entry] = logged(entries, "group_refused")
         assert (entry["group"], entry["code"]) == ("nose", ErrorCode.NO_INTERFACE_AVAILABLE)
-        assert not [one for one in bench.hub._state.entries.values() if one.turn]
+        assert not [one for one in bench.hub._state.entries.values() if one.turns]
 
     on_bench(test)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +11,8 @@ import pytest
 from tests.manager.conftest import make_bench
 from tests.manager.test_power import paired, status
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.device import DeviceState, HeldLink
+from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 
 
 def test_the_store_is_closed_last_since_all_others_may_still_write() -> None:
@@ -88,3 +88,29 @@ def test_a_stop_ends_what_runs_over_bluetooth_and_the_next_daemon_goes_on(what: 
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(whole())
+
+
+def test_links_that_could_not_be_read_are_not_read_again_after_the_stop() -> None:
+    async def test() -> None:
+        bench = make_bench()
+        requests = []
+        reconciling = bench.hub._reconciling
+        reconcile_soon = reconciling.reconcile_soon
+
+        def requested() -> None:
+            requests.append(True)
+            reconcile_soon()
+
+        async def links() -> Sequence[HeldLink]:
+            raise BackendUnavailable("it does not answer")
+
+        reconciling.reconcile_soon = requested  # type: ignore[method-assign]
+        bench.world.backend.links = links  # type: ignore[method-assign]
+        await bench.hub.start()
+        await bench.hub.stop()
+        requests.clear()
+        await asyncio.sleep(10)
+        assert requests == []
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(test())

@@ -114,6 +114,43 @@ def test_a_disconnect_ends_a_command_for_which_an_adapter_is_freed(on_bench: Run
     on_bench(test)
 
 
+def test_a_connect_after_a_disconnect_counts_while_an_adapter_is_still_freed(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        _, _, third = await contested(bench)
+        first = asyncio.create_task(bench.hub.connections.connect(third, wait=True))
+        await asyncio.sleep(FREED_S / 2)
+        await bench.hub.connections.disconnect(third)
+        await bench.hub.connections.connect(third, wait=True)
+        with pytest.raises(Cancelled):
+            await first
+        assert bench.state(third) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_disconnect_ends_a_command_whose_camera_a_group_has_connected_meanwhile(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        _, waiting, third = await contested(bench)
+        await bench.hub.connections.disconnect(waiting)
+        await bench.hub.reconfigure(HubSettings(groups=(Group("one", (third,)),)))
+        connect = asyncio.create_task(bench.hub.connections.connect(third, wait=True))
+        await asyncio.sleep(FREED_S / 4)
+        bench.world.plug_adapter("wlan1")
+        await asyncio.sleep(FREED_S / 4)
+        group = asyncio.create_task(bench.hub.groups.connect("one"))
+        await asyncio.sleep(FREED_S / 4)
+        await bench.hub.connections.disconnect(third)
+        with pytest.raises(Cancelled):
+            await connect
+        assert isinstance((await group)[third], Cancelled)
+        await asyncio.sleep(30)
+        assert bench.state(third) is DeviceState.DISCONNECTED
+
+    on_bench(test)
+
+
 def test_a_command_that_is_cancelled_leaves_the_adapter_to_who_waits(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         _, waiting, third = await contested(bench)
@@ -174,6 +211,34 @@ def test_a_disconnect_ends_a_connect_that_waits_for_the_adapter_of_its_group(
             await connect
         await group
         await asyncio.sleep(30)
+        assert bench.state(member) is DeviceState.DISCONNECTED
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("when_free", [False, True])
+def test_a_connect_after_a_disconnect_counts_while_the_adapter_of_its_group_is_still_freed(
+    on_bench: RunOnBench, when_free: bool
+) -> None:
+    async def test(bench: Bench) -> None:
+        member, group = await group_of_one(bench)
+        await bench.hub.connections.disconnect(member)
+        await bench.hub.connections.connect(member, wait=False, when_free=when_free)
+        await group
+        await asyncio.sleep(30)
+        assert bench.state(member) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_disconnect_after_a_group_that_waits_for_another_one_counts(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        member, first = await group_of_one(bench)
+        second = asyncio.create_task(bench.hub.groups.connect("pair"))
+        await asyncio.sleep(1)
+        await bench.hub.connections.disconnect(member)
+        await first
+        assert isinstance((await second)[member], Cancelled)
         assert bench.state(member) is DeviceState.DISCONNECTED
 
     on_bench(test)

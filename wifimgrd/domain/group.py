@@ -75,7 +75,8 @@ class GroupPlan:
 
 
 def members_of(group: Group, names: Mapping[DeviceId, str]) -> tuple[DeviceId, ...]:
-    """The registered devices of a group, each once, in its order; `names` are those of all devices."""
+    """The registered devices of a group, each once, in its order; `names` are at least those
+    of the devices that it refers to."""
     ids: dict[DeviceId | str, DeviceId] = {name: one for one, name in names.items()}
     ids.update((one, one) for one in names)
     return tuple(dict.fromkeys(ids[one] for one in group.devices if one in ids))

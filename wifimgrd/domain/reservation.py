@@ -62,7 +62,8 @@ class Reservations:
 def reservations_of(
     rules: Sequence[ReservationRule], names: Mapping[DeviceId, str], pins: Mapping[DeviceId, AdapterPin]
 ) -> Reservations:
-    """The reservations that follow from the configuration, the names of all devices, and their pins."""
+    """The reservations that follow from the configuration's rules, at least the names of the devices
+    that these refer to, and the pins of all devices."""
     ids: dict[DeviceId | str, DeviceId] = {name: one for one, name in names.items()} if rules else {}
     ids.update((one, one) for one in names)
     ruled = [Reservation(ids[rule.device], rule.pin) for rule in rules if rule.device in ids]

@@ -26,6 +26,8 @@ LEAVE_S: Final = 10.0
 """The backend takes a link down."""
 GIVE_WAY_S: Final = 2.0
 """A search for a lost camera ends, since a scan needs its adapter."""
+LOST_SEARCH_S: Final = 20.0
+"""A search for a lost camera, or a scan for evidence, ends by itself."""
 SCAN_S: Final = 15.0
 """An adapter scans all channels, which takes up to some 10 s."""
 PAIRING_S: Final = 60.0
@@ -53,8 +55,8 @@ REMOVE_S: Final = ANSWER_S + RELEASE_S
 CREATE_S: Final = ANSWER_S + BLUETOOTH_S + PAIRING_S + BLUETOOTH_S + RELEASE_S
 """A device is registered: the host's Bluetooth is looked at, its camera is paired, and forgotten where that
 fails; an automatic attempt ends for its first one."""
-SEARCH_S: Final = ANSWER_S + GIVE_WAY_S + SCAN_S
-"""Networks are searched for."""
+SEARCH_S: Final = ANSWER_S + LOST_SEARCH_S + GIVE_WAY_S + SCAN_S
+"""Networks are searched for, once a search for a lost camera that has given way before has ended."""
 RECORD_S: Final = ANSWER_S + COMMAND_OF_MANY_S
 """Several cameras are commanded."""
 OPERATION_S: Final = ANSWER_S + BLUETOOTH_S + BLUETOOTH_S

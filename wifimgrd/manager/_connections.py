@@ -31,7 +31,7 @@ from wifimgrd.manager._claims import claim_of, with_band_hint
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import PULL_S, HubState
-from wifimgrd.manager._turns import Turns, disconnected_meanwhile
+from wifimgrd.manager._turns import Turns, require_no_disconnect
 from wifimgrd.manager._waking import Waking
 from wifimgrd.ports import Backend, JoinRequest
 from wifimgrd.runtime.tasks import Tasks
@@ -101,11 +101,9 @@ class Connections:
         entry = self._state.entry_to_change(device_id)
         if wake:
             supported(self._state.model(entry.device))
-        try:
-            entry = await self._with_room(entry)
+        with self._turns.wanted(entry):
+            await self._have_room(entry)
             is_waiting = self._begin(entry, when_free=when_free, wake=wake, is_first=is_first)
-        finally:
-            self._turns.end_promise(entry)
         if is_waiting:
             await self._until_stored(entry)
         elif wait and entry.outcome is not None:
@@ -154,16 +152,15 @@ class Connections:
         state.publish(DeviceStateChanged(state.status(entry)))
         self.device_waits.notify(entry)
 
-    async def _with_room(self, entry: DeviceEntry) -> DeviceEntry:
+    async def _have_room(self, entry: DeviceEntry) -> None:
         """If no interface is left for a device, cancel an automatic attempt, whose radio the device is
         promised: a command takes precedence. Returns once nothing is being freed for the device, which may be
         in any state then; raises Cancelled if a disconnect came meanwhile, DeviceNotFound, Busy."""
-        device_id = entry.device.id
+        disconnects = entry.disconnects
         while True:
             claim = self.claim(entry.device)
-            if entry.turn is not None:
-                if not await asyncio.shield(entry.turn):
-                    raise disconnected_meanwhile()
+            if entry.turns:
+                await asyncio.shield(entry.turns[-1])
             elif (
                 connect_means(entry.state) is ConnectMeans.START
                 and self._state.allocator.would_get(claim) is None
@@ -172,18 +169,17 @@ class Connections:
                 other = min(unasked, key=lambda other: (other.device.priority, -other.device.id))
                 await self._free_for(entry, other)
             else:
-                return entry
-            entry = self._state.entry_to_change(device_id)
+                return
+            self._state.entry_to_change(entry.device.id)
+            require_no_disconnect(entry, disconnects)
 
     async def _free_for(self, entry: DeviceEntry, other: DeviceEntry) -> None:
-        """Cancel the automatic attempt of another device for a device; raises Cancelled."""
+        """Cancel the automatic attempt of another device for a device."""
         turn = self._turns.begin(entry, self._state.allocator.assignments[other.device.id])
         try:
             await self.release(other)
         finally:
-            may_go_on = self._turns.end(entry, turn)
-        if not may_go_on:
-            raise disconnected_meanwhile()
+            self._turns.end(entry, turn)
 
     def _in_the_way(self, claim: Claim) -> list[DeviceEntry]:
         """The automatic attempts of which each has an interface that would serve a claim."""
@@ -202,7 +198,7 @@ class Connections:
     async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
         entry = self._state.entry_to_change(device_id)
-        self._turns.disconnected(entry)
+        entry.disconnects += 1
         was_waiting = bool(entry.device.waiting_since_us)
         is_released = disconnect_means(entry.state) is DisconnectMeans.RELEASE
         self._state.expect(entry, connected=False, state_follows=is_released or was_waiting)

@@ -42,9 +42,12 @@ class DeviceEntry:
     """The attempt was not requested by a client: its failure is not reported as ConnectionFailed."""
     lost_us: int = 0
     """When the link was lost, or found lost; meaningful while the device is to be reconnected."""
-    turn: asyncio.Future[bool] | None = None
-    """Set while an adapter is freed for it by a command; resolves to False by a disconnect of the device, and
-    else to True when nothing is freed for it any more."""
+    turns: list[asyncio.Future[None]] = field(default_factory=list)
+    """One for each adapter that a command is freeing for it; resolves when that is over."""
+    connects: int = 0
+    """How many commands are about to connect it."""
+    disconnects: int = 0
+    """How many commands have disconnected it: who waits before it connects it finds out."""
     grace: asyncio.TimerHandle | None = None
     teardown: asyncio.Task[None] | None = None
     """The running release."""

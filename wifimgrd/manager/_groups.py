@@ -14,6 +14,7 @@ from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
+    Cancelled,
     DeviceNotReachable,
     GroupNotFound,
     InternalError,
@@ -24,7 +25,7 @@ from wifimgrd.domain.group import GroupPlan, Holder, Member, members_of, plan_gr
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
-from wifimgrd.manager._turns import Turn, Turns, disconnected_meanwhile
+from wifimgrd.manager._turns import Turn, Turns, require_no_disconnect
 from wifimgrd.manager._waking import Waking
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import Backend
@@ -102,18 +103,21 @@ class Groups:
         GroupNotFound, BackendUnavailable, NoInterfaceAvailable, and where a member cannot be connected for
         another reason, Busy or DeviceNotReachable.
         """
+        disconnects = {one: self._state.entries[one].disconnects for one in self.all.get(name, ())}
         async with self._deciding:
             try:
                 entries = self._members(name)
-                unable = self._unable(entries, partial=partial)
-                plan = self._plan([one for one in entries if one.device.id not in unable], partial=partial)
+                ended = self._disconnected(entries, disconnects)
+                wanted = [one for one in entries if one.device.id not in ended]
+                unable = self._unable(wanted, partial=partial)
+                plan = self._plan([one for one in wanted if one.device.id not in unable], partial=partial)
             except WifimgrdError as refusal:
                 _log.warning("group_refused", group=name, code=refusal.code, reason=refusal.message)
                 raise
             refused = {**unable, **plan.refusals}
             for device_id in refused:
                 self._state.expect(self._state.entries[device_id], connected=True)
-            begun = await self._begin(name, entries, plan, refused)
+            begun = await self._begin(name, entries, plan, {**refused, **ended})
         ends: dict[DeviceId, WifimgrdError | None] = {}
         for device_id, end in begun.items():
             ends[device_id] = await _end(end) if isinstance(end, asyncio.Future) else end
@@ -125,6 +129,19 @@ class Groups:
         if name not in self.all:
             raise GroupNotFound(f'there is no group "{name[:_LONGEST_ECHO]}"')
         return [self._state.entries[one] for one in self.all[name]]
+
+    @staticmethod
+    def _disconnected(
+        entries: Sequence[DeviceEntry], disconnects: Mapping[DeviceId, int]
+    ) -> dict[DeviceId, WifimgrdError]:
+        """The members that were disconnected while the command waited for another one."""
+        ended: dict[DeviceId, WifimgrdError] = {}
+        for entry in entries:
+            try:
+                require_no_disconnect(entry, disconnects.get(entry.device.id, entry.disconnects))
+            except Cancelled as end:
+                ended[entry.device.id] = end
+        return ended
 
     def _unable(self, entries: Sequence[DeviceEntry], *, partial: bool) -> dict[DeviceId, WifimgrdError]:
         """The members that no adapter would help; raises the error of the first unless `partial`."""
@@ -174,15 +191,17 @@ class Groups:
     ) -> Mapping[DeviceId, Begun]:
         """Free the adapters, and begin each attempt as soon as its adapter is free."""
         state = self._state
+        disconnects = {entry.device.id: entry.disconnects for entry in entries}
         turns = {one: self._turns.begin(state.entries[one], name) for one, name in plan.interfaces.items()}
         tasks: dict[DeviceId, asyncio.Task[asyncio.Future[None] | None]] = {}
         try:
             for device_id in plan.freed:
                 await self._free(name, state.entries[device_id])
             for entry in entries:
-                if entry.device.id not in refused:
-                    work = self._attempt(entry, self._in_the_way(entry, plan), turns.get(entry.device.id))
-                    tasks[entry.device.id] = self._tasks.start("attempt", work, expected=(WifimgrdError,))
+                if (one := entry.device.id) not in refused:
+                    in_the_way = self._in_the_way(entry, plan)
+                    work = self._attempt(entry, in_the_way, turns.get(one), disconnects[one])
+                    tasks[one] = self._tasks.start("attempt", work, expected=(WifimgrdError,))
             if tasks:
                 await asyncio.wait(tasks.values())
         finally:
@@ -213,13 +232,19 @@ class Groups:
         return [one.teardown for one in (entry, *holders) if one.teardown is not None]
 
     async def _attempt(
-        self, entry: DeviceEntry, in_the_way: Sequence[asyncio.Task[None]], turn: Turn | None
+        self,
+        entry: DeviceEntry,
+        in_the_way: Sequence[asyncio.Task[None]],
+        turn: Turn | None,
+        disconnects: int,
     ) -> asyncio.Future[None] | None:
-        """Connect a member once its adapter is free; returns the outcome, None where it is connected."""
+        """Connect a member once its adapter is free; returns the outcome, None where it is connected. Raises
+        Cancelled if it was disconnected meanwhile."""
         if in_the_way:
             await asyncio.wait(in_the_way)
-        if turn is not None and not self._turns.end(entry, turn):  # then `connect` does not wait for it
-            raise disconnected_meanwhile()
+        if turn is not None:
+            self._turns.end(entry, turn)  # `connect` does not wait for it
+        require_no_disconnect(entry, disconnects)
         await self._connections.connect(entry.device.id, wait=False)
         return entry.outcome
 

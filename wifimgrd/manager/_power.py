@@ -221,11 +221,12 @@ class Power:
 
     def _over(self, entry: DeviceEntry, operation: Operation, task: asyncio.Task[None]) -> None:
         """An operation has ended, or was cancelled, even before it began."""
-        if entry.operation is operation:
+        is_last = entry.operation is operation  # else another one has begun, whose phase is not to be cleared
+        if is_last:
             entry.operation = None
         if self._state.entries.get(entry.device.id) is not entry:
             return
-        if operation.name == WAKE.name and entry.state is DeviceState.DISCONNECTED:
+        if is_last and operation.name == WAKE.name and entry.state is DeviceState.DISCONNECTED:
             self._waking.set_phase(entry, None)
         error = Cancelled(_CANCELLED) if task.cancelled() else task.exception()
         if isinstance(error, WifimgrdError):

@@ -57,6 +57,7 @@ class Reconciling:
         self._due = False
         self._backend_is_new = False
         self._reconciliation: asyncio.Task[None] | None = None
+        self._again: asyncio.TimerHandle | None = None
 
     async def wait_for_backend(self) -> None:
         """Wait up to `_BACKEND_START_S` for the backend's first state, then for the reconciliation."""
@@ -80,6 +81,11 @@ class Reconciling:
         if self._reconciliation is None or self._reconciliation.done():
             self._reconciliation = self._tasks.start("reconcile", self._reconcile())
 
+    def stop(self) -> None:
+        """No longer read again the links that could not be read."""
+        if self._again is not None:
+            self._again.cancel()
+
     async def _reconcile(self) -> None:
         while self._due and self._backend.status.state is BackendState.READY:
             self._due = False
@@ -88,7 +94,8 @@ class Reconciling:
                     held = await self._backend.links()
             except (WifimgrdError, TimeoutError) as error:
                 _log.warning("links_unknown", reason=str(error) or "they were not read in time")
-                asyncio.get_running_loop().call_later(_AGAIN_S, self.reconcile_soon)
+                self.stop()
+                self._again = asyncio.get_running_loop().call_later(_AGAIN_S, self.reconcile_soon)
                 return
             state = self._state
             inventory = Inventory(frozenset(state.allocator.interfaces), frozenset(state.unlisted))

@@ -21,6 +21,7 @@ from wifimgrd.domain.device import Device, DeviceId, DeviceState, Ssid
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.events import BackendState, DeviceUpdated
 from wifimgrd.domain.reconnect_policy import ReconnectPolicy
+from wifimgrd.domain.time_limits import LOST_SEARCH_S
 from wifimgrd.manager._airtime import Airtime, Listened
 from wifimgrd.manager._connections import AttemptEnd, Connections
 from wifimgrd.manager._entry import DeviceEntry
@@ -32,8 +33,6 @@ from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
-_SEARCH_S: Final = 20.0
-"""The time limit of a search for one network."""
 _RESULTS_S: Final = 5.0
 _CLOCK_US: Final = 1_000_000
 """The times at which networks were received are of whole seconds."""
@@ -261,7 +260,7 @@ class Reconnecting:
         """Search for a device's network, and join it if it is found."""
         device, code, is_woken = entry.device, None, False
         try:
-            async with asyncio.timeout(_SEARCH_S):
+            async with asyncio.timeout(LOST_SEARCH_S):
                 others = self._state.registry.cameras_of_others(device)
                 seen = await self._backend.is_visible(interface, device.ssid, device.sightings, others)
             is_woken = not seen and self._waking.may_wake(entry, is_commanded=False)  # by the attempt
@@ -284,8 +283,9 @@ class Reconnecting:
     async def _try(self, entry: DeviceEntry) -> ErrorCode | None:
         """An attempt, to its end; returns its error, or None."""
         try:
-            if not self._is_ready() or self._idle_interface(entry) is None:
-                return None  # removed or assigned meanwhile
+            claim = self._connections.claim(entry.device)
+            if not self._is_ready() or self._state.allocator.would_get(claim, but=self._searches) is None:
+                return None  # removed or assigned meanwhile; a scan that waits for the search comes later
             self._connections.start_attempt(entry, automatic=True)
             if entry.outcome is not None:
                 await asyncio.shield(entry.outcome)

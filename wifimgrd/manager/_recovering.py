@@ -24,6 +24,7 @@ from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
+from wifimgrd.domain.time_limits import LOST_SEARCH_S
 from wifimgrd.manager._airtime import Airtime, Listened
 from wifimgrd.manager._connections import AttemptEnd
 from wifimgrd.manager._entry import DeviceEntry
@@ -35,7 +36,6 @@ from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
-_VERIFY_S: Final = 20.0
 _STEP_S: Final = 30.0
 """How long a step may take, including the return of a replugged adapter."""
 _GOOD_NEWS_S: Final = 3.0
@@ -147,7 +147,8 @@ class Recovering:
                 verification.cancel()
                 raise
         finally:
-            del self._verifications[other]
+            if self._verifications.get(other) is verification:  # else a later one has the adapter
+                del self._verifications[other]
             self._airtime.end(other, verification)
 
     async def _verify_with(
@@ -159,7 +160,7 @@ class Recovering:
         error: DeviceNotReachable | None,
     ) -> None:
         try:
-            async with asyncio.timeout(_VERIFY_S):
+            async with asyncio.timeout(LOST_SEARCH_S):
                 others = self._state.registry.cameras_of_others(device)
                 seen = await self._backend.is_visible(other, device.ssid, device.sightings, others)
             points = await self._backend.recent_scan_results(other) if seen else ()

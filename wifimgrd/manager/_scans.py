@@ -10,10 +10,10 @@ import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import guess_model
-from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
+from wifimgrd.domain.errors import BackendUnavailable, Busy, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.network import Network, networks
-from wifimgrd.domain.time_limits import GIVE_WAY_S, SCAN_S
+from wifimgrd.domain.time_limits import SCAN_S
 from wifimgrd.manager._airtime import Airtime
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import Backend
@@ -43,7 +43,7 @@ class Scans:
 
     async def scan(self, interface: str | None = None) -> ScanReport:
         """Scan on every idle interface, or on one; on an interface that is scanning, wait for that scan. A
-        search for a lost camera ends for it, and is repeated.
+        search for a lost camera ends for it, and is repeated; one that was ended so before is waited for.
 
         An interface that is assigned to a device never scans: that would take its radio off the
         link's channel. Raises InterfaceNotFound, BackendUnavailable.
@@ -115,8 +115,8 @@ class Scans:
 
     async def _scan(self, name: str) -> None:
         try:
-            if (before := self._airtime.begin(name, self._running[name])) is not None:
-                await asyncio.wait((before,), timeout=GIVE_WAY_S)
+            await self._airtime.take(name, self._running[name])
+            self._require_idle(name)
             async with asyncio.timeout(SCAN_S):
                 await self._backend.scan(name)
         except TimeoutError:
@@ -127,6 +127,13 @@ class Scans:
         except Exception:  # noqa: BLE001 - a backend's bug must not fail the other interfaces
             _log.exception("scan_crashed", interface=name)
             raise BackendUnavailable("its scan failed") from None
+
+    def _require_idle(self, name: str) -> None:
+        """Raises Busy if an interface was assigned while it was waited for: the search has found its camera,
+        or a client has connected one."""
+        allocator = self._state.allocator
+        if name in allocator.holders and (why := self._why_not(allocator.status(name))):
+            raise Busy(why)
 
     def _why_not(self, status: InterfaceStatus) -> str:
         if status.device_id is not None:

@@ -1,16 +1,17 @@
-"""Adapters that are being freed, each for a device: nobody else gets it meanwhile, and a disconnect of the
-device ends its wait."""
+"""Adapters that are being freed, each for a device: nobody else gets it meanwhile."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from wifimgrd.domain.errors import Cancelled
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
 
-Turn = asyncio.Future[bool]
-"""See DeviceEntry.turn."""
+Turn = asyncio.Future[None]
+"""See DeviceEntry.turns."""
 
 
 class Turns:
@@ -21,31 +22,33 @@ class Turns:
 
     def begin(self, entry: DeviceEntry, interface: str) -> Turn:
         """The radio of an interface is about to be freed for a device, which is promised it."""
-        turn = entry.turn = asyncio.get_running_loop().create_future()
+        turn: Turn = asyncio.get_running_loop().create_future()
+        entry.turns.append(turn)
         self._state.allocator = self._state.allocator.promise(entry.device.id, interface)
         return turn
 
     @staticmethod
-    def disconnected(entry: DeviceEntry) -> None:
-        """A client has the device disconnected: it is not connected with what is being freed for it."""
-        if entry.turn is not None and not entry.turn.done():
-            entry.turn.set_result(False)
-
-    @staticmethod
-    def end(entry: DeviceEntry, turn: Turn) -> bool:
-        """Nothing is being freed for the device any more, with or without success; returns whether it may be
-        connected, since no disconnect came. The promise lasts until `end_promise`, or until the device has an
-        interface."""
-        if entry.turn is turn:
-            entry.turn = None
+    def end(entry: DeviceEntry, turn: Turn) -> None:
+        """That adapter is no longer being freed, with or without success. The promise lasts until
+        `end_promise`, or until the device has an interface."""
         if not turn.done():
-            turn.set_result(True)
-        return turn.result()
+            entry.turns.remove(turn)
+            turn.set_result(None)
+
+    @contextmanager
+    def wanted(self, entry: DeviceEntry) -> Iterator[None]:
+        """A command connects the device: what is freed for it is kept until none does."""
+        entry.connects += 1
+        try:
+            yield
+        finally:
+            entry.connects -= 1
+            self.end_promise(entry)
 
     def end_promise(self, entry: DeviceEntry) -> None:
-        """The device does not need what was freed for it any more: others get it, unless more is being
-        freed."""
-        if entry.turn is not None:
+        """The device does not need what was freed for it any more: others get it, unless another command
+        connects the device, or more is being freed."""
+        if entry.turns or entry.connects:
             return
         state, before = self._state, self._state.allocator
         state.allocator = before.without_promise(entry.device.id)
@@ -54,6 +57,8 @@ class Turns:
                 state.interface_may_be_free.notify(name)
 
 
-def disconnected_meanwhile() -> Cancelled:
-    """Why a device for which an adapter was freed is not connected."""
-    return Cancelled("the attempt was cancelled by a disconnect")
+def require_no_disconnect(entry: DeviceEntry, disconnects: int) -> None:
+    """Raises Cancelled if a disconnect came since a command to connect the device, which found that there had
+    been so many: the last command counts."""
+    if entry.disconnects != disconnects:
+        raise Cancelled("the attempt was cancelled by a disconnect")

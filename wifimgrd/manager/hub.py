@@ -236,6 +236,7 @@ class Hub:
         await self.stop_work()
         await self._adapters.stop()
         await self._event_tasks.settle()
+        self._reconciling.stop()
         await self._backend.stop()
         await self._bluetooth.stop()
         await self._store.close()
