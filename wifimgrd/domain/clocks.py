@@ -32,5 +32,11 @@ class Clocks:
     def time_of(self, later: Clocks) -> int:
         """The time of a later moment, microseconds since the epoch, by the host's clock as it went at this
         one."""
-        expected_us = self.host_us + later.steady_us - self.steady_us
-        return expected_us if abs(later.host_us - expected_us) > _SET_US else later.host_us
+        return self._expected_us(later) if self.was_set_until(later) else later.host_us
+
+    def was_set_until(self, later: Clocks) -> bool:
+        """Whether the host's clock was set between this moment and a later one."""
+        return abs(later.host_us - self._expected_us(later)) > _SET_US
+
+    def _expected_us(self, later: Clocks) -> int:
+        return self.host_us + later.steady_us - self.steady_us

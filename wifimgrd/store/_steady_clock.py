@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-_JUMP_S: Final = 60.0
-"""By more than this between two looks, the clock was set."""
+from wifimgrd.domain.clocks import Clocks
+
 _STEADY_S: Final = 3600.0
 """Hosts without a clock of their own set it within minutes of their start."""
 
@@ -29,17 +29,17 @@ class SteadyClock:
         """`wall_us` is the host's clock, `passed_s` one that is never set."""
         self._wall_us = wall_us
         self._passed_s = passed_s
-        self._last: tuple[int, float] | None = None
+        self._last: Clocks | None = None
         self._steady_since_s = 0.0
 
     def due_us(self) -> int | None:
         """The present time, in microseconds since the epoch, for deleting what is too old: once an hour, and
         only if the clock was not set in that hour; otherwise None."""
-        wall_us, passed_s = self._wall_us(), self._passed_s()
-        if self._last is None or abs((wall_us - self._last[0]) / 1e6 - passed_s + self._last[1]) > _JUMP_S:
-            self._steady_since_s = passed_s
-        self._last = wall_us, passed_s
-        if passed_s - self._steady_since_s < _STEADY_S:
+        now = Clocks(self._wall_us(), self._passed_s())
+        if self._last is None or self._last.was_set_until(now):
+            self._steady_since_s = now.steady_s
+        self._last = now
+        if now.steady_s - self._steady_since_s < _STEADY_S:
             return None
-        self._steady_since_s = passed_s
-        return wall_us
+        self._steady_since_s = now.steady_s
+        return now.host_us
