@@ -11,7 +11,7 @@ import { notify } from "./toasts";
 export interface Group {
   name: string;
   device_ids: number[];
-  /** What it names that is no registered camera: names, and ids. */
+  /** What it names that is not a registered camera: names, and ids. */
   missing: string[];
 }
 

@@ -272,7 +272,7 @@ class GroupJson(TypedDict):
 
     name: str
     device_ids: Annotated[list[Id], "Its registered devices."]
-    missing: Annotated[list[str], "What it names that is no registered device: names, and ids in digits."]
+    missing: Annotated[list[str], "What it names that is not a registered device: names, and ids in digits."]
 
 
 class GroupsJson(TypedDict):

@@ -83,7 +83,7 @@ def members_of(group: Group, names: Mapping[DeviceId, str]) -> tuple[DeviceId, .
 
 
 def unknown_of(group: Group, names: Mapping[DeviceId, str]) -> tuple[DeviceId | str, ...]:
-    """What a group names that is no registered device."""
+    """What a group names that is not a registered device."""
     known = {*names, *names.values()}
     return tuple(one for one in dict.fromkeys(group.devices) if one not in known)
 

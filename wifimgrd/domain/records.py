@@ -622,7 +622,7 @@ class ServiceRecord(Record):
         Mapping[str, tuple[str, ...]],
         Field(
             Kind.TEXTS_OF,
-            "What groups of the configuration name that is no registered device, as it is written there:"
+            "What groups of the configuration name that is not a registered device, as it is written there:"
             " names, and ids in digits. Without the groups that lack nothing.",
         ),
     ] = field(default_factory=lambda: MappingProxyType({}))
