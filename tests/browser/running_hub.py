@@ -23,6 +23,8 @@ START_S = 60.0
 STOP_S = 20.0
 SIGNATURES = {bool: "b", int: "u", float: "d", str: "s"}
 ADAPTERS = ("wlan0", "wlan1", "wlan2")
+NO_DEVICE = 1_000_000
+"""From here on no id is one of a camera: those of the session's hub go on from test to test."""
 SLEEPING = (b"GP25140001", b"X4 SIM360.OSC", b"THETAYR12345678.OSC")
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.looking import SIZES, act, card, opened, shows, sized, toast
-from tests.browser.running_hub import RunningHub
+from tests.browser.running_hub import NO_DEVICE, RunningHub
 from tests.browser.told import Told, said
 from tests.commands import disconnect
 
@@ -110,7 +110,7 @@ async def test_no_message_is_cut_and_none_moves(browser: Browser, hub: RunningHu
         channel.expect("Left")
         await opened(page, hub)
         away = {"done": False, "after_ms": None, "code": "not-connected", "message": ""}
-        await results_are(page, [away | {"device_id": 1_000_000 + number} for number in range(26)])
+        await results_are(page, [away | {"device_id": NO_DEVICE + number} for number in range(26)])
         body = {"code": "busy", "detail": "it copies " + "what it has recorded, " * 8}
         await page.route("**/wifi/disconnect?*", lambda route: route.fulfill(status=409, json=body))
         await act(card(page, "Left"), "Disconnect")
@@ -119,7 +119,7 @@ async def test_no_message_is_cut_and_none_moves(browser: Browser, hub: RunningHu
         before = await below.evaluate(BOX)
         await page.get_by_role("button", name="Record on all").click()
         above = toast(page, "0 of 26 cameras record. Not connected: ")
-        await expect(above).to_contain_text("Camera 1000025.")
+        await expect(above).to_contain_text(f"Camera {NO_DEVICE + 25}.")
         for one in (below, above):
             await expect(one).to_be_in_viewport(ratio=1)
             assert await one.locator("span").evaluate(IS_WHOLE)
@@ -141,10 +141,10 @@ async def test_an_answer_that_is_not_good_stays_until_it_is_dismissed(page: Page
     channel.expect("Left")
     await page.clock.install()
     await opened(page, hub)
-    away = {"device_id": 9, "done": False, "after_ms": None, "code": "not-connected", "message": ""}
+    away = {"device_id": NO_DEVICE, "done": False, "after_ms": None, "code": "not-connected", "message": ""}
     await results_are(page, [away])
     await page.get_by_role("button", name="Record on all").click()
-    shown = toast(page, "0 of 1 cameras record. Not connected: Camera 9.")
+    shown = toast(page, f"0 of 1 cameras record. Not connected: Camera {NO_DEVICE}.")
     await expect(shown).to_be_visible()
     await page.clock.run_for(600_000)
     await expect(shown).to_be_visible()

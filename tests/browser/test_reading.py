@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.looking import SIZES, card, details, opened, opened_menu, shows, sized, toast
-from tests.browser.running_hub import RunningHub
+from tests.browser.running_hub import NO_DEVICE, RunningHub
 from tests.browser.test_accessibility import NARROW, findings, no_scrolling_sideways
 from tests.browser.told import Told, ago, said
 from tests.commands import disconnect
@@ -263,7 +263,7 @@ async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None
     device = await hub.connected(1, "Tail")
     left, nose = await hub.create(2, "Left"), await hub.create(3, "Nose")
     await opened(page, hub)
-    done = {"device_id": 7, "done": True, "after_ms": 12, "code": None, "message": None}
+    done = {"device_id": NO_DEVICE, "done": True, "after_ms": 12, "code": None, "message": None}
     away = {
         "device_id": nose,
         "done": False,
@@ -273,7 +273,7 @@ async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None
     }
     lost = {"device_id": left, "done": False, "after_ms": None, "code": "unconfirmed", "message": "no answer"}
     failed = {"device_id": device, "done": False, "after_ms": None, "code": "camera-refused"}
-    full, silent = failed | {"message": "the card is full"}, failed | {"device_id": 9, "message": ""}
+    full, silent = failed | {"message": "the card is full"}, failed | {"device_id": NO_DEVICE, "message": ""}
     asked: list[Any] = []
     results: list[Any] = []
 
@@ -298,7 +298,12 @@ async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None
         ("Stop all", [done] * 2, "2 of 2 cameras have stopped.", "good"),
         ("Stop all", [done], "1 of 1 cameras have stopped.", "good"),
         ("Stop all", [done, lost], "1 of 2 cameras have stopped. Not known: Left.", "warn"),
-        ("Stop all", [silent], "0 of 1 cameras have stopped. Camera 9: The camera refused.", "bad"),
+        (
+            "Stop all",
+            [silent],
+            f"0 of 1 cameras have stopped. Camera {NO_DEVICE}: The camera refused.",
+            "bad",
+        ),
         (
             "Record on all",
             [full, full | {"device_id": nose}, full | {"device_id": left, "message": "it is too hot"}],
