@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.cli.running import on_terminal, wifimgrctl
 from wifimgrd.cli import _setup
+from wifimgrd.cli import _setup_file as setup_file
 from wifimgrd.cli._screen import Screen
-from wifimgrd.config import Config, load
+from wifimgrd.config import Config, ConfigError, load
 
 NO_BUS = "unix:path=/nowhere"
 WRITTEN = """\
@@ -187,3 +191,18 @@ async def test_what_cannot_read_the_configuration_again_is_restarted(
         ("reload", "wifimgrd.service"),
     ]
     assert "wifimgrd-mqtt.service is not installed here." in capsys.readouterr().err
+
+
+@given(st.text(), st.text(), st.booleans())
+@example("caméra \U0001f4f7", '\x7f\x80\x1f"\\\r\n\b', True)
+def test_what_is_written_is_read_back(user: str, broker: str, switch: bool) -> None:
+    values: dict[setup_file.Key, str | bool] = {
+        setup_file.USER: user, setup_file.BROKER: broker, setup_file.COMMANDS: switch
+    }  # fmt: skip
+    mqtt = tomllib.loads(setup_file.text_of(values))["mqtt"]
+    assert mqtt == {"user": user, "broker": broker, "commands": switch}
+
+
+def test_an_argument_that_is_not_text_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"mqtt\.user: expected text in UTF-8"):
+        setup_file.text_of({setup_file.USER: "\udcff"})

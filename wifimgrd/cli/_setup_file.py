@@ -63,15 +63,25 @@ def read_values(file: Path) -> dict[Key, str | bool]:
 
 
 def text_of(values: Values) -> str:
-    """The file with these keys."""
+    """The file with these keys; raises ConfigError for a text that cannot be in a file."""
     lines = ["# Written by `wifimgrctl setup`, which writes it anew each time. Every key: wifimgrd.toml(5)."]
     for table in dict.fromkeys(table for table, _ in _COMMENTS):
         keys = [key for key in _COMMENTS if key[0] == table and key in values]
         lines += ["", f"[{table}]"] if keys else []
         for key in keys:
-            # A basic string of TOML is one of JSON.
-            lines += [f"# {_COMMENTS[key]}", f"{key[1]} = {json.dumps(values[key])}"]
+            lines += [f"# {_COMMENTS[key]}", f"{key[1]} = {_written(key, values[key])}"]
     return "\n".join(lines) + "\n"
+
+
+def _written(key: Key, value: str | bool) -> str:
+    """A value in TOML, whose basic strings are those of JSON, but that a letter is never two escapes, and
+    DEL is always one."""
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{'.'.join(key)}: expected text in UTF-8") from None
+    return text
 
 
 def checked(main: Path, text: str | None) -> Config:
