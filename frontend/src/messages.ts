@@ -531,6 +531,7 @@ const en = {
     scanning: "What this device's camera sees",
     noCamera: "This device's camera cannot be used. Allow it in the browser, or paste the text.",
     unreadable: "This text of a QR code is not complete. Paste all of it, or enter the network's name.",
+    unsupported: (security: string) => `This network uses ${security}, which cameras do not have.`,
     pasted: "Filled in the network and password from the QR code.",
     noneFound: "No networks found. Is the camera's Wi-Fi on?",
     noAdapter: "No Wi-Fi adapter is plugged in.",

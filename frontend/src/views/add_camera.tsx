@@ -130,7 +130,7 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
   const [isSearching, setSearching] = useState(false);
   const [isPasted, setPasted] = useState(false);
   const [isScanning, setScanning] = useState(false);
-  /** The text of a QR code that is not understood, or not yet. It may hold a password: a draft is stored. */
+  /** The text of a QR code that is not understood or of no use, or not yet. It may hold a password: a draft is stored. */
   const [unread, setUnread] = useState("");
   const search = async () => {
     setSearching(true);
@@ -148,7 +148,8 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
   const type = (text: string) => {
     // Typed by hand, it is whole once it has its end; what is pasted may lack it.
     const isWhole = text.endsWith(";;") || text.length > (unread || ssid).length + 1;
-    const found = isWhole ? wifiText(text) : null;
+    const read = isWhole ? wifiText(text) : null;
+    const found = read?.unsupported ? null : read;
     setUnread(!found && isWifiText(text) ? text : "");
     const name = found?.ssid ?? (isWifiText(text) ? "" : text);
     const seen = results?.networks.find((one) => one.ssid === name);
@@ -169,6 +170,8 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
   };
 
   const registered = registeredAs(ssid);
+  const unsupported = wifiText(unread)?.unsupported;
+  const unreadable = unsupported ? t.add.unsupported(unsupported) : t.add.unreadable;
   return (
     <div ref={part} class="step">
       {isBluetoothReady() && <BluetoothCameras onAdded={onAdded} />}
@@ -184,7 +187,7 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
           {t.add.searchAgain}
         </button>
       </fieldset>
-      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [t.add.unreadable] : faults.ssid} />
+      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [unreadable] : faults.ssid} />
       {canScan() && !isScanning && (
         <button type="button" onClick={() => setScanning(true)}>
           {t.add.scan}
