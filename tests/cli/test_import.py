@@ -100,6 +100,13 @@ async def test_what_is_exported_is_known_to_its_hub_and_lacks_passwords(hub: Hub
     assert hub.client.devices[3].priority == 3
 
 
+async def test_blanks_around_a_network_are_kept_and_noted(hub: Hub) -> None:
+    text = "ssid,password\n OPEN-CAM,12345678\nOPEN-CAM,12345678\n"
+    ran = await wifimgrctl(hub.address, "import", "-", "--no-connect", "--json", stdin=text)
+    assert [one["message"] for one in ran.value] == ["blanks at the ends of its network belong to it", None]
+    assert [one.ssid for one in hub.client.devices.values()] == [b" OPEN-CAM", b"OPEN-CAM"]
+
+
 async def test_profiles_of_a_directory_and_those_that_match(hub: Hub, tmp_path: Path) -> None:
     written(tmp_path / "1.nmconnection", profile("SIM-CAM-1", name="Nose"))
     agents = "[wifi-security]\nkey-mgmt=sae\npsk-flags=1\n"

@@ -122,10 +122,15 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
                 f"the name is taken by device {by_name[name].id}, which has another network",
             )
         else:
-            result, reason = _NEW, ""
+            result, reason = _NEW, _with_blanks(entry)
             seen[identity] = entry.where
         plan.append(_Planned(entry, codename, result, reason, same.id if same else None))
     return plan
+
+
+def _with_blanks(entry: Entry) -> str:
+    """A note on what is rarely meant, and is taken as it stands."""
+    return "blanks at the ends of its network belong to it" if entry.ssid != entry.ssid.strip(b" ") else ""
 
 
 def _shown(plan: list[_Planned], screen: Screen) -> Iterator[_Planned]:
@@ -145,7 +150,7 @@ async def _carried_out(hub: HubClient, one: _Planned, arguments: argparse.Namesp
         device_id = await hub.create_device(wanted)
     except WifimgrdError as error:
         return _Planned(one.entry, one.codename, _FAILED, error.message)
-    return _Planned(one.entry, one.codename, _REGISTERED, device_id=device_id)
+    return _Planned(one.entry, one.codename, _REGISTERED, one.reason, device_id)
 
 
 def _view(plan: Iterable[_Planned], screen: Screen) -> list[str]:
