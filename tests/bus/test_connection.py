@@ -53,7 +53,7 @@ async def test_a_burst_of_30000_signals_arrives_whole_and_in_order(pair: Pair) -
     await client.watch(note, interface="t.X", member="Sig")
     for number in range(30_000):
         server.emit("/x", "t.X", "Sig", "i", [number])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await done.wait()
     assert seen == list(range(30_000))
     assert server.is_open

@@ -22,6 +22,8 @@ from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._service import CameraService
 from wifimgrd.runtime.tasks import Tasks
 
+SOON_S = 8.0
+"""Less than the time that what was ended would have taken."""
 FAST = Limits(
     connect_s=20.0,
     absent_s=1.4,

@@ -19,7 +19,7 @@ from typing import Any
 from tests.warm_start import WarmProcess, WarmProgram
 
 PROGRAM = str(Path(sys.executable).parent / "wifimgrctl")
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 _WARM = WarmProgram(
     "wifimgrd.cli.__main__",
     *("wifimgrd.cli._watch", "wifimgrd.cli._import", "wifimgrd.cli._models", "wifimgrd.cli._fleet"),

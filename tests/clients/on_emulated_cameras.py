@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -121,11 +120,9 @@ def test_insta360_on_two_cameras_at_once(network: Path) -> None:
             assert info["batteryStatus"] == {"batteryLevel": 61, "batteryScale": 100}
             assert info["storageState"] == {"freeSpace": "128000000000", "totalSpace": "128000000000"}
             assert client.ask("status") == "NOT_CAPTURE"
-        began = time.monotonic()
         for client in clients:
             client.ask("start")
         assert [client.ask("status") for client in clients] == ["NORMAL_CAPTURE"] * 2
-        assert time.monotonic() - began < 5
         first, second = clients
         first.ask("stop")
         assert (first.ask("status"), second.ask("status")) == ("NOT_CAPTURE", "NORMAL_CAPTURE")

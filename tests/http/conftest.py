@@ -15,7 +15,7 @@ from tests.processes import Hub, running_hub
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http.settings import Settings
 
-START_S = 20.0
+START_S = 60.0
 
 
 @pytest.fixture

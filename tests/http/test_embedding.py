@@ -21,7 +21,7 @@ from wifimgrd.http.settings import Settings
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")
 TOKEN = "0123456789abcdef"
-START_S = 10.0
+START_S = 60.0
 AROUND = """\
 daemon off;
 master_process off;

@@ -20,7 +20,7 @@ from benchmarks.ceilings import most_mb
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 Start = Callable[..., Coroutine[Any, Any, Process]]
 
 

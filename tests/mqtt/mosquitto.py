@@ -16,7 +16,7 @@ from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside, network_of
 
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
-START_S = 20.0
+START_S = 60.0
 KEEP_ALIVE_S = 10
 Forward = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 _SUBSCRIBE, _DO_NOT_SEND_RETAINED = 0x82, 0x20

@@ -207,7 +207,9 @@ async def test_a_request_right_behind_another_waits_for_it(
     said = b""
     async with asyncio.timeout(PATIENCE_S):
         while b"PNG" not in said:
-            said += await asyncio.get_running_loop().sock_recv(client, 65536)
+            octets = await asyncio.get_running_loop().sock_recv(client, 65536)
+            assert octets, "it has closed the connection"
+            said += octets
     client.close()
     assert said.index(b"ok") < said.index(b"PNG")
 
