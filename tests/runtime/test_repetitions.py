@@ -117,3 +117,9 @@ def test_each_event_that_is_limited_is_written_somewhere() -> None:
         *(re.findall(r'"([a-z_]+)"', file.read_text()) for file in files)
     )
     assert LIMITED.keys() <= written
+
+
+def test_the_documentation_lists_what_is_limited_and_nothing_else() -> None:
+    text = Path(wifimgrd.__file__).parents[1].joinpath("docs", "security.md").read_text()
+    table = text.partition("| the same thing is | events |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`([a-z_]+)`", table)) == LIMITED.keys()
