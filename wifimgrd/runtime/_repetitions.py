@@ -57,7 +57,6 @@ LIMITED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "waiting_for_interface": _DEVICE,
         "network_is_back": _DEVICE,
         "search_failed": _LINK,
-        "join_failed_in_range": _LINK,
         "join_refused": _LINK,
         "address_late": _DEVICE,
         "address_refused": _LINK,
