@@ -272,6 +272,7 @@ const en = {
     "not-recording": { what: "Not recording.", advice: "It was told to record. Record again, or stop it." },
     "still-recording": { what: "Still recording.", advice: "It was told to stop. Stop it again, or at the camera." },
     "recording-unconfirmed": { what: "Recording unconfirmed.", advice: "Its answer was lost: look at it, or tell it again." },
+    unstable: { what: "Unstable.", advice: "What it says changes all the time: look at it, or switch it off and on." },
     "too-hot": { what: "Too hot.", advice: "Let it cool down in the shade." },
     "too-cold": { what: "Too cold.", advice: "Warm it up." },
     "battery-low": { what: "Battery low.", advice: "Charge it, or change it." },

@@ -16,7 +16,7 @@ from wifimgrd.api import names
 from wifimgrd.api._authorization import Authorization
 from wifimgrd.api.errors import name_of
 from wifimgrd.bus import names as bus_names
-from wifimgrd.bus.connection import BusConnection, MethodCall
+from wifimgrd.bus.connection import BusConnection, MethodCall, Signal
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
@@ -139,7 +139,7 @@ async def test_a_caller_that_went_is_forgotten(
 
 
 @pytest.mark.usefixtures("as_stranger")
-@pytest.mark.parametrize(("interactive", "flags"), [(True, [0, 1]), (False, [0])])
+@pytest.mark.parametrize(("interactive", "flags"), [(True, [0, 1, 0, 1]), (False, [0])])
 async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_only(
     service: BusConnection,
     caller: BusConnection,
@@ -160,7 +160,50 @@ async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_
             ) as refused:
                 await authorization.require(call, names.CONNECT)
             assert name_of(refused.value) == "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"
-    assert [asked for _, _, asked in polkit.asked] == flags * 2
+    assert [asked for _, _, asked in polkit.asked] == flags
+
+
+@pytest.mark.usefixtures("as_stranger")
+@pytest.mark.parametrize(("challenge", "refusal"), [(False, NotAuthorized), (True, DialogueNeeded)])
+async def test_polkit_is_not_asked_again_at_once_after_a_refusal(
+    service: BusConnection,
+    caller: BusConnection,
+    polkit: ScriptedPolkit,
+    monkeypatch: pytest.MonkeyPatch,
+    challenge: bool,
+    refusal: type[NotAuthorized],
+) -> None:
+    monkeypatch.setattr("wifimgrd.api._authorization._REFUSED_S", 3600)
+    polkit.challenge = challenge
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    messages = set()
+    for _ in range(100):
+        with pytest.raises(refusal) as refused:
+            await authorization.require(call_of(caller), names.CONNECT)
+        messages.add(refused.value.message)
+    assert (len(polkit.asked), len(messages)) == (1, 1)
+    polkit.granted_by_dialogue = True
+    with pytest.raises(NotAuthorized):
+        await authorization.require(call_of(caller), names.MANAGE_DEVICES)
+    if challenge:
+        await authorization.require(call_of(caller, interactive=True), names.CONNECT)
+    authorization._rules_changed(Signal("", "", "", "", []))
+    polkit.granted = True
+    await authorization.require(call_of(caller), names.CONNECT)
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_polkit_is_asked_again_a_moment_after_a_refusal(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wifimgrd.api._authorization._REFUSED_S", 0)
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    with pytest.raises(NotAuthorized):
+        await authorization.require(call_of(caller), names.CONNECT)
+    polkit.granted = True
+    await authorization.require(call_of(caller), names.CONNECT)
 
 
 @pytest.mark.usefixtures("as_stranger")

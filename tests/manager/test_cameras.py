@@ -1077,3 +1077,116 @@ def test_a_clock_that_cannot_be_set_costs_nothing_else(on_cameras: OnCameras) ->
         assert cameras.bench.state(device) is DeviceState.CONNECTED
 
     on_cameras(test)
+
+
+# -- values that do not come to rest
+
+
+async def flaps(cameras: Cameras, device: DeviceId, changes: int, **value: tuple[Any, Any]) -> None:
+    """A camera says one thing and then the other, four times a second; it ends with the first one if
+    `changes` is odd."""
+    [(name, (one, other))] = value.items()
+    for number in range(changes):
+        cameras.control.says(device, **{name: other if number % 2 else one}, recorded_s=0)
+        await asyncio.sleep(0.25)
+
+
+FLAPPING = (RecordingState.RECORDING, RecordingState.IDLE)
+
+
+def test_a_recording_that_begins_and_ends_all_the_time_is_not_known(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, stop_reason=StopReason.FULL)
+        await flaps(cameras, device, 11, recording=FLAPPING)
+        camera = cameras.camera(device)
+        assert camera.problems == (Problem.UNSTABLE,)
+        assert (camera.reading.recording, camera.reading.recording_since_us) == (None, None)
+        assert len(cameras.ends()) == 5
+        cameras.bench.story.forget()
+        with capture_logs() as logs:
+            await flaps(cameras, device, 4000, recording=FLAPPING)
+        assert cameras.ends() == [], "they are counted"
+        assert logs == []
+        changes = cameras.bench.story.of(CameraChanged)
+        assert len(changes) <= 4000 * 0.25 / 10 + 1, "when it was read, as of any other camera"
+        with capture_logs() as logs:
+            for _ in range(60):
+                cameras.control.says(device)
+                await asyncio.sleep(2)
+        assert cameras.camera(device).problems == ()
+        assert cameras.camera(device).reading.recording is RecordingState.IDLE
+        assert [(one["event"], one.get("changes")) for one in logs] == [
+            ("camera_value_released", 4000 - 1),  # the first one was no change
+            ("camera_problem_over", None),
+        ]
+
+    on_cameras(test)
+
+
+def test_a_recording_that_was_over_when_it_was_known_again_ended_meanwhile(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, recorded_s=0)
+        await flaps(cameras, device, 12, recording=(RecordingState.IDLE, RecordingState.RECORDING))
+        assert Problem.UNSTABLE in cameras.camera(device).problems
+        cameras.bench.story.forget()
+        for _ in range(65):
+            cameras.control.says(device, recording=RecordingState.IDLE)
+            await asyncio.sleep(1)
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert (over.reason, over.seen) == (StopReason.UNKNOWN, EndSeen.LATER)
+
+    on_cameras(test)
+
+
+def test_one_whose_recording_is_held_may_record_and_is_neither_right_nor_wrong(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        record = cameras.bench.hub.cameras
+        await record.start_recording(device)
+        await flaps(cameras, device, 400, recording=(RecordingState.IDLE, RecordingState.RECORDING))
+        assert cameras.camera(device).problems == (Problem.UNSTABLE,), "for 100 s, and expected to record"
+        assert cameras.control.commands == [([device], True)]
+        await cameras.bench.hub.connections.disconnect(device)
+        assert Problem.UNSTABLE not in cameras.camera(device).problems
+        told = await record.record([], on=False, everyone=Everyone.RIG)
+        assert isinstance(told[device].error, NotConnected), "it is one of those that may record"
+
+    on_cameras(test, keep_recording=True)
+
+
+def test_a_battery_that_jumps_is_not_known_and_warns_of_nothing(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await flaps(cameras, device, 100, battery_level=(10, 90))
+        camera = cameras.camera(device)
+        assert camera.problems == (Problem.UNSTABLE,)
+        assert camera.reading.battery_level is None
+        assert camera.reading.recording is RecordingState.IDLE, "all else is"
+
+    on_cameras(test)
+
+
+def test_who_records_and_stops_all_the_time_makes_no_camera_unstable(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for _ in range(20):
+            await cameras.bench.hub.cameras.start_recording(device)
+            await cameras.bench.hub.cameras.stop_recording(device)
+        assert cameras.camera(device).problems == ()
+        assert len(cameras.ends()) == 20
+
+    on_cameras(test)
+
+
+def test_a_camera_that_is_silent_is_not_unstable(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        await flaps(cameras, device, 20, recording=FLAPPING)
+        assert Problem.UNSTABLE in cameras.camera(device).problems
+        await asyncio.sleep(31)
+        assert cameras.camera(device).problems == ()
+
+    on_cameras(test)

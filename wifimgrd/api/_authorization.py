@@ -37,8 +37,20 @@ _AUTHORITY_PATH: Final = "/org/freedesktop/PolicyKit1/Authority"
 _AUTHORITY: Final = _POLKIT + ".Authority"
 _ALLOW_USER_INTERACTION: Final = 1
 _ROOT: Final = 0
+_REFUSED_S: Final = 1.0
+"""For how long polkit is not asked again about what a connection was refused, which may try again at once."""
 _GROUP: Final = "wifimgrd"
 """The group whose members polkit's rules allow everything (`dbus-policy/org.wifimgrd1.rules`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What a caller was answered."""
+
+    kind: type[NotAuthorized]
+    message: str
+    until_s: float
+    """Until when it is not asked again, by the loop's clock."""
 
 
 @dataclass(slots=True)
@@ -49,6 +61,8 @@ class _Caller:
     watch: Watch
     allowed: set[str] = field(default_factory=set)
     """Actions that were granted without a dialogue."""
+    refused: dict[tuple[str, bool], _Refusal] = field(default_factory=dict)
+    """The last refusals, by the action, and whether there could be a dialogue."""
 
 
 class Authorization:
@@ -104,6 +118,11 @@ class Authorization:
             raise NotAuthorized("the caller cannot be identified")
         if caller.uid in (_ROOT, os.geteuid()) or action in caller.allowed:
             return
+        loop = asyncio.get_running_loop()
+        refused = caller.refused.get((action, call.interactive))
+        if refused is not None and loop.time() < refused.until_s:
+            _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
+            raise refused.kind(refused.message)
         try:
             granted, dialogue_helps = await self._check(call.sender, action, 0, "", AUTHORIZATION_S)
             if granted:
@@ -116,11 +135,13 @@ class Authorization:
             raise NotAuthorized(f"{action} cannot be granted: polkit does not answer") from None
         _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
         name = await _name_of(caller.uid)
-        refusal = DialogueNeeded if dialogue_helps and not call.interactive else NotAuthorized
-        raise refusal(
+        kind = DialogueNeeded if dialogue_helps and not call.interactive else NotAuthorized
+        message = (
             f"user {name or caller.uid} is not authorized for {action}; to allow what members of the group"
             f" {_GROUP} may do: sudo adduser {name or 'NAME'} {_GROUP}, then log in again"
         )
+        caller.refused[action, call.interactive] = _Refusal(kind, message, loop.time() + _REFUSED_S)
+        raise kind(message)
 
     async def _check_with_agent(self, sender: str, action: str) -> bool:
         """Check with a password dialogue; a grant is not cached here, because polkit's rules decide that."""
@@ -166,6 +187,7 @@ class Authorization:
         del signal
         for caller in self._callers.values():
             caller.allowed.clear()
+            caller.refused.clear()
 
 
 async def _name_of(uid: int) -> str:

@@ -145,6 +145,8 @@ class Problem(StrEnum):
     """It should not record, and has for 10 s."""
     RECORDING_UNCONFIRMED = "recording-unconfirmed"
     """It was told to start or to stop, may have done it, and was not read since."""
+    UNSTABLE = "unstable"
+    """A value changes so often that it is held: wifimgrd.domain.steadiness."""
     TOO_HOT = "too-hot"
     TOO_COLD = "too-cold"
     BATTERY_LOW = "battery-low"
@@ -345,10 +347,16 @@ class Wish:
 
 
 def problems_of(
-    reading: CameraReading, wish: Wish, before: Container[Problem] = (), *, differs_s: float
+    reading: CameraReading,
+    wish: Wish,
+    before: Container[Problem] = (),
+    *,
+    differs_s: float,
+    is_unstable: bool = False,
 ) -> tuple[Problem, ...]:
-    """What is wrong with a camera; `differs_s` is for how long it has not done what it should. Of `before` a
-    problem with a number goes only once that is better by a margin, so that none comes and goes."""
+    """What is wrong with a camera; `differs_s` is for how long it has not done what it should, `is_unstable`
+    that a value is held. Of `before` a problem with a number goes only once that is better by a margin, so
+    that none comes and goes."""
     is_late = differs_s >= DIFFERS_S
     low_battery = LOW_BATTERY + _BATTERY_MARGIN * (Problem.BATTERY_LOW in before)
     little_time_s = LITTLE_TIME_S + _TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
@@ -357,6 +365,7 @@ def problems_of(
         Problem.NOT_RECORDING: is_late and wish.records,
         Problem.STILL_RECORDING: is_late and not wish.records,
         Problem.RECORDING_UNCONFIRMED: wish.is_unconfirmed,
+        Problem.UNSTABLE: is_unstable,
         Problem.TOO_HOT: reading.temperature is TemperatureState.TOO_HOT,
         Problem.TOO_COLD: reading.temperature is TemperatureState.TOO_COLD,
         Problem.BATTERY_LOW: reading.battery_level is not None

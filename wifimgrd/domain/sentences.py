@@ -160,6 +160,7 @@ _PROBLEMS: Final = {
     Problem.NOT_RECORDING: "It should record and does not",
     Problem.STILL_RECORDING: "It records, though it was told to stop.",
     Problem.RECORDING_UNCONFIRMED: "It is not known whether it has done the last command to record or stop.",
+    Problem.UNSTABLE: "What it says of itself changes all the time.",
     Problem.TOO_HOT: "It is too hot.",
     Problem.TOO_COLD: "It is too cold.",
     Problem.BATTERY_LOW: "Its battery is low",

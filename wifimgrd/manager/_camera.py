@@ -13,6 +13,7 @@ from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, P
 from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import Device
 from wifimgrd.domain.errors import Unconfirmed
+from wifimgrd.domain.steadiness import RECORDING, Steadiness
 
 _log = structlog.get_logger()
 
@@ -56,8 +57,38 @@ class Camera:
     there is none."""
     has_been_read: bool = False
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
+    steadiness: Steadiness = field(default_factory=Steadiness)
+    """Which of its values change too often to be told."""
+    is_released: bool = False
+    """Whether it records was held, and is known again since this reading."""
     reads: list[asyncio.Future[None]] = field(default_factory=list)
     """Resolved when it was read."""
+
+    @property
+    def is_unstable(self) -> bool:
+        """It is read, and one of its values changes too often to be told."""
+        return self.is_attached and self.silence is not None and bool(self.steadiness.held)
+
+    @property
+    def is_recording_held(self) -> bool:
+        """It was read last while that changed too often: it may record or not."""
+        return RECORDING in self.steadiness.held
+
+
+def log_held(device: Device, before: Steadiness, now: Steadiness) -> None:
+    """Write to the journal which values of a camera are held, and how often they changed until they were
+    released."""
+    for value in now.held.keys() - before.held.keys():
+        _log.info("camera_value_held", device=device.id, device_name=device.name, value=value)
+    for value in before.held.keys() - now.held.keys():
+        changes = before.held[value]
+        _log.info(
+            "camera_value_released",
+            device=device.id,
+            device_name=device.name,
+            value=value,
+            changes=changes,
+        )
 
 
 def log_problems(

@@ -25,7 +25,7 @@ from wifimgrd.domain.camera import (
 from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
-from wifimgrd.manager._camera import Camera, cancel, log_problems
+from wifimgrd.manager._camera import Camera, cancel, log_held, log_problems
 from wifimgrd.manager._camera_clocks import CameraClocks
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
@@ -156,6 +156,7 @@ class CameraReadings:
         if entry is None or camera is None or not camera.is_attached:
             return
         over = self.take(entry, camera, reading)
+        reading = camera.reading
         is_read, camera.has_been_read = camera.has_been_read or bool(reading.clock_read_us), True
         if camera.is_clock_due and is_read and reading.recording is not None:
             camera.is_clock_due = False
@@ -170,6 +171,7 @@ class CameraReadings:
 
     def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> RecordingStopped | None:
         """A camera was read; returns the end of a recording, which is told after what was read."""
+        reading = self._steady(entry, camera, reading)
         camera.reading = reading
         self.set_wish(entry, camera, camera.wish.seen(reading, self._state.clock()))
         cancel(camera.silence)
@@ -178,6 +180,15 @@ class CameraReadings:
         if reading.recording is RecordingState.RECORDING:  # its begin is the one that was seen first
             camera.reading = replace(reading, recording_since_us=camera.began_us)
         return over
+
+    @staticmethod
+    def _steady(entry: DeviceEntry, camera: Camera, reading: CameraReading) -> CameraReading:
+        """What is known of a camera that says this."""
+        before, was_held = camera.steadiness, camera.is_recording_held
+        camera.steadiness = before.read(reading, asyncio.get_running_loop().time())
+        camera.is_released = was_held and not camera.is_recording_held
+        log_held(entry.device, before, camera.steadiness)
+        return camera.steadiness.shown(reading)
 
     def set_wish(self, entry: DeviceEntry, camera: Camera, wish: Wish, *, at_once: bool = False) -> None:
         """Something else is wanted of a camera, or is known of what was; it is stored."""
@@ -212,7 +223,8 @@ class CameraReadings:
         """A recording may have begun or ended; returns the end, if it is told now."""
         reading, over = camera.reading, None
         is_recording = reading.recording is RecordingState.RECORDING
-        if camera.ending is not None and is_recording:  # the camera has gone on to the next file
+        goes_on = is_recording or camera.is_recording_held  # to the next file, or with what is not known
+        if camera.ending is not None and goes_on:
             cancel(camera.ending)
             camera.ending = None
         elif camera.began_us and ended(camera.recorded_s, reading):
@@ -233,7 +245,7 @@ class CameraReadings:
 
     def _ended(self, entry: DeviceEntry, camera: Camera) -> RecordingStopped | None:
         """A recording has ended. Without a cause that is told a moment later."""
-        if not camera.has_been_read or not camera.is_attached:
+        if not camera.has_been_read or not camera.is_attached or camera.is_released:
             return self._over(entry, camera, EndSeen.LATER)
         is_unexplained = self._reason(camera) is StopReason.UNKNOWN
         if is_unexplained and camera.reading.recording is RecordingState.IDLE:
@@ -285,7 +297,8 @@ class CameraReadings:
     def compare(self, entry: DeviceEntry, camera: Camera) -> None:
         """Compare what a camera does with what it should, and publish what clients are to know."""
         now_s, differs = asyncio.get_running_loop().time(), camera.wish.differs(camera.reading)
-        if differs is False or (differs is None and not camera.is_attached):
+        is_unknown = not camera.is_attached or camera.is_recording_held
+        if differs is False or (differs is None and is_unknown):
             camera.differs_from_s, camera.tries = None, 0
             cancel(camera.timer)
         elif differs and camera.differs_from_s is None:
@@ -320,5 +333,11 @@ class CameraReadings:
         reading = camera.reading
         if camera.corrected_us and camera.corrected_us == reading.clock_read_us:
             reading = replace(reading, clock_offset_us=None)
-        problems = problems_of(reading, camera.wish, entry.camera.problems, differs_s=differs_s)
+        problems = problems_of(
+            reading,
+            camera.wish,
+            entry.camera.problems,
+            differs_s=differs_s,
+            is_unstable=camera.is_unstable,
+        )
         return CameraStatus(camera.reading, camera.wish.records, problems)

@@ -162,7 +162,9 @@ class Cameras:
             if self._state.model(entry.device).control is None or entry.removing:
                 continue
             device, is_connected = entry.device, entry.state is DeviceState.CONNECTED
-            may_record = bool(device.recording_began_us) or device.recording_unconfirmed
+            camera = self.readings.cameras.get(device_id)
+            is_held = camera is not None and camera.is_recording_held
+            may_record = bool(device.recording_began_us) or device.recording_unconfirmed or is_held
             yield RigCamera(device_id, device.expected, is_connected, may_record)
 
     async def set_clock(self, device_id: DeviceId) -> None:
@@ -210,6 +212,7 @@ class Cameras:
         if wish.is_another(camera.wish):  # else a problem stays until the camera does what it should
             cancel(camera.timer)
             camera.differs_from_s = None
+        camera.steadiness = camera.steadiness.commanded()
         if on:
             self.readings.end_seen(entry, camera)
         self.readings.set_wish(entry, camera, wish, at_once=True)

@@ -14,6 +14,7 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 from wifimgrd.runtime._journal import Journal, is_journal_at, record_of
+from wifimgrd.runtime._repetitions import Repetitions
 
 _ASIDE: Final = ("level", "event", "exception")
 _STDERR: Final = 2
@@ -24,6 +25,7 @@ def configure(level: int = logging.INFO) -> None:
     on a terminal with colours that it shows and the user wants, or as one line of `event key=value`."""
     processors: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        Repetitions(),
         structlog.processors.add_log_level,
         structlog.processors.StackInfoRenderer(),
     ]

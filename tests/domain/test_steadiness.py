@@ -1,0 +1,136 @@
+"""Values of a camera that change too often are held."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from wifimgrd.domain.camera import (
+    BatteryState,
+    CameraReading,
+    RecordingState,
+    StorageState,
+    TemperatureState,
+)
+from wifimgrd.domain.steadiness import MOST_CHANGES, Steadiness
+
+READING = CameraReading(
+    read_us=1,
+    battery_level=80,
+    battery_state=BatteryState.DISCHARGING,
+    recording=RecordingState.IDLE,
+    recording_since_us=5,
+    recorded_s=3,
+    storage_state=StorageState.OK,
+    storage_free=60_000_000_000,
+    storage_total=64_000_000_000,
+    time_left_s=7200,
+    temperature=TemperatureState.NORMAL,
+    clock_offset_us=0,
+    clock_read_us=1,
+    model="X4",
+    serial_number="1",
+    firmware_version="1",
+)
+OTHERS: dict[str, tuple[Any, Any]] = {
+    "recording": (RecordingState.RECORDING, None),
+    "battery_level": (79, None),
+    "battery_state": (BatteryState.CHARGING, None),
+    "storage_state": (StorageState.SLOW, None),
+    "storage_free": (50_000_000_000, None),
+    "storage_total": (32_000_000_000, None),
+    "time_left_s": (60, None),
+    "temperature": (TemperatureState.TOO_HOT, None),
+    "clock_offset_us": (5_000_000, None),
+    "model": ("X5", ""),
+    "serial_number": ("2", ""),
+    "firmware_version": ("2", ""),
+}
+
+
+def alternating(name: str, changes: int, every_s: float, since_s: float = 0.0) -> tuple[Steadiness, float]:
+    """What is known after so many changes of a value, and when the last one was."""
+    steadiness, now_s = Steadiness().read(READING, since_s), since_s
+    for number in range(changes):
+        now_s = since_s + (number + 1) * every_s
+        value = OTHERS[name][0] if number % 2 == 0 else getattr(READING, name)
+        steadiness = steadiness.read(replace(READING, **{name: value}), now_s)
+    return steadiness, now_s
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_value_that_changes_more_than_ten_times_a_minute_is_not_known(name: str) -> None:
+    steadiness, _ = alternating(name, MOST_CHANGES, 1.0)
+    assert steadiness.shown(READING) is READING
+    steadiness, _ = alternating(name, MOST_CHANGES + 1, 1.0)
+    assert list(steadiness.held) == [name]
+    shown = steadiness.shown(READING)
+    assert getattr(shown, name) == OTHERS[name][1]
+    for other in OTHERS.keys() - {name}:
+        assert getattr(shown, other) == getattr(READING, other)
+
+
+def test_of_a_recording_nothing_is_known_then() -> None:
+    shown = alternating("recording", MOST_CHANGES + 1, 1.0)[0].shown(READING)
+    assert (shown.recording_since_us, shown.recorded_s, shown.stop_reason) == (None, None, None)
+
+
+def test_ten_changes_a_minute_are_told_for_ever() -> None:
+    assert alternating("recording", 1000, 6.0)[0].held == {}
+
+
+def test_it_is_known_again_after_a_minute_with_at_most_ten_changes() -> None:
+    steadiness, now_s = alternating("battery_level", 100, 0.25)
+    held_s = (MOST_CHANGES + 1) * 0.25
+    assert steadiness.held == {"battery_level": 100 - MOST_CHANGES - 1}
+    steadiness = steadiness.read(READING, held_s + 60)  # the minute in which it changed so often
+    assert steadiness.held == {"battery_level": 100 - MOST_CHANGES - 1}
+    for number in range(MOST_CHANGES):
+        level = 70 + number
+        steadiness = steadiness.read(replace(READING, battery_level=level), held_s + 61 + number)
+    assert "battery_level" in steadiness.read(READING, held_s + 119).held
+    assert steadiness.read(replace(READING, battery_level=79), held_s + 120).held == {}
+    assert now_s < held_s + 60
+
+
+def test_whether_it_is_held_changes_at_most_twice_a_minute() -> None:
+    """Of a camera that changes a little too often, or nearly so."""
+    for every_s in (5.0, 5.45, 5.9):
+        steadiness, told = Steadiness().read(READING, 0.0), 0
+        for number in range(1, 1000):
+            value = 80 + number % 2
+            after = steadiness.read(replace(READING, battery_level=value), number * every_s)
+            told += bool(after.held) is not bool(steadiness.held)
+            steadiness = after
+        assert told <= 2 * 1000 * every_s / 60
+
+
+def test_what_a_recording_counts_is_never_held() -> None:
+    """A camera that is read every second while it records with 300 Mbit/s on a card of 16 GB."""
+    steadiness = Steadiness()
+    for second in range(400):
+        reading = replace(
+            READING,
+            recording=RecordingState.RECORDING,
+            storage_total=16_000_000_000,
+            storage_free=16_000_000_000 - second * 37_500_000,
+            time_left_s=430 - second,
+            clock_offset_us=second % 2 * 900_000,
+            recorded_s=second,
+            recording_since_us=second % 3,
+            battery_level=90 - second // 60,
+        )
+        steadiness = steadiness.read(reading, float(second))
+        assert steadiness.held == {}
+
+
+def test_what_commands_change_does_not_count() -> None:
+    steadiness = Steadiness().read(READING, 0.0)
+    for number in range(30):
+        steadiness = steadiness.commanded()
+        state = RecordingState.RECORDING if number % 2 == 0 else RecordingState.IDLE
+        steadiness = steadiness.read(replace(READING, recording=state), number)
+        steadiness = steadiness.read(replace(READING, recording=state), number + 0.5)
+    assert steadiness.held == {}
