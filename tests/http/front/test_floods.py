@@ -240,7 +240,7 @@ class TestTls:
                 await ended_after_answer(reader)
                 writer.transport.abort()
             async with asyncio.timeout(PATIENCE_S):
-                while kept() > before:
-                    await asyncio.sleep(0)  # noqa: ASYNC110 - nothing tells that an object is gone
+                while kept() > before:  # noqa: ASYNC110 - nothing tells that an object is gone
+                    await asyncio.sleep(0)
         finally:
             gc.enable()
