@@ -51,6 +51,28 @@ def test_every_python_package_of_the_checkout_has_its_version_in_the_lock() -> N
     assert {"setuptools", "wheel"} <= set(locked())
 
 
+@pytest.mark.parametrize(
+    ("source", "version", "is_admitted"),
+    [
+        ("pip", "0.16.0", True),
+        ("pip", "0.15.0", False),
+        ("debian", "0.14.0-1.1~deb12u1", True),  # of Debian 12, mended
+        ("debian", "0.14.0-1.1", True),
+        ("debian", "0.14.0-1", False),
+    ],
+)
+def test_a_parser_of_chunks_that_ends_them_anywhere_is_not_admitted(
+    source: str, version: str, is_admitted: bool
+) -> None:
+    if source == "pip":
+        [line] = re.findall(r"^    (h11 .*)$", (CHECKOUT / "setup.cfg").read_text(), re.MULTILINE)
+        assert Requirement(line).specifier.contains(version) == is_admitted
+    else:
+        [least] = re.findall(r"python3-h11 \(>= (.*?)\)", (DEBIAN / "control").read_text())
+        compared = subprocess.run(["dpkg", "--compare-versions", version, "ge", least], check=False)
+        assert (compared.returncode == 0) == is_admitted
+
+
 def test_the_copyright_names_everything_that_is_bundled_with_the_page() -> None:
     text = (DEBIAN / "copyright").read_text()
     bundled = json.loads((CHECKOUT / "frontend" / "package.json").read_text())["dependencies"].keys() - {
