@@ -46,8 +46,8 @@ system: ## only the tests in booted Debian 12 and 13, with the package installed
 deb: ## the Debian packages, into dist/
 	@packaging/build_deb dist
 
-repository: deb ## a signed repository of them for apt, into dist/repository (KEY= URL= REPOSITORY=)
-	@packaging/build_repository "$${KEY:-}" dist "$${REPOSITORY:-dist/repository}" "$${URL:-http://127.0.0.1:8000}"
+repository: deb ## a signed repository of them for apt, into dist/repository (KEY= URL= REPOSITORY= VALID_DAYS=)
+	@packaging/build_repository "$${KEY:-}" dist "$${REPOSITORY:-dist/repository}" "$${URL:-http://127.0.0.1:8000}" "$${VALID_DAYS:-}"
 
 bench: ## measurements, side by side in one run
 	@tools/set-up bench

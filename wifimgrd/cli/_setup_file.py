@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -102,6 +103,17 @@ def checked(main: Path, text: str | None) -> Config:
             return load(copy)
         except ConfigError as error:
             raise ConfigError(str(error).replace(str(scratch), str(main.parent))) from None
+
+
+def refusal(main: Path, values: Values, key: Key) -> str:
+    """Why the configuration cannot have these keys, `key` among them; empty if it can."""
+    try:
+        checked(main, text_of(values))
+    except ConfigError as error:
+        file = main.with_name(main.name + ".d") / NAME
+        said = str(error).removeprefix(f"{file}: ").removeprefix(f"{'.'.join(key)}: ")
+        return re.sub(r" \(at line \d+\)$", "", said)  # of a file that is not there yet
+    return ""
 
 
 def overridden(values: Values, config: Config) -> list[str]:

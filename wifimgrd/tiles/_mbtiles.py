@@ -38,6 +38,7 @@ from wifimgrd.tiles.source import (
     zoom_of,
 )
 
+_TOO_LONG: Final = "a query takes too long"
 _CACHE_KIB: Final = 8192
 _HEADER: Final = b"SQLite format 3\0"
 _FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1"
@@ -47,13 +48,31 @@ _NEXT_COLUMN: Final = (
 _ROWS: Final = (
     "SELECT tile_row FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row BETWEEN ? AND ?"
 )
+_GENERATED: Final = (
+    "SELECT s.name FROM sqlite_schema s, pragma_table_xinfo(s.name) c"
+    " WHERE s.type = 'table' AND s.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3) LIMIT 1"
+)
+"""Tables with columns that are any expressions; SQLite does not ask about their functions."""
 _LOG_EVERY_S: Final = 0.2
 _OPEN_S: Final = 20.0
 _READ_S: Final = 5.0
 """The longest time for opening a file, and for reading a tile: `tiles` may be a view of any query."""
+_REST_S: Final = 60.0
+"""How long nothing is read of a file after a query that took too long: each tile of a map would ask again."""
+_CHECK_S: Final = 60.0
+_CHECKED_PER_S: Final = 1 << 20
+"""The longest time for a query over all tiles: a minute, and a second for so many octets of the file."""
 _STEPS: Final = 10_000
 """SQLite instructions between two checks of the time."""
 _METADATA_ROWS: Final = 1000
+_FUNCTIONS: Final = frozenset(
+    {
+        *("abs", "avg", "coalesce", "count", "iif", "ifnull", "length", "max", "min", "nullif", "round"),
+        *("substr", "substring", "sum", "total", "typeof", "zeroblob"),
+    }
+)
+"""The functions that views may have: each takes as long as its values are. SQLite does not look at the time
+within one, and others, such as `instr` and LIKE, take as long as the product of two lengths."""
 
 
 class MBTilesSource:
@@ -73,6 +92,10 @@ class MBTilesSource:
         self._connection = _open(path)
         self._connection.set_progress_handler(self._limit, _STEPS)
         self._lock = Lock()
+        self._rests_until = 0.0
+        for (table,) in self._query(_GENERATED):
+            raise DamagedError(f"its table {table} has generated columns")
+        self._connection.set_authorizer(_authorize)
         metadata = self._metadata()
         layers = layers_of(metadata)
         stated = str(metadata.get("format", "")).lower()
@@ -99,6 +122,8 @@ class MBTilesSource:
     def read(self, z: int, x: int, y: int) -> Tile | None:
         """A tile from the disk."""
         with self._lock:
+            if time.monotonic() < self._rests_until:
+                raise DamagedError(_TOO_LONG, passing=True)
             self._limit.within(_READ_S)
             rows = self._query(_FIND, (z, x, (1 << z) - 1 - y))
         octets = _octets_of(rows[0][0]) if rows else b""
@@ -111,7 +136,7 @@ class MBTilesSource:
         """SQLite's own check, then the columns of each tile; the progress is the number of octets read."""
         with self._lock, ThreadPoolExecutor(1) as executor:
             before = octets_read()
-            self._limit.within(None)  # it takes as long as the file is large
+            self._limit.within(self._check_s)
             work = executor.submit(self._verify, counts)
             try:
                 while not wait([work], _LOG_EVERY_S).done:
@@ -141,7 +166,7 @@ class MBTilesSource:
         z, (x, right, top, bottom) = square.z, square.span
         last = (1 << z) - 1
         with self._lock:
-            self._limit.within(None)
+            self._limit.within(self._check_s)
             while x <= right:
                 [(x,)] = self._query(_NEXT_COLUMN, (z, x, right))
                 if x is None:
@@ -199,7 +224,14 @@ class MBTilesSource:
             raise self._error(error) from None
 
     def _error(self, error: Exception) -> DamagedError:
-        return DamagedError("a query takes too long" if self._limit() else f"SQLite says: {error}")
+        if not self._limit():
+            return DamagedError(f"SQLite says: {error}")
+        self._rests_until = time.monotonic() + _REST_S
+        return DamagedError(_TOO_LONG)
+
+    @property
+    def _check_s(self) -> float:
+        return _CHECK_S + self._file.size / _CHECKED_PER_S
 
 
 class _TimeLimit:
@@ -207,14 +239,14 @@ class _TimeLimit:
 
     def __init__(self, stopped: Event) -> None:
         self._stopped = stopped
-        self._end: float | None = None
+        self._end = 0.0
 
-    def within(self, seconds: float | None) -> None:
-        """Allow the next query this time; None = any."""
-        self._end = None if seconds is None else time.monotonic() + seconds
+    def within(self, seconds: float) -> None:
+        """Allow the next query this time."""
+        self._end = time.monotonic() + seconds
 
     def __call__(self) -> bool:
-        return self._stopped.is_set() or (self._end is not None and time.monotonic() > self._end)
+        return self._stopped.is_set() or time.monotonic() > self._end
 
 
 def _octets_of(value: object) -> bytes:
@@ -234,10 +266,16 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA mmap_size = 0")  # a truncated file would kill the process
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA ignore_check_constraints = ON")  # any expressions
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_TILE)
     except sqlite3.Error as error:
         raise DamagedError(f"SQLite says: {error}") from None
     return connection
+
+
+def _authorize(action: int, _: str | None, name: str | None, *__: str | None) -> int:
+    is_refused = action == sqlite3.SQLITE_FUNCTION and str(name).lower() not in _FUNCTIONS
+    return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
 
 
 def _summary(metadata: dict[str, object], media_type: str, layers: list[object] | None) -> Summary:

@@ -24,7 +24,8 @@ from wifimgrd.tiles.source import FileSource, Summary
 
 _NOTHING: Final = "there is nothing at this path"
 _SETTLED_S: Final = 2.0
-"""A file that was modified after this time may be modified again within one tick of its clock."""
+"""A file that was modified this long ago may be modified again within one tick of its clock. One whose time
+is further ahead is from a host with another clock."""
 OPENERS: Final[Mapping[str, Callable[[Path], FileSource]]] = MappingProxyType(
     {"folder": FolderSource, "mbtiles": MBTilesSource, "pmtiles": PMTilesSource}
 )
@@ -133,7 +134,7 @@ class FileSlot:
             else:
                 source = opener(self._path)
         except (DamagedError, OSError) as error:
-            settled = time.time() - identity[3] / 1e9 > _SETTLED_S
+            settled = abs(time.time() - identity[3] / 1e9) > _SETTLED_S
             lasting = isinstance(error, DamagedError) and not error.passing
             self._seen = identity if settled and lasting else None
             if self.source is not None and self.source.identity.inode == identity.inode:
