@@ -6,7 +6,7 @@ Every listener method is called on the event loop's thread and must not block.
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Protocol
@@ -323,6 +323,15 @@ class DeviceStore(Protocol):
     async def last_address(self) -> str:
         """The address of a device that was written last, also if the device was removed since; empty if none
         was."""
+
+    async def bonds(self) -> Set[str]:
+        """The addresses of the cameras that the hub has bonded with."""
+
+    async def remember_bond(self, address: str) -> None:
+        """Write that the bond with a camera is the hub's, safe on disk on return."""
+
+    async def forget_bond(self, address: str) -> None:
+        """Write that the hub has no bond with a camera, safe on disk on return."""
 
     async def request_of(self, key: str) -> bytes:
         """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was
