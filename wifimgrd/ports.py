@@ -168,6 +168,10 @@ class BluetoothListener(Protocol):
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         """Cameras were heard, while a search runs."""
 
+    def camera_unfit(self, address: str, reason: str) -> None:
+        """A bonded camera is more than a camera, such as a keyboard: its bond is dangerous. What has met it
+        fails with that reason, a sentence."""
+
 
 class CameraBluetooth(Protocol):
     """Finds, pairs and wakes cameras over Bluetooth LE.
@@ -210,11 +214,12 @@ class CameraBluetooth(Protocol):
         """Connect to a paired camera, have it carry out a command, and disconnect; a camera that sleeps is
         woken by that. Raises NotPaired, DeviceNotReachable, NotSupported, Unconfirmed."""
 
-    async def pair(self, address: str, service: str) -> PairedCamera:
-        """Pair a camera and read its network's name and password; raises PairingFailed."""
+    async def pair(self, address: str, service: str, *, replaces: bool) -> PairedCamera:
+        """Pair a camera and read its network's name and password; with `replaces`, keys that the camera has
+        provably lost are replaced. What is not such a camera is left alone. Raises PairingFailed."""
 
     async def unpair(self, address: str) -> None:
-        """Remove the keys of a camera from this host; it may not have any."""
+        """Remove the keys of a camera from this host; it may not have any. What runs with it ends."""
 
     async def has_bond(self, address: str) -> bool:
         """Whether this host has keys of a camera."""

@@ -1,4 +1,4 @@
-"""Devices that are not the hub's are neither paired nor harmed, and cameras that are more than that are refused."""
+"""Devices that are not the hub's are neither paired nor harmed, nor cameras that are more than that."""
 
 from __future__ import annotations
 

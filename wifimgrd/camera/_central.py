@@ -55,6 +55,8 @@ class Central:
         """Devices that are being removed, by address."""
         self.on_unfit: Callable[[str, str], None] = lambda *_: None
         """Called with the address of a bonded device that is more than a camera, and with why."""
+        self.on_more_services: Callable[[str], None] = lambda _: None
+        """Called with the address of a bonded camera in use that has become such a device."""
         self.objects.watch_services(self._services_changed)
 
     async def has_bond(self, address: str) -> bool:
@@ -85,15 +87,14 @@ class Central:
             raise Unfit(why)
 
     def _services_changed(self, path: str) -> None:
-        """End the connection with a bonded camera that has become more than one; what runs with it fails by
-        that."""
+        """A device has told its services: a bonded camera that becomes more than one is in use no longer."""
         device = self.objects.devices[path]
         address = device.get("Address", "")
         if address in self.objects.kept and device.get("Paired", False):
             try:
                 self._require_fit(path)
             except Unfit:
-                self.let_go(path)
+                self.on_more_services(address)
 
     # -- connections
 

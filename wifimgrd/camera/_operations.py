@@ -52,6 +52,7 @@ class Operations:
         self._held: dict[str, asyncio.Task[None]] = {}
         """What keeps a camera awake and connected, by its address."""
         self.on_idle: Callable[[], None] = lambda: None
+        central.on_more_services = self._end_unfit
 
     @property
     def are_under_way(self) -> bool:
@@ -122,6 +123,12 @@ class Operations:
         for address in {*self._running, *self._held}:
             await self.cancel(address)
 
+    def _end_unfit(self, address: str) -> None:
+        """End what runs with a camera that has become more than one, and disconnect it."""
+        for task in (self._running.get(address), self._held.get(address)):
+            if task is not None:
+                task.cancel()
+
     # -- one at a time
 
     async def _run(
@@ -147,6 +154,8 @@ class Operations:
                 task.cancel()
                 await asyncio.wait({task})
                 raise
+            if why := self._central.why_unfit(address):
+                raise failed(why) from None
             raise Cancelled("the operation was cancelled") from None
 
     def _ended(self, address: str, work: Coroutine[Any, Any, Any], _: asyncio.Task[Any]) -> None:
@@ -168,12 +177,13 @@ class Operations:
             async with deadline:
                 return await work
         except Trouble as trouble:
+            if why := self._central.why_unfit(address):
+                raise failed(why) from None
             if isinstance(trouble, LinkLost):  # the adapter's, if it was that, is told after the link's end
                 objects = self._central.objects
                 await objects.until(lambda: objects.powered_adapter() is None, self._limits.late_s)
             self._central.radio.require_ready()
-            # A camera that becomes more than one is disconnected: that is no lost connection.
-            raise failed(self._central.why_unfit(address) or str(trouble)) from None
+            raise failed(str(trouble)) from None
         except TimeoutError:
             if not deadline.expired():
                 raise BluetoothUnavailable("bluetoothd does not answer") from None
