@@ -121,8 +121,8 @@ class Bonds:
 
     async def _remember(self, address: str) -> None:
         if address not in self._made:
+            self._made.add(address)  # at once: a write goes on if its caller is cancelled
             await self._store.remember_bond(address)
-            self._made.add(address)
 
     async def _forget(self, address: str) -> None:
         if address in self._made:
