@@ -19,7 +19,15 @@ from wifimgrd.proxies.bluez import definitions as bluez
 ABSENT_S = 1.5
 """How long Connect waits for a camera."""
 ADAPTER_PATH = "/org/bluez/hci0"
-FEA6 = "0000fea6-0000-1000-8000-00805f9b34fb"
+
+
+def assigned(number: int) -> str:
+    """The UUID of a service or characteristic with a number of 16 bits."""
+    return f"0000{number:04x}-0000-1000-8000-00805f9b34fb"
+
+
+FEA6 = assigned(0xFEA6)
+KEYBOARD = assigned(0x1812)
 _FAILED = "org.bluez.Error.Failed"
 _ABORTED = "le-connection-abort-by-local"
 _UNKNOWN_OBJECT = "org.freedesktop.DBus.Error.UnknownObject"
@@ -66,6 +74,10 @@ class FakeCamera:
     resolved: bool = False
     known: bool = False
     """BlueZ has an object for it."""
+    further: tuple[str, ...] = ()
+    """Services that it has, too, and does not advertise."""
+    explored: bool = False
+    """BlueZ has seen which services it has."""
     hangs: bool = False
     """It does not answer reads and writes, and the link stays up."""
     loses_link_at: str = ""
@@ -81,8 +93,8 @@ class FakeCamera:
 
     @property
     def has_kept_characteristics(self) -> bool:
-        """Whether BlueZ has objects for them while there is no connection."""
-        return self.bonded and not self.late_characteristics_s
+        """Whether BlueZ has objects for them before it connects."""
+        return (self.bonded or self.resolved) and not self.late_characteristics_s
 
     @property
     def characteristics(self) -> Mapping[str, str]:
@@ -91,6 +103,15 @@ class FakeCamera:
 
     def uuids(self) -> tuple[str, ...]:
         return ()
+
+    def gatt(self) -> tuple[str, ...]:
+        """The services of its characteristics."""
+        return ()
+
+    @property
+    def seen_services(self) -> list[str]:
+        """Those that BlueZ tells: of a device that it has not connected with, those that are advertised."""
+        return sorted({*self.services, *((*self.gatt(), *self.further) if self.explored else ())})
 
     def read(self, uuid: str) -> bytes:
         raise BusError(_FAILED, "Operation failed with ATT error: 0x02")
@@ -126,6 +147,9 @@ class FakeGoPro(FakeCamera):
 
     def uuids(self) -> tuple[str, ...]:
         return tuple(gp(n) for n in (2, 3, 4, 5, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x91, 0x92))
+
+    def gatt(self) -> tuple[str, ...]:
+        return (*map(assigned, (0x1800, 0x1801, 0x180A, 0x180F, 0xFEA6)), gp(0x01), gp(0x80), gp(0x90))
 
     def read(self, uuid: str) -> bytes:
         values = {gp(2): self.ssid, gp(3): self.password}
@@ -229,7 +253,7 @@ class FakeBluez:
         self.connection.serve(self._called)
         self.agents, self.discovering, self.advertising = [], set(), set()
         for camera in self.cameras:
-            camera.known = camera.bonded
+            camera.known = camera.explored = camera.bonded
         await self.connection.request_name(bluez.BLUEZ)
 
     async def stop(self) -> None:
@@ -244,6 +268,7 @@ class FakeBluez:
         """Have a camera in range; BlueZ knows it already if it is bonded."""
         self.cameras.append(camera)
         if camera.bonded:
+            camera.explored = True
             self._appear(camera)
 
     def power(self, on: bool) -> None:
@@ -284,6 +309,11 @@ class FakeBluez:
         """A later packet has the name."""
         self._changed(camera.path, bluez.DEVICE, {"Name": Variant("s", camera.name)})
 
+    def gain(self, camera: FakeCamera, service: str) -> None:
+        """A camera that is connected has another service from now on."""
+        camera.further += (service,)
+        self._changed(camera.path, bluez.DEVICE, {"UUIDs": Variant("as", camera.seen_services)})
+
     def notify(self, camera: FakeCamera, uuid: str, value: bytes) -> None:
         path = next(path for path, one in camera.characteristics.items() if one == uuid)
         if camera.connected and uuid in camera.notifying:
@@ -299,7 +329,7 @@ class FakeBluez:
             "Paired": Variant("b", camera.bonded),
             "Connected": Variant("b", camera.connected),
             "ServicesResolved": Variant("b", camera.resolved),
-            "UUIDs": Variant("as", list(camera.services)),
+            "UUIDs": Variant("as", camera.seen_services),
             "RSSI": Variant("n", -50),
             "ManufacturerData": Variant(
                 "a{qv}", {k: Variant("ay", v) for k, v in camera.manufacturer.items()}
@@ -335,7 +365,7 @@ class FakeBluez:
 
     def _remove(self, camera: FakeCamera) -> None:
         self.lose(camera)
-        camera.known = camera.bonded = False
+        camera.known = camera.bonded = camera.explored = False
         self._gone(camera)
 
     def _gone(self, camera: FakeCamera) -> None:
@@ -489,8 +519,12 @@ class FakeBluez:
 
     def _resolve(self, camera: FakeCamera) -> None:
         if camera.connected and not camera.never_resolves:
-            camera.resolved = True
-            self._changed(camera.path, bluez.DEVICE, {"ServicesResolved": Variant("b", True)})
+            camera.resolved = camera.explored = True
+            changed = {
+                "UUIDs": Variant("as", camera.seen_services),
+                "ServicesResolved": Variant("b", True),
+            }
+            self._changed(camera.path, bluez.DEVICE, changed)
             asyncio.get_running_loop().call_later(
                 camera.late_characteristics_s, self._add_characteristics, camera
             )

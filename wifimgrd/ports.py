@@ -6,7 +6,7 @@ Every listener method is called on the event loop's thread and must not block.
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Protocol
@@ -168,6 +168,10 @@ class BluetoothListener(Protocol):
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         """Cameras were heard, while a search runs."""
 
+    def camera_unfit(self, address: str, reason: str) -> None:
+        """A bonded camera is more than a camera, such as a keyboard: its bond is dangerous. What has met it
+        fails with that reason, a sentence."""
+
 
 class CameraBluetooth(Protocol):
     """Finds, pairs and wakes cameras over Bluetooth LE.
@@ -210,11 +214,12 @@ class CameraBluetooth(Protocol):
         """Connect to a paired camera, have it carry out a command, and disconnect; a camera that sleeps is
         woken by that. Raises NotPaired, DeviceNotReachable, NotSupported, Unconfirmed."""
 
-    async def pair(self, address: str, service: str) -> PairedCamera:
-        """Pair a camera and read its network's name and password; raises PairingFailed."""
+    async def pair(self, address: str, service: str, *, replaces: bool) -> PairedCamera:
+        """Pair a camera and read its network's name and password; with `replaces`, keys that the camera has
+        provably lost are replaced. What is not such a camera is left alone. Raises PairingFailed."""
 
     async def unpair(self, address: str) -> None:
-        """Remove the keys of a camera from this host; it may not have any."""
+        """Remove the keys of a camera from this host; it may not have any. What runs with it ends."""
 
     async def has_bond(self, address: str) -> bool:
         """Whether this host has keys of a camera."""
@@ -323,6 +328,15 @@ class DeviceStore(Protocol):
     async def last_address(self) -> str:
         """The address of a device that was written last, also if the device was removed since; empty if none
         was."""
+
+    async def bonds(self) -> Set[str]:
+        """The addresses of the cameras that the hub has bonded with."""
+
+    async def remember_bond(self, address: str) -> None:
+        """Write that the bond with a camera is the hub's, safe on disk on return."""
+
+    async def forget_bond(self, address: str) -> None:
+        """Write that the hub has no bond with a camera, safe on disk on return."""
 
     async def request_of(self, key: str) -> bytes:
         """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was

@@ -104,11 +104,14 @@ class Caller:
     reports: list[int] = field(default_factory=list)
     """The rows in each report."""
     states: list[tuple[str, str]] = field(default_factory=list)
+    unfit: list[tuple[str, str]] = field(default_factory=list)
+    """What Unfit has told."""
     searches: Iterator[int] = field(default_factory=count)
 
     async def listen(self) -> None:
         await self.connection.watch(self._advertised, interface=names.INTERFACE, member="Advertised")
         await self.connection.watch(self._status, interface=names.INTERFACE, member="StatusChanged")
+        await self.connection.watch(self._unfit, interface=names.INTERFACE, member="Unfit")
 
     def _advertised(self, signal: Signal) -> None:
         [rows] = signal.body
@@ -120,6 +123,10 @@ class Caller:
         state, reason = signal.body
         self.states.append((str(state), str(reason)))
 
+    def _unfit(self, signal: Signal) -> None:
+        address, reason = signal.body
+        self.unfit.append((str(address), str(reason)))
+
     async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
         reply = await self.connection.call(
             names.BUS_NAME, names.PATH, names.INTERFACE, member, signature, body, 20.0
@@ -129,8 +136,9 @@ class Caller:
     async def wake(self, address: str, protocol: str = "gopro", timeout_s: int = 10) -> None:
         await self.call("Wake", "ssayu", address, protocol, b"", timeout_s)
 
-    async def pair(self, address: str, protocol: str = "gopro") -> dict[str, Any]:
-        [camera] = await self.call("Pair", "ss", address, protocol)
+    async def pair(self, address: str, protocol: str = "gopro", *, again: bool = False) -> dict[str, Any]:
+        """Pair; `again` says that the bond, if there is one, is the hub's."""
+        [camera] = await self.call("PairAgain" if again else "Pair", "ss", address, protocol)
         return dict(camera)
 
     async def command(self, address: str, command: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -83,6 +83,7 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
         "password": "dive-1234",
         "model": "HERO12 Black",
         "serial": "C3501324501001",
+        "new": True,
     }
     assert camera.pairing_finished
     assert camera.access_point
@@ -114,13 +115,13 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 @hurried
-async def test_a_pairing_that_fails_leaves_nothing_in_bluez(
+async def test_a_pairing_that_fails_leaves_neither_a_bond_nor_a_link(
     bluez: FakeBluez, caller: Caller, trait: Any, reason: str
 ) -> None:
     camera = FakeGoPro(ADDRESS, **trait)
     bluez.add(camera)
     assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", reason)
-    await until(lambda: not (camera.known or camera.connected))
+    await until(lambda: not (camera.bonded or camera.connected))
     assert await caller.call("IsPaired", "s", ADDRESS) == [False]
 
 
@@ -136,7 +137,8 @@ async def test_a_camera_of_another_model_is_no_gopro(bluez: FakeBluez, caller: C
 
 async def test_a_bond_that_works_is_kept(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(bonded())
-    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    told = await caller.pair(ADDRESS)
+    assert (told["ssid"], told["new"]) == (b"GP1001", False)
     assert "Pair" not in bluez.calls
     assert "RemoveDevice" not in bluez.calls
 
@@ -148,7 +150,7 @@ async def test_pairing_again_replaces_the_bond_of_a_camera_that_is_heard_in_its_
     camera.knows_host, camera.pairing_mode = False, True
     bluez.add(camera)
     assert (await refused(caller.wake(ADDRESS)))[0] == "WakeFailed"
-    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert (await caller.pair(ADDRESS, again=True))["ssid"] == b"GP1001"
     assert camera.knows_host
     await caller.wake(ADDRESS)
 
@@ -160,7 +162,8 @@ async def test_pairing_again_replaces_a_bond_that_is_provably_lost(
     camera = bonded(**proof)
     camera.knows_host, camera.pairing_mode = False, True
     bluez.add(camera)
-    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    told = await caller.pair(ADDRESS, again=True)
+    assert (told["ssid"], told["new"]) == (b"GP1001", True)
     assert camera.knows_host
 
 
@@ -171,7 +174,7 @@ async def test_pairing_again_keeps_a_bond_without_a_proof_that_it_is_lost(
 ) -> None:
     camera = bonded(failing_connects=4, **camera_says)
     bluez.add(camera)
-    assert await refused(caller.pair(ADDRESS)) == (
+    assert await refused(caller.pair(ADDRESS, again=True)) == (
         "PairingFailed",
         "the camera refused the connection 4 times, and was not heard in its pairing mode: this hub keeps its"
         " bond",
@@ -185,7 +188,7 @@ async def test_a_pairing_mode_of_long_ago_is_no_proof(bluez: FakeBluez, caller: 
     camera = bonded(failing_connects=4, manufacturer=IN_PAIRING_MODE)
     bluez.add(camera)
     camera.manufacturer = NOT_IN_PAIRING_MODE
-    assert (await refused(caller.pair(ADDRESS)))[0] == "PairingFailed"
+    assert (await refused(caller.pair(ADDRESS, again=True)))[0] == "PairingFailed"
     assert "RemoveDevice" not in bluez.calls
 
 

@@ -20,8 +20,8 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.api._definitions import definition
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.camera import _theta, names
+from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._beacon import BEACONS_PATH
-from wifimgrd.camera._central import AGENT_PATH
 from wifimgrd.camera._service import CameraService
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
 from wifimgrd.runtime.tasks import Tasks
@@ -176,6 +176,9 @@ class FakeTheta(FakeCamera):
             _theta._MODEL,
             _theta._PASSWORD_STATE,
         )
+
+    def gatt(self) -> tuple[str, ...]:
+        return (_theta.SERVICE,)
 
     def read(self, uuid: str) -> bytes:
         return {

@@ -49,12 +49,16 @@ class Heard:
 
     states: list[BluetoothStatus] = field(default_factory=list)
     seen: list[Advertiser] = field(default_factory=list)
+    unfit: list[tuple[str, str]] = field(default_factory=list)
 
     def bluetooth_changed(self, status: BluetoothStatus) -> None:
         self.states.append(status)
 
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         self.seen += seen
+
+    def camera_unfit(self, address: str, reason: str) -> None:
+        self.unfit.append((address, reason))
 
 
 @pytest.fixture
@@ -145,7 +149,7 @@ async def test_a_pairing_tells_the_network(
 ) -> None:
     ready.add(camera := FakeGoPro(ADDRESS, pairing_mode=True))
     await daemon.search(1, GOPROS)
-    paired = await daemon.pair(ADDRESS, "fea6")
+    paired = await daemon.pair(ADDRESS, "fea6", replaces=False)
     assert (paired.ssid, paired.password) == (camera.ssid, Passphrase(camera.password.decode()))
     assert await daemon.has_bond(ADDRESS)
     await daemon.unpair(ADDRESS)

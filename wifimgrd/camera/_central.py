@@ -8,22 +8,20 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
-from wifimgrd.camera import names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.camera._advertisements import parse
+from wifimgrd.camera._agent import Agent
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._link import Link, LinkLost, Trouble
+from wifimgrd.camera._offers import why_unfit
 from wifimgrd.camera._radio import Radio
 from wifimgrd.camera.drivers import gopro_messages as gopro
 from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.definitions import CONNECT_FAULTS, DeviceProperties, Fault
-from wifimgrd.proxies.bluez.objects import Adapter, AgentManager, Device
+from wifimgrd.proxies.bluez.objects import Adapter, Device
 from wifimgrd.runtime.tasks import Tasks
 
-AGENT_PATH: Final = names.PATH + "/agent"
-_CAPABILITY: Final = "NoInputNoOutput"
-"""Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
 _REFUSALS: Final = 2
 """So many refused connections in a row are told as such: a single one is mostly a lost packet."""
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
@@ -33,6 +31,11 @@ _NOT_HEARD: Final = "the camera was not heard: it is out of range, or switched o
 _MAY_HAVE_FORGOTTEN: Final = "if this stays so, it may have forgotten this hub: pair it again"
 _NOT_IN_PAIRING_MODE: Final = "it may not be in its pairing mode"
 _KEPT: Final = "was not heard in its pairing mode: this hub keeps its bond"
+_OF_OTHERS: Final = (
+    "this hub has not made the bond that the camera has lost: bluetoothctl remove {}, and pair it again"
+)
+_NO_CAMERA: Final = "this host is paired with a device of this address that is not such a camera"
+_IN_USE: Final = "another program of this host is connected with the camera, and does not get on"
 _NO_PAIRING: Final = "the camera refused the pairing: it is not in its pairing mode"
 
 
@@ -45,19 +48,53 @@ class Central:
         self.limits = limits
         self.radio = radio
         self.objects = radio.objects
-        self._registered_at = ""
-        """The bluetoothd that knows the agent."""
-        self._pairing: set[str] = set()
-        """The object paths that the agent accepts."""
+        self.agent = Agent(connection, radio)
         self._disconnections: dict[str, asyncio.Task[None]] = {}
         """Disconnect calls that are not answered, by the device's path."""
         self._removals: dict[str, asyncio.Task[None]] = {}
         """Devices that are being removed, by address."""
+        self.on_unfit: Callable[[str, str], None] = lambda *_: None
+        """Called with the address of a bonded device that is more than a camera, and with why."""
+        self.on_more_services: Callable[[str], None] = lambda _: None
+        """Called with the address of a bonded camera in use that has become such a device."""
+        self.objects.watch_services(self._services_changed)
+
+    async def has_bond(self, address: str) -> bool:
+        """Whether this host has a bond with a camera, once one that is being removed is."""
+        if address in self._removals:
+            await asyncio.wait({self._removals[address]})
+        return self.is_paired(address)
 
     def is_paired(self, address: str) -> bool:
         """Whether this host has a bond with a camera."""
         path = self.objects.device(address)
         return path is not None and self.objects.devices[path].get("Paired", False)
+
+    # -- more than cameras
+
+    def why_unfit(self, address: str) -> str:
+        """Why a device is not bonded with, by the services that it has told; empty if it has told none of
+        these."""
+        path = self.objects.device(address)
+        return "" if path is None else why_unfit(self.objects.devices[path].get("UUIDs", ()))
+
+    def _require_fit(self, path: str) -> None:
+        """Raise Unfit for a device that is more than a camera."""
+        device = self.objects.devices.get(path, {})
+        if why := why_unfit(device.get("UUIDs", ())):
+            if device.get("Paired", False):
+                self.on_unfit(device.get("Address", ""), why)
+            raise Unfit(why)
+
+    def _services_changed(self, path: str) -> None:
+        """A device has told its services: a bonded camera that becomes more than one is in use no longer."""
+        device = self.objects.devices[path]
+        address = device.get("Address", "")
+        if address in self.objects.kept and device.get("Paired", False):
+            try:
+                self._require_fit(path)
+            except Unfit:
+                self.on_more_services(address)
 
     # -- connections
 
@@ -93,6 +130,7 @@ class Central:
     async def _connect(self, address: str, path: str, pauses_s: Sequence[float]) -> Link:
         """Connect and wait for the services; raises Trouble, Refusals if the camera seems to refuse,
         BondLost, and BluetoothUnavailable."""
+        self._require_fit(path)
         refusals, is_bonded = 0, self.is_paired(address)
         self.objects.take_authentication_failure(path)
         for pause_s in (*pauses_s, None):
@@ -116,6 +154,7 @@ class Central:
             await asyncio.wait({self._disconnections[path]})
         loop, link = asyncio.get_running_loop(), Link(self._connection, self.objects, path, self.limits)
         began_s = loop.time()
+        is_own = path in self.objects.own_links or not self.objects.is_connected(path)
         self.objects.forget_values(path)
         try:
             await Device(self._connection, path).connect(self.limits.connect_s)
@@ -124,11 +163,13 @@ class Central:
             resolved = await self.objects.until(
                 lambda: not link.is_up or self._is_resolved(path), self.limits.services_s
             )
-        except TimeoutError:
-            self.disconnect(path)
-            raise Trouble(_OUT_OF_RANGE) from None
-        except asyncio.CancelledError:
-            self.disconnect(path)
+            if is_own and link.is_up:
+                self.objects.own_links.add(path)
+        except (TimeoutError, asyncio.CancelledError) as end:
+            if is_own:
+                self._disconnect_soon(path)
+            if isinstance(end, TimeoutError):
+                raise Trouble(_OUT_OF_RANGE) from None
             raise
         except BusError as error:
             raise self._why(error, path, loop.time() - began_s, is_bonded=is_bonded) from None
@@ -136,8 +177,13 @@ class Central:
             if loop.time() - began_s < self.limits.quick_s:
                 raise _ConnectionRefused
             raise LinkLost
+        try:
+            self._require_fit(path)
+        except Unfit:
+            self.let_go(path)
+            raise
         if not resolved:
-            self.disconnect(path)
+            self.let_go(path)
             raise Trouble("the camera does not say what it offers")
         return link
 
@@ -160,7 +206,14 @@ class Central:
             return _ConnectionRefused()
         return _AdapterBusy()
 
-    def disconnect(self, path: str) -> None:
+    def let_go(self, path: str) -> None:
+        """End the connection with a device, without waiting for that, if this process has made it: one that
+        was there before stays, and nothing here listens to it any more."""
+        self.objects.forget_values(path)
+        if path in self.objects.own_links:
+            self._disconnect_soon(path)
+
+    def _disconnect_soon(self, path: str) -> None:
         """Disconnect from a device, or end a Connect, without waiting for it, which takes BlueZ 2 s; the next
         connection does."""
         self.objects.forget_values(path)
@@ -178,37 +231,52 @@ class Central:
     # -- bonds
 
     async def bond(
-        self, address: str, wants_bond: Callable[[Link], Awaitable[bool]] | None = None
+        self, address: str, service: str, wants_bond: Callable[[Link], Awaitable[bool]], *, replaces: bool
     ) -> tuple[Link, bool]:
-        """Connect to a camera and bond with it if it is not, or if it has provably forgotten that; returns
-        whether the bond is new, in which case its failure must be followed by `remove`. `wants_bond` tells by
-        the connection whether the camera is one that bonds. Raises Trouble and BluetoothUnavailable."""
+        """Connect to a camera and bond with it if it is not, or, with `replaces`, if it has provably
+        forgotten that; returns whether the bond is new, in which case its failure must be followed by `undo`.
+
+        A device that is not a camera, or is more than one, is refused before BlueZ is asked for anything but
+        a connection: a bonded one by the services that it was seen to have, `service` among them, another one
+        by what it has once it is connected. `wants_bond` tells by the connection whether the camera is one
+        that bonds, and raises Trouble if it is none at all. Raises Trouble and BluetoothUnavailable."""
         self.radio.require_ready()
-        if address in self._removals:
-            await asyncio.wait({self._removals[address]})
-        if self.is_paired(address):
+        if await self.has_bond(address):
+            self._require_camera(address, service)
             try:
                 return await self.connect_bonded(address), False
-            except BondLost:
+            except (BondLost, Refusals) as lost:
+                if isinstance(lost, Refusals) and not await self._is_in_pairing_mode(address):
+                    raise Trouble(f"{lost.times}, and {_KEPT}") from None
+                if not replaces:
+                    raise Trouble(_OF_OTHERS.format(address)) from None
                 await self.remove(address)
             except NotPaired:  # it is gone meanwhile
                 pass
-            except Refusals as refusals:
-                if not await self._is_in_pairing_mode(address):
-                    raise Trouble(f"{refusals.times}, and {_KEPT}") from None
-                await self.remove(address)
-        self._end_leftover(address)
+        await self._end_leftover(address)
         try:
             link = await self.connect_known(address)
-            is_new = wants_bond is None or await wants_bond(link)
-            if is_new:
-                await self._pair(link)
-        except BaseException as error:
-            self.remove_later(address)
-            if isinstance(error, Refusals):
-                raise Trouble(f"{error.times}: {_NOT_IN_PAIRING_MODE}") from None
+        except Refusals as refusals:
+            raise Trouble(f"{refusals.times}: {_NOT_IN_PAIRING_MODE}") from None
+        try:
+            is_new = await wants_bond(link)
+            with suppress(BusError):
+                await self.objects.refresh(link.path)
+            self._require_fit(link.path)
+        except BaseException:
+            self.let_go(link.path)
             raise
+        if is_new:
+            await self._pair(address, link)
         return link, is_new
+
+    def _require_camera(self, address: str, service: str) -> None:
+        """Raise Trouble for a bonded device that BlueZ knows not to be a camera with a service."""
+        path = self.objects.device(address)
+        device = self.objects.devices.get(path or "", {})
+        self._require_fit(path or "")
+        if service not in {*device.get("UUIDs", ()), *device.get("ServiceData", ())}:
+            raise Trouble(_NO_CAMERA)
 
     async def _is_in_pairing_mode(self, address: str) -> bool:
         """Whether a camera is heard now that says so; raises BluetoothUnavailable. BlueZ keeps what it has
@@ -232,17 +300,30 @@ class Central:
             return False
         return parse(self.objects.devices[path], gopro.SERVICE).pairing_mode or False
 
-    def _end_leftover(self, address: str) -> None:
-        """Disconnect a camera that this host has no bond with: a bluetoothd that was stopped in the middle
-        of a pairing leaves a link on which nothing works."""
+    async def _end_leftover(self, address: str) -> None:
+        """Disconnect a camera that this process has connected and has no bond with: a bluetoothd that was
+        stopped in the middle of a pairing leaves a link on which nothing works. Raises Trouble for such a
+        link of others."""
         path = self.objects.device(address)
-        if path is not None and self.objects.devices[path].get("Connected", False):
-            self.disconnect(path)
+        if path is None or not self.objects.is_connected(path):
+            return
+        if path in self.objects.own_links:
+            self._disconnect_soon(path)
+        elif not await self.objects.until(lambda: self._is_resolved(path), self.limits.characteristics_s):
+            raise Trouble(_IN_USE)
 
-    async def _pair(self, link: Link) -> None:
-        """Bond over a link. What counts is the property `Paired`: the reply may never come."""
-        await self._register_agent()
-        self._pairing.add(link.path)
+    async def _pair(self, address: str, link: Link) -> None:
+        """Bond over a link; one that fails is undone."""
+        try:
+            await self.agent.register()
+            with self.agent.accepting(link.path):
+                await self._call_pair(link)
+        except BaseException:
+            self.undo(address, link)
+            raise
+
+    async def _call_pair(self, link: Link) -> None:
+        """Have BlueZ pair. What counts is the property `Paired`: the reply may never come."""
         pairing = asyncio.ensure_future(
             Device(self._connection, link.path).pair(self.limits.pair_s + self.limits.answer_s)
         )
@@ -261,7 +342,6 @@ class Central:
             if not self._is_paired(link.path):
                 raise self._why_not_paired(pairing)
         finally:
-            self._pairing.discard(link.path)
             pairing.cancel()
             await asyncio.gather(pairing, return_exceptions=True)
 
@@ -277,36 +357,17 @@ class Central:
             return Trouble(f"the pairing failed: {error.message[:200]}")
         return Trouble("the camera did not answer the pairing")
 
-    async def _register_agent(self) -> None:
-        """Register the agent with the bluetoothd that runs; raises BluetoothUnavailable."""
-        owner = self.objects.owner
-        if owner and self._registered_at != owner:
-            try:
-                await AgentManager(self._connection).register(AGENT_PATH, _CAPABILITY)
-            except BusError as error:
-                if error.name != bluez.ALREADY_EXISTS:
-                    raise self.radio.refusal(error) from None
-            except TimeoutError:
-                raise BluetoothUnavailable("bluetoothd does not answer") from None
-            self._registered_at = owner
-
-    def answer_agent(self, call: MethodCall) -> None:
-        """Answer what bluetoothd asks the agent: pairings that this process has started are accepted."""
-        device = call.body[0] if call.body else ""
-        match call.member:
-            case "Release" | "Cancel":
-                self._connection.reply(call)
-            case "RequestAuthorization" | "RequestConfirmation" if device in self._pairing:
-                self._connection.reply(call)
-            case _:
-                self._connection.reply_error(call, bluez.REJECTED, "no such pairing was started here")
+    async def unbond(self, address: str) -> None:
+        """Remove the bond with a device, if there is one; raises BluetoothUnavailable."""
+        if not self.objects.owner:
+            raise BluetoothUnavailable(self.radio.status.reason)
+        if await self.has_bond(address):
+            await self.remove(address)
 
     async def remove(self, address: str) -> None:
         """Remove a device with its bond, if BlueZ has it; raises BluetoothUnavailable."""
         path = self.objects.device(address)
         if path is None:
-            if not self.objects.owner:
-                raise BluetoothUnavailable(self.radio.status.reason)
             return
         self.objects.forget_values(path)
         adapter = path.rpartition("/")[0]
@@ -323,8 +384,12 @@ class Central:
         with suppress(BluetoothUnavailable, BusClosed):
             await self.remove(address)
 
-    def remove_later(self, address: str) -> None:
-        """Remove a device without waiting for it; `bond` does."""
+    def undo(self, address: str, link: Link) -> None:
+        """Remove a device that `bond` has made a bond with, or has tried to, without waiting for it; `bond`
+        does. One without a bond whose link was there before stays as it was."""
+        is_of_others = self.objects.is_connected(link.path) and link.path not in self.objects.own_links
+        if is_of_others and not self._is_paired(link.path):
+            return
         task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(address))
         task.add_done_callback(lambda _: self._removals.pop(address, None))
 
@@ -340,6 +405,10 @@ class Refusals(Trouble):
     def __init__(self, number: int, *, is_bonded: bool) -> None:
         self.times = f"the camera refused the connection {number} times"
         super().__init__(f"{self.times}: {_MAY_HAVE_FORGOTTEN}" if is_bonded else self.times)
+
+
+class Unfit(Trouble):
+    """The device is more than a camera."""
 
 
 class _ConnectionRefused(Exception):

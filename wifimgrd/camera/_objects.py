@@ -47,6 +47,9 @@ class Objects:
         """By object path, those that were heard last at the end."""
         self.kept: set[str] = set()
         """The addresses of devices that are not forgotten while BlueZ has them."""
+        self.own_links: set[str] = set()
+        """The paths of devices that this process has connected, while they are. Kept over a restart of
+        bluetoothd, which may find a link as it was."""
         self._unauthenticated: set[str] = set()
         """The paths of devices whose link has ended because they, or this host, had no key."""
         self._characteristics: dict[str, dict[str, str]] = {}
@@ -54,6 +57,7 @@ class Objects:
         self._on_value: dict[str, Callable[[bytes], None]] = {}
         """What is called with each notification, by the characteristic's object path."""
         self._on_heard: list[Callable[[str, DeviceProperties], None]] = []
+        self._on_services: list[Callable[[str], None]] = []
         self._on_change: list[Callable[[], None]] = []
         self._waiting: set[asyncio.Event] = set()
         self._reading: set[str] = set()
@@ -97,6 +101,10 @@ class Objects:
         that."""
         self._on_heard.append(handler)
         return partial(self._on_heard.remove, handler)
+
+    def watch_services(self, handler: Callable[[str], None]) -> None:
+        """Call `handler` with the path of each device that says anew which services it has."""
+        self._on_services.append(handler)
 
     def watch_changes(self, handler: Callable[[], None]) -> None:
         """Call `handler` when adapters have changed, or bluetoothd has started or stopped."""
@@ -154,6 +162,10 @@ class Objects:
         """The paths of a device's characteristics by UUID."""
         return {uuid: path for path, uuid in self._characteristics.get(device, {}).items()}
 
+    def is_connected(self, device: str) -> bool:
+        """Whether a device is connected, by whomever."""
+        return self.devices.get(device, {}).get("Connected", False)
+
     async def refresh(self, device: str) -> None:
         """Read a device's properties again: BlueZ does not signal every change. Raises as a call does."""
         await Device(self._connection, device).read_properties(partial(self._device_read, device))
@@ -177,6 +189,7 @@ class Objects:
         for path, interfaces in objects.items():
             for interface, properties in interfaces.items():
                 self._add(path, interface, properties)
+        self.own_links &= {path for path in self.devices if self.is_connected(path)}
         self._changed(adapters=True)
 
     def _owner_changed(self, change: OwnerChange) -> None:
@@ -214,6 +227,7 @@ class Objects:
                     self.adapters.pop(path, None)
                 case definitions.DEVICE:
                     self.devices.pop(path, None)
+                    self.own_links.discard(path)
                     self._unauthenticated.discard(path)
                 case definitions.CHARACTERISTIC:
                     self._forget_characteristic(path)
@@ -245,6 +259,10 @@ class Objects:
         known.update(changed)
         if "RSSI" in gone:
             known.pop("RSSI", None)
+        self._linked(path)
+        if "UUIDs" in changed:
+            for told in list(self._on_services):
+                told(path)
         self._changed()
         if not _HEARD.isdisjoint(changed):
             self._heard(path)
@@ -285,10 +303,16 @@ class Objects:
     def _add_device(self, path: str, properties: DeviceProperties) -> None:
         self.devices.pop(path, None)
         self.devices[path] = properties
+        self._linked(path)
         if len(self.devices) > _MOST_DEVICES:
             oldest = next(self._expendable(), None)
             if oldest is not None:
                 del self.devices[oldest]
+
+    def _linked(self, path: str) -> None:
+        """A device was read, or has changed: what this process had connected may be connected no more."""
+        if not self.is_connected(path):
+            self.own_links.discard(path)
 
     def _expendable(self) -> Iterator[str]:
         """The devices that may be forgotten, the oldest first."""

@@ -14,9 +14,10 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, MethodCall, OwnerC
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera._advertisements import Target, is_address
+from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._attached import AttachedCameras, values_of
 from wifimgrd.camera._beacon import BEACONS_PATH
-from wifimgrd.camera._central import AGENT_PATH, Central
+from wifimgrd.camera._central import Central
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._objects import Objects
 from wifimgrd.camera._operations import Operations, protocol_of
@@ -59,6 +60,7 @@ class CameraService:
         self.objects.watch_changes(self._status_changed)
         self.radio = Radio(connection, self.objects, tasks)
         self.central = Central(connection, self.radio, tasks, limits or Limits())
+        self.central.on_unfit = self._tell_unfit
         self._operations = Operations(connection, self.central, tasks)
         self._operations.on_idle = self._stay
         self._searches = Searches(self.central, self._report)
@@ -86,6 +88,9 @@ class CameraService:
             self._published = status
             self._connection.emit(names.PATH, names.INTERFACE, "StatusChanged", "ss", list(status))
 
+    def _tell_unfit(self, address: str, reason: str) -> None:
+        self._connection.emit(names.PATH, names.INTERFACE, "Unfit", "ss", [address, reason])
+
     def _report(self, rows: Sequence[Row]) -> None:
         self._connection.emit(names.PATH, names.INTERFACE, "Advertised", "aa{sv}", [rows])
 
@@ -104,7 +109,7 @@ class CameraService:
         if call.sender != self.objects.owner:
             self._connection.reply_error(call, _ERROR + "AccessDenied", "only bluetoothd may call this")
         elif call.path == AGENT_PATH:
-            self.central.answer_agent(call)
+            self.central.agent.answer(call)
         else:
             self._operations.beacons.answer(call)
 
@@ -152,9 +157,11 @@ class CameraService:
                 answer = await self._operations.command(_address(address), _command(command))
                 result = {name: Variant(*one) for name, one in values_of(answer.result).items()}
                 return "a{sv}a{sv}", (result, encode(answer.reading))
-            case "Pair":
+            case "Pair" | "PairAgain" as member:
                 address, protocol = typed(tuple[str, str], call.body)
-                paired = await self._operations.pair(_address(address), protocol_of(protocol))
+                paired = await self._operations.pair(
+                    _address(address), protocol_of(protocol), replaces=member == "PairAgain"
+                )
                 return "a{sv}", (_paired_values(paired),)
             case "Unpair":
                 await self._operations.unpair(_address(*typed(tuple[str], call.body)))
@@ -163,7 +170,7 @@ class CameraService:
             case "Release":
                 self._operations.release(*typed(tuple[str], call.body))
             case "IsPaired":
-                return "b", (self.central.is_paired(_address(*typed(tuple[str], call.body))),)
+                return "b", (await self.central.has_bond(_address(*typed(tuple[str], call.body))),)
         return "", ()
 
     async def _wake(self, address: str, protocol: str, beacon: bytes, timeout_s: int) -> None:
@@ -249,4 +256,5 @@ def _paired_values(paired: PairedCamera) -> dict[str, Variant]:
         "password": Variant("s", paired.password.reveal()),
         "model": Variant("s", paired.model),
         "serial": Variant("s", paired.serial),
+        "new": Variant("b", paired.bond_is_new),
     }

@@ -76,6 +76,7 @@ class _Paired(TypedDict, total=False):
     password: str
     model: str
     serial: str
+    new: bool
 
 
 class ProcessBluetooth:
@@ -139,6 +140,7 @@ class ProcessBluetooth:
         await self._process.watch_running(self._process_changed)
         await self._process.watch("StatusChanged", self._status_changed)
         await self._process.watch("Advertised", self._advertised)
+        await self._process.watch("Unfit", self._unfit)
         # Without a call: bluetoothd reports adapters to everybody.
         for member in ("InterfacesAdded", "InterfacesRemoved"):
             await connection.watch(
@@ -205,6 +207,11 @@ class ProcessBluetooth:
         if self._listener is not None:
             self._listener.advertised([_advertiser(row) for row in rows if "address" in row])
 
+    def _unfit(self, signal: Signal) -> None:
+        address, reason = typed(tuple[str, str], signal.body)
+        if self._listener is not None:
+            self._listener.camera_unfit(address, reason)
+
     # -- what cameras do
 
     async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
@@ -244,16 +251,18 @@ class ProcessBluetooth:
             raise why(NO_ANSWER)
         return CameraAnswer(command_result(result), decode(reading))
 
-    async def pair(self, address: str, service: str) -> PairedCamera:
+    async def pair(self, address: str, service: str, *, replaces: bool) -> PairedCamera:
         """See CameraBluetooth.pair."""
+        member = "PairAgain" if replaces else "Pair"
         async with self._cancelling(address):
-            reply = await self._carry_out("Pair", "ss", [address, _protocol(service)], _PAIR_S)
+            reply = await self._carry_out(member, "ss", [address, _protocol(service)], _PAIR_S)
         [paired] = typed(tuple[_Paired], reply)
         return PairedCamera(
             paired.get("ssid", b""),
             Passphrase(paired.get("password", "")),
             paired.get("model", ""),
             paired.get("serial", ""),
+            bond_is_new=paired.get("new", False),
         )
 
     async def unpair(self, address: str) -> None:

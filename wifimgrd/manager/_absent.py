@@ -24,7 +24,7 @@ class NoBluetooth:
     async def stop(self) -> None:
         """Nothing runs."""
 
-    async def _refuse(self, *_: object) -> NoReturn:
+    async def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise BluetoothUnavailable(self.status.reason)
 
     async def look_again(self) -> None:

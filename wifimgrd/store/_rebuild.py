@@ -21,8 +21,8 @@ from wifimgrd.store import _rows as rows
 from wifimgrd.store._schema import MIGRATIONS, migrate, refuse_newer, version_of
 from wifimgrd.store.errors import StoreDamaged
 
-_LEFT_OUT: Final = frozenset({"memory"})
-"""Notes of the backends: valid on the old computer alone."""
+_LEFT_OUT: Final = frozenset({"memory", "bond"})
+"""Notes of the backends, and the bonds that were made: valid on the old computer alone."""
 _LARGEST_VALUE: Final = 1 << 20
 _TIME_S: Final = 60.0
 _STEPS: Final = 10_000
@@ -47,6 +47,7 @@ def rebuilt(octets: bytes) -> tuple[bytes, int]:
         with closing(_opened(octets)) as source, closing(_connected()) as target:
             _copy(source, target)
             migrate(target)
+            target.execute("DELETE FROM bond")  # which the migration has made of the devices of an old backup
             return bytes(target.serialize()), _check(target)
     except (sqlite3.Error, ArithmeticError, RecursionError) as error:  # the last two: from the JSON in a row
         raise StoreDamaged(_NO_STATE) from error

@@ -125,6 +125,22 @@ class SqliteStore:
         """The address that was assigned last, also if its device was removed since; empty if none was."""
         return await self._read(_last_address)
 
+    async def bonds(self) -> frozenset[str]:
+        """The addresses of the cameras that the hub has bonded with."""
+        return await self._read(
+            lambda connection: frozenset(
+                address for (address,) in connection.execute("SELECT address FROM bond")
+            )
+        )
+
+    async def remember_bond(self, address: str) -> None:
+        """Write that the bond with a camera is the hub's, safe on disk on return."""
+        await self._write(partial(_execute, "INSERT OR IGNORE INTO bond VALUES (?)", address))
+
+    async def forget_bond(self, address: str) -> None:
+        """Write that the hub has no bond with a camera, safe on disk on return."""
+        await self._write(partial(_execute, "DELETE FROM bond WHERE address = ?", address))
+
     async def find_key(self, key: str) -> DeviceId | None:
         """The id of the device that was created under an idempotency key, even if it was removed."""
         return await self._read(partial(_created_under, key=rows.text_of(key)))
@@ -333,6 +349,10 @@ class SqliteStore:
         finally:
             with plain_text():
                 self._connection.close()
+
+
+def _execute(statement: str, value: str, connection: sqlite3.Connection) -> None:
+    connection.execute(statement, (value,))
 
 
 def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:

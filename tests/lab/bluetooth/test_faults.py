@@ -187,7 +187,7 @@ async def test_a_camera_hangs_or_a_bond_is_lost_in_a_phase(air: Air, hub: Daemon
         assert await outcome(running, seconds=_ALL_TRIES_S) == "WakeFailed"
     assert await hub.call("IsPaired", "s", ADDRESS) == [True]
     air.do("set", NUMBER, pairing_mode=True)
-    await hub.pair(ADDRESS)
+    await hub.pair(ADDRESS, again=True)
     await hub.call("Release", "s", ADDRESS)
     # And the host the camera.
     sleeps(air)

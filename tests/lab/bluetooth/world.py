@@ -130,6 +130,8 @@ class Daemon:
     """What searches have reported."""
     states: list[tuple[str, str]] = field(default_factory=list)
     """What StatusChanged has told."""
+    unfit: list[str] = field(default_factory=list)
+    """The addresses that Unfit has told."""
 
     async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
         """Call a method of the camera process, which the bus starts."""
@@ -144,9 +146,9 @@ class Daemon:
         await self.call("Wake", "ssayu", address, protocol, b"", seconds)
         return time.monotonic() - began_s
 
-    async def pair(self, address: str, protocol: str = "gopro") -> dict[str, Any]:
-        """Pair with a camera; returns what it has told."""
-        [camera] = await self.call("Pair", "ss", address, protocol)
+    async def pair(self, address: str, protocol: str = "gopro", *, again: bool = False) -> dict[str, Any]:
+        """Pair with a camera; returns what it has told. `again`: its bond is the daemon's."""
+        [camera] = await self.call("PairAgain" if again else "Pair", "ss", address, protocol)
         return dict(camera)
 
     async def error_of(self, call: Awaitable[object]) -> tuple[str, str, float]:
@@ -173,6 +175,8 @@ class Daemon:
                 self.rows += rows
             case "StatusChanged", [state, reason]:
                 self.states.append((str(state), str(reason)))
+            case "Unfit", [address, _]:
+                self.unfit.append(str(address))
 
 
 @asynccontextmanager

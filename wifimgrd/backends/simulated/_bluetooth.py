@@ -41,6 +41,7 @@ _TRIES: Final = 6
 """How often a connection that ends at once is tried."""
 _REFUSED: Final = "the camera refused the connection {} times"
 _MAY_HAVE_FORGOTTEN: Final = "if this stays so, it may have forgotten this hub: pair it again"
+_OF_OTHERS: Final = "this hub has not made the bond that the camera has lost"
 _STRANGER: Final = "the camera is not paired with this hub"
 
 
@@ -173,7 +174,13 @@ class SimulatedBluetooth:
 
             return await carry_out(GoProBluetoothDriver(), command, exchange, lost=(DeviceNotReachable,))
 
-    async def pair(self, address: str, service: str) -> PairedCamera:  # noqa: ARG002 - all pair alike
+    async def pair(
+        self,
+        address: str,
+        service: str,  # noqa: ARG002 - all pair alike
+        *,
+        replaces: bool,
+    ) -> PairedCamera:
         """See CameraBluetooth.pair."""
         self._require()
         async with self._alone(address):
@@ -186,10 +193,15 @@ class SimulatedBluetooth:
                 raise PairingFailed(_REFUSED.format(refusals))
             if not camera.plan.pairing_mode:
                 raise PairingFailed("the camera refused: switch it to pairing mode")
+            is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.octets))
+            is_new = address not in self._bonds or is_lost
+            if is_new and not replaces and address in self._bonds:
+                raise PairingFailed(_OF_OTHERS)
             self._set_bonds(self._bonds | {address})
             self._faults.bond_lost.clear(camera.plan.ssid.octets)
             self.on_wake(camera)
-            return PairedCamera(camera.plan.ssid.octets, camera.plan.passphrase, camera.plan.camera_model)
+            plan = camera.plan
+            return PairedCamera(plan.ssid.octets, plan.passphrase, plan.camera_model, bond_is_new=is_new)
 
     async def unpair(self, address: str) -> None:
         """See CameraBluetooth.unpair."""

@@ -1,0 +1,204 @@
+"""Devices that are not the hub's are neither paired nor harmed, nor cameras that are more than that."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.camera.conftest import Caller, hurried, until
+from tests.fake_bluez import FEA6, KEYBOARD, FakeBluez, FakeCamera, FakeGoPro, assigned
+from wifimgrd.bus.connection import BusError
+from wifimgrd.camera._offers import why_unfit
+from wifimgrd.camera._service import CameraService
+
+ADDRESS = "D4:32:60:00:10:01"
+IN_PAIRING_MODE = {0x02F2: bytes([2, 0b101, 57, 1])}
+KEY_MISSING = ("org.bluez.Error.Failed", "le-connection-key-missing")
+UNFIT = (
+    "it also says that it is a keyboard or another input device (Bluetooth service 1812): this hub keeps no"
+    " bond with such a device"
+)
+HARM = {"Pair", "Disconnect", "RemoveDevice"}
+
+
+async def refused(call: Any) -> tuple[str, str]:
+    with pytest.raises(BusError) as raised:
+        await call
+    return raised.value.name.removeprefix("org.wifimgrd1.Error."), raised.value.message
+
+
+@pytest.mark.parametrize("number", [0x1812, 0x1124, 0x110A, 0x110B, 0x111E, 0x184E, 0x1853, 0x1116])
+def test_what_else_than_a_camera_a_device_says_that_it_is(number: int) -> None:
+    assert f"{number:04x}" in why_unfit([FEA6, assigned(number).upper()])
+
+
+@pytest.mark.parametrize("camera", [FakeGoPro(ADDRESS), FakeCamera(ADDRESS)], ids=["gopro", "other"])
+def test_what_a_camera_has_is_fit(camera: FakeCamera) -> None:
+    """As Open GoPro lists it, with its battery's service; a number within a maker's own UUID says nothing."""
+    camera.explored = True
+    assert why_unfit([*camera.seen_services, "b5f91812-aa8d-11e3-9046-0002a5d5c51b", "rubbish", ""]) == ""
+
+
+# -- before the pairing
+
+
+@pytest.mark.parametrize(
+    "trait", [{"connected": True, "resolved": True}, {"failing_connects": 9, "failure": KEY_MISSING}], ids=str
+)
+@pytest.mark.parametrize("services", [(KEYBOARD,), (assigned(0x180D),)], ids=["keyboard", "heart-rate"])
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_bonded_device_that_is_no_camera_keeps_its_bond_and_its_link(
+    bluez: FakeBluez, caller: Caller, trait: dict[str, Any], services: tuple[str, ...], again: bool
+) -> None:
+    device = FakeCamera(ADDRESS, "K380", services, bonded=True, knows_host=True, **trait)
+    bluez.add(device)
+    assert (await refused(caller.pair(ADDRESS, again=again)))[0] == "PairingFailed"
+    assert not HARM & set(bluez.calls)
+    assert (device.bonded, device.connected) == (True, "connected" in trait)
+
+
+@pytest.mark.parametrize("advertised", [False, True])
+async def test_a_camera_that_is_a_keyboard_too_is_not_paired(
+    bluez: FakeBluez, caller: Caller, advertised: bool
+) -> None:
+    camera = FakeGoPro(ADDRESS, further=(KEYBOARD,))
+    if advertised:
+        camera.services = (FEA6, KEYBOARD)
+    bluez.add(camera)
+    assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", UNFIT)
+    await until(lambda: not camera.connected)
+    assert not {"Pair", "RemoveDevice"} & set(bluez.calls)
+    assert caller.unfit == [], "there is no bond to remove"
+
+
+@hurried
+async def test_a_device_without_a_cameras_characteristics_is_not_paired(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    device = FakeCamera(ADDRESS, "GoPro 1001")
+    bluez.add(device)
+    name, reason = await refused(caller.pair(ADDRESS))
+    assert (name, "another model" in reason) == ("PairingFailed", True)
+    await until(lambda: not device.connected)
+    assert not {"Pair", "RemoveDevice"} & set(bluez.calls)
+
+
+# -- the bonds and links of others
+
+
+@pytest.mark.parametrize("trait", [{"manufacturer": IN_PAIRING_MODE}, {"tells_reason": True}], ids=str)
+async def test_a_lost_bond_that_the_hub_has_not_made_is_kept(
+    bluez: FakeBluez, caller: Caller, trait: dict[str, Any]
+) -> None:
+    bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, **trait))
+    name, reason = await refused(caller.pair(ADDRESS))
+    assert (name, f"bluetoothctl remove {ADDRESS}" in reason) == ("PairingFailed", True)
+    assert camera.bonded
+    assert "RemoveDevice" not in bluez.calls
+
+
+@pytest.mark.parametrize("bonded", [False, True])
+async def test_a_link_that_was_there_before_stays(
+    bluez: FakeBluez, service: CameraService, caller: Caller, bonded: bool
+) -> None:
+    camera = FakeGoPro(ADDRESS, bonded=bonded, knows_host=bonded, connected=True, resolved=True)
+    camera.explored = True
+    bluez.add(camera)
+    bluez.hear(camera)
+    await caller.pair(ADDRESS)
+    await caller.call("Release", "s", ADDRESS)
+    await caller.call("Command", "sss", ADDRESS, "gopro", "set-clock")
+    await until(lambda: not service._operations.are_under_way)
+    await caller.wake(ADDRESS)
+    await caller.call("Cancel", "s", ADDRESS)
+    await caller.connection.round_trip()
+    assert camera.connected
+    assert "Disconnect" not in bluez.calls
+
+
+async def test_a_link_that_the_process_has_made_ends_with_its_work_also_after_another_one_was_lost(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS, bonded=True, knows_host=True)
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    bluez.lose(camera)
+    await caller.wake(ADDRESS)
+    await caller.wake(ADDRESS)
+    await caller.call("Release", "s", ADDRESS)
+    await until(lambda: not camera.connected)
+
+
+@hurried
+async def test_a_link_of_another_program_on_which_nothing_works_is_told_and_stays(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS, connected=True)
+    bluez.add(camera)
+    bluez.hear(camera)
+    assert (await refused(caller.pair(ADDRESS)))[0] == "PairingFailed"
+    assert camera.connected
+    assert not HARM & set(bluez.calls)
+
+
+async def test_a_device_without_a_bond_is_not_removed_by_an_unpairing(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    bluez.add(camera := FakeGoPro(ADDRESS))
+    bluez.hear(camera)
+    await caller.call("Unpair", "s", ADDRESS)
+    assert "RemoveDevice" not in bluez.calls
+
+
+# -- services that come later
+
+
+async def test_a_bonded_camera_that_has_become_a_keyboard_is_refused_before_it_is_connected(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True, further=(KEYBOARD,)))
+    assert await refused(caller.wake(ADDRESS)) == ("WakeFailed", UNFIT)
+    sent = caller.call("Command", "sss", ADDRESS, "gopro", "start-recording")
+    assert await refused(sent) == ("DeviceNotReachable", UNFIT)
+    assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", UNFIT)
+    assert camera.connects == 0
+    assert set(caller.unfit) == {(ADDRESS, UNFIT)}
+
+
+async def test_a_camera_that_becomes_a_keyboard_while_it_is_woken_is_disconnected_and_told(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True, busy_answers=1000))
+    waking = asyncio.create_task(caller.wake(ADDRESS))
+    await until(lambda: camera.busy_answers < 1000)
+    bluez.gain(camera, KEYBOARD)
+    assert await refused(waking) == ("WakeFailed", UNFIT)
+    await until(lambda: not camera.connected)
+    assert caller.unfit[0] == (ADDRESS, UNFIT)
+
+
+async def test_a_camera_that_becomes_a_keyboard_while_it_is_kept_awake_is_disconnected_and_told(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await caller.wake(ADDRESS)
+    bluez.gain(camera, assigned(0x1850))
+    await until(lambda: not camera.connected)
+    await until(lambda: caller.unfit)
+    assert caller.unfit[0][0] == ADDRESS
+    await until(lambda: not service._operations.are_under_way)
+
+
+async def test_what_another_bonded_device_becomes_is_none_of_the_hubs_business(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    device = FakeCamera(ADDRESS, "K380", (assigned(0x180F),), bonded=True, connected=True, resolved=True)
+    bluez.add(device)
+    await caller.call("GetStatus")
+    bluez.gain(device, KEYBOARD)
+    await caller.connection.round_trip()
+    await caller.call("GetStatus")
+    assert device.connected
+    assert caller.unfit == []
