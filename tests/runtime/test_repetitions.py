@@ -1,4 +1,4 @@
-"""Of what is repeated one line a minute is written, the last one with the number."""
+"""Of what is repeated few lines a minute are written, the last one with the number."""
 
 from __future__ import annotations
 
@@ -71,24 +71,36 @@ def test_other_things_and_other_events_are_written_at_once(run: Run) -> None:
 def test_what_is_not_repeated_within_a_minute_has_no_number(run: Run) -> None:
     async def work() -> None:
         for _ in range(3):
-            _log.info("recording_started", device=1)
+            _log.info("silent", device=1)
             await asyncio.sleep(60)
 
     assert [event for _, event in run(work)] == [
-        {"event": "recording_started", "device": 1, "level": "info"} for _ in range(3)
+        {"event": "silent", "device": 1, "level": "info"} for _ in range(3)
     ]
+
+
+def test_what_a_person_does_three_times_in_a_minute_is_written_at_once(run: Run) -> None:
+    async def work() -> None:
+        for number in range(5):
+            _log.info("connecting", device=1, interface="wlan0", attempt=number)
+            await asyncio.sleep(1)
+        await asyncio.sleep(300)
+
+    written = run(work)
+    assert [round(at) for at, _ in written] == [0, 1, 2, 60]
+    assert (written[-1][1]["attempt"], written[-1][1]["repeated"]) == (4, 2)
 
 
 def test_the_things_that_are_remembered_are_bounded() -> None:
     repetitions = Repetitions(lambda: 0.0)
     for device in range(2 * MOST):
-        repetitions(None, "info", {"event": "recording_started", "device": device})
+        repetitions(None, "info", {"event": "silent", "device": device})
     assert len(repetitions._things) == MOST
 
 
 def test_without_an_event_loop_the_next_one_has_the_number() -> None:
     times = iter([0.0, 1.0, 2.0, 60.0])
-    repetitions, event = Repetitions(lambda: next(times)), {"event": "recording_started", "device": 1}
+    repetitions, event = Repetitions(lambda: next(times)), {"event": "silent", "device": 1}
     repetitions(None, "info", dict(event))
     for _ in range(2):
         with pytest.raises(structlog.DropEvent):
@@ -121,5 +133,7 @@ def test_each_event_that_is_limited_is_written_somewhere() -> None:
 
 def test_the_documentation_lists_what_is_limited_and_nothing_else() -> None:
     text = Path(wifimgrd.__file__).parents[1].joinpath("docs", "security.md").read_text()
-    table = text.partition("| the same thing is | events |")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`([a-z_]+)`", table)) == LIMITED.keys()
+    table = text.partition("| the same thing is | entries at once | events |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| [^|]* \| (\d) \| (.*) \|$", table, re.MULTILINE)
+    listed = {event: int(lines) for lines, events in rows for event in re.findall(r"`([a-z_]+)`", events)}
+    assert listed == {event: limit.at_once for event, limit in LIMITED.items()}
