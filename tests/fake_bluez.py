@@ -253,15 +253,29 @@ class FakeBluez:
         self.connection.serve(self._called)
         self.agents, self.discovering, self.advertising = [], set(), set()
         for camera in self.cameras:
-            camera.known = camera.explored = camera.bonded
+            camera.explored = camera.bonded
+            camera.known = camera.bonded or camera.connected
+            camera.resolved = camera.bonded and camera.connected
         await self.connection.request_name(bluez.BLUEZ)
 
     async def stop(self) -> None:
         """As a kill: links end, calls stay unanswered."""
-        for task in self._tasks:
-            task.cancel()
         for camera in self.cameras:
             camera.connected = camera.resolved = camera.known = False
+        await self._end()
+
+    async def stop_in_order(self) -> None:
+        """As `systemctl stop`: all objects go, calls stay unanswered, and the next one finds the links as they
+        were; that of a camera without a bond never gets its services."""
+        for camera in self.cameras:
+            if camera.known:
+                self._gone(camera)
+            camera.resolved = camera.known = False
+        await self._end()
+
+    async def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
         await self.connection.close()
 
     def add(self, camera: FakeCamera) -> None:

@@ -48,8 +48,9 @@ class Objects:
         self.kept: set[str] = set()
         """The addresses of devices that are not forgotten while BlueZ has them."""
         self.own_links: set[str] = set()
-        """The paths of devices that this process has connected, while they are. Kept over a restart of
-        bluetoothd, which may find a link as it was."""
+        """The paths of devices that this process has connected, until BlueZ has them as not connected. Kept
+        while it does not have them at all: a bluetoothd that stops removes all, and the next one may find a
+        link as it was."""
         self._unauthenticated: set[str] = set()
         """The paths of devices whose link has ended because they, or this host, had no key."""
         self._characteristics: dict[str, dict[str, str]] = {}
@@ -189,7 +190,6 @@ class Objects:
         for path, interfaces in objects.items():
             for interface, properties in interfaces.items():
                 self._add(path, interface, properties)
-        self.own_links &= {path for path in self.devices if self.is_connected(path)}
         self._changed(adapters=True)
 
     def _owner_changed(self, change: OwnerChange) -> None:
@@ -227,7 +227,6 @@ class Objects:
                     self.adapters.pop(path, None)
                 case definitions.DEVICE:
                     self.devices.pop(path, None)
-                    self.own_links.discard(path)
                     self._unauthenticated.discard(path)
                 case definitions.CHARACTERISTIC:
                     self._forget_characteristic(path)
