@@ -215,7 +215,7 @@ async def test_its_clock(hub: Hub) -> None:
         found = await hub.until(lambda reading: abs(reading.clock_offset_us or 0) > 1_000_000_000)
         assert found.clock_offset_us == pytest.approx(3_600_000_000, abs=2_000_000)
     await hub.sessions.set_clock(DeviceId(1))
-    assert hub.camera.clock_s == pytest.approx(time.time(), abs=0.5)
+    assert hub.camera.clock_s == pytest.approx(time.time(), abs=2)
 
 
 @only("gopro", "insta360", "theta-x", "theta-s")
