@@ -213,9 +213,9 @@ async def test_its_clock(hub: Hub) -> None:
     hub.camera.set_clock_off(3600)
     if hub.camera.settings.firmware_version[:3] != "HD9":
         found = await hub.until(lambda reading: abs(reading.clock_offset_us or 0) > 1_000_000_000)
-        assert found.clock_offset_us == pytest.approx(3_600_000_000, abs=700_000)
+        assert found.clock_offset_us == pytest.approx(3_600_000_000, abs=2_000_000)
     await hub.sessions.set_clock(DeviceId(1))
-    assert hub.camera.clock_s == pytest.approx(time.time(), abs=0.5)
+    assert hub.camera.clock_s == pytest.approx(time.time(), abs=2)
 
 
 @only("gopro", "insta360", "theta-x", "theta-s")
@@ -225,7 +225,7 @@ async def test_a_clock_that_is_not_taken_is_refused_and_read(hub: Hub) -> None:
     hub.camera.keeps_clock = True
     with pytest.raises(CameraRefused, match="it keeps its own time"):
         await hub.sessions.set_clock(DeviceId(1))
-    assert hub.reading.clock_offset_us == pytest.approx(-3_600_000_000, abs=700_000)
+    assert hub.reading.clock_offset_us == pytest.approx(-3_600_000_000, abs=2_000_000)
 
 
 async def test_silence_and_garbage_are_no_answers(hub: Hub) -> None:

@@ -153,6 +153,15 @@ class Terminal:
         """Type on the keyboard."""
         os.write(self.descriptor, keys.encode())
 
+    async def interrupt(self) -> int:
+        """Press Ctrl-C, and again where that has come just before a read began, which it does not end then;
+        the exit status."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                self.type("\x03")
+                with suppress(TimeoutError):
+                    return await asyncio.wait_for(self.process.wait(), PATIENCE_S / 4)
+
     async def end(self) -> int:
         """Wait for the command's end; its exit status."""
         async with asyncio.timeout(PATIENCE_S):

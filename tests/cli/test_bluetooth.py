@@ -152,8 +152,7 @@ async def test_one_of_several_cameras_in_pairing_mode_is_chosen(hub: Hub) -> Non
 async def test_ctrl_c_ends_the_choice(hub: Hub) -> None:
     async with on_terminal(hub.address, "add", "--bluetooth") as terminal:
         await terminal.until("Which one, 1 to 2?")
-        terminal.type("\x03")
-        assert await terminal.end() == 130
+        assert await terminal.interrupt() == 130
     assert not hub.client.devices
 
 

@@ -65,8 +65,7 @@ async def test_it_ends_cleanly(hub: Hub) -> None:
 async def test_it_ends_on_the_keyboard(hub: Hub) -> None:
     async with on_terminal(hub.address, "monitor") as terminal:
         await terminal.until("watching")
-        terminal.type("\x03")
-        assert await terminal.end() == 0
+        assert await terminal.interrupt() == 0
         assert "Traceback" not in terminal.seen
 
 

@@ -150,8 +150,7 @@ async def test_remove_asks_whoever_is_at_the_terminal(hub: Hub) -> None:
     assert 1 in hub.client.devices
     async with on_terminal(hub.address, "remove", "Front") as terminal:
         await terminal.until("[y/N] ")
-        terminal.type("\x03")
-        assert await terminal.end() == 130
+        assert await terminal.interrupt() == 130
     assert 1 in hub.client.devices
     async with on_terminal(hub.address, "remove", "Front", "--history") as terminal:
         await terminal.until("history. [y/N] ")
@@ -200,8 +199,7 @@ async def test_an_attempt_outlives_the_patience_of_the_keyboard(hub: Hub) -> Non
     await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 3600.0)})
     async with on_terminal(hub.address, "connect", "1") as terminal:
         await terminal.until("is connecting")
-        terminal.type("\x03")
-        assert await terminal.end() == 130
+        assert await terminal.interrupt() == 130
         assert "Traceback" not in terminal.seen
     assert hub.client.devices[1].state == "connecting"
 

@@ -217,8 +217,7 @@ async def test_no_text_of_the_broker_reaches_the_terminal_raw(broker: Mosquitto)
             await terminal.until("removed")
             assert "\\x1b[2J" in terminal.seen
             assert "\x1b[2J" not in terminal.seen
-            terminal.type("\x03")
-            assert await terminal.end() == 0
+            assert await terminal.interrupt() == 0
 
 
 async def line_of(process: Process, kind: str) -> dict[str, object]:
@@ -279,8 +278,7 @@ async def test_tls_certificates_and_passwords(
         assert PASSWORD not in terminal.seen
     async with on_terminal(NO_BUS, *line) as terminal:
         await terminal.until("Password for boat")
-        terminal.type("\x03")
-        assert await terminal.end() == 130
+        assert await terminal.interrupt() == 130
     ran = await wifimgrctl(NO_BUS, *line)
     assert ran.status == 2
     assert "--password-file" in ran.err
