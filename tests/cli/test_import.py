@@ -160,8 +160,11 @@ async def test_a_file_that_others_can_read_is_read_and_noted(hub: Hub, tmp_path:
 async def test_texts_of_qr_codes(hub: Hub) -> None:
     texts = "WIFI:T:WPA;S:SIM-CAM-1;P:camera-pass-1;;\n\nWIFI:nonsense\nWIFI:S:SIM-CAM-1;P:camera-pass-1;;\n"
     texts += "WIFI:T:WPA2-EAP;S:Corp;E:PEAP;PH2:MSCHAPV2;I:me;P:camera-pass-1;;\n"
+    texts += "WIFI:T:WPA;S:qw1;;\nWIFI:T:WPA;S:qw2;P:;;\nWIFI:T:nopass;S:qw3;P:camera-pass-1;;\n"
     ran = await wifimgrctl(hub.address, "import", "-", stdin=texts)
-    assert (ran.status, ran.err) == (1, "1 registered, 3 not registered.\n")
+    assert (ran.status, ran.err) == (1, "1 registered, 6 not registered.\n")
+    assert ran.out.count("a password is missing") == 2
+    assert "the text has a password, and says that its network has none" in ran.out
     assert "this is not the text of a Wi-Fi QR code" in ran.out
     assert "the same is in stdin, line 1" in ran.out
     assert "its security is 802.1X, which cameras do not have" in ran.out
@@ -244,6 +247,12 @@ async def test_add_by_the_text_of_a_qr_code(hub: Hub) -> None:
     assert (ran.status, "not the text of a Wi-Fi QR code" in ran.err) == (1, True)
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin="WIFI:T:WPA2-EAP;S:Corp;P:camera-pass-1;;")
     assert (ran.status, "its security is 802.1X" in ran.err) == (1, True)
+    for text, said in (
+        ("WIFI:T:WPA;S:nopwarg;;", "a password is missing"),
+        ("WIFI:T:nopass;S:x;P:camera-pass-1;;", "says that its network has none"),
+    ):
+        ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin=text)
+        assert (ran.status, said in " ".join(ran.err.split())) == (1, True)
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin="x" * 5000)
     assert (ran.status, "contains more than a password" in ran.err) == (1, True)
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", "--open", stdin=text)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._camera_csv import csv_entries
-from wifimgrd.cli._entries import Entry, unsupported
+from wifimgrd.cli._entries import Entry
 from wifimgrd.cli._profiles import SUFFIX, is_profile, profile_entry
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
@@ -145,7 +145,7 @@ def _scanned(text: str, source: str) -> Iterator[Entry]:
         where, found = f"{source}, line {number}", wifi_text(line)
         if found is None:
             yield Entry(where, problem="this is not the text of a Wi-Fi QR code")
-        elif found.unsupported:
-            yield Entry(where, found.ssid.encode(), problem=unsupported(found.unsupported))
+        elif found.problem:
+            yield Entry(where, found.ssid.encode(), problem=found.problem)
         else:
             yield Entry(where, found.ssid.encode(), Passphrase(found.password)).checked()
