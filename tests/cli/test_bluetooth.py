@@ -125,6 +125,13 @@ async def test_a_camera_that_tells_its_password_needs_none(hub: Hub, more: list[
     assert not hub.client.devices
 
 
+async def test_what_is_no_address_is_refused_before_anything_is_said_of_pairing(hub: Hub) -> None:
+    ran = await wifimgrctl(hub.address, "add", "--bluetooth", "nonsense")
+    assert (ran.status, ran.out) == (2, "")
+    assert "'nonsense' is not a Bluetooth address" in " ".join(ran.err.split())
+    assert "Pairing with" not in ran.err
+
+
 async def test_one_of_several_cameras_in_pairing_mode_is_chosen(hub: Hub) -> None:
     ran = await wifimgrctl(hub.address, "add", "--bluetooth")
     assert ran.status == 1

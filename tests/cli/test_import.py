@@ -76,6 +76,7 @@ async def test_what_is_exported_is_known_to_its_hub_and_lacks_passwords(hub: Hub
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.splitlines()[0].startswith("name,ssid,ssid_hex,password,")
     assert (await wifimgrctl(hub.address, "export", "--json")).value == {"csv": ran.out}
+    assert (await wifimgrctl(hub.address, "export", "-")).out == ran.out
     file = tmp_path / "cameras.csv"
     told = await wifimgrctl(hub.address, "export", str(file))
     assert (told.status, told.out) == (0, f"2 cameras are in {file}.\n")
@@ -130,6 +131,7 @@ async def test_one_bad_file_leaves_the_rest_of_a_directory(hub: Hub, tmp_path: P
     written(tmp_path / "2.nmconnection", "ssid,password\nSIM-CAM-2,camera-pass-2\n")
     (tmp_path / "3.nmconnection").symlink_to(written(tmp_path / "elsewhere", profile("SIM-CAM-3")))
     (tmp_path / "4.nmconnection").mkdir()
+    written(tmp_path / ".hidden.nmconnection", profile("SIM-CAM-4"))
     (tmp_path / "5.nmconnection").write_bytes(b"\xff")
     written(tmp_path / "6.nmconnection", "[connection]\n" * 100_000)
     written(tmp_path / "7.nmconnection", profile("SIM-CAM-1"))
@@ -139,8 +141,8 @@ async def test_one_bad_file_leaves_the_rest_of_a_directory(hub: Hub, tmp_path: P
     assert [one["result"] for one in ran.value] == ["not-registered"] * 6 + ["registered"]
     assert "line 1 is neither a group nor a key" in told["1"]
     assert "line 1 is neither a group nor a key" in told["2"]
-    assert "is a link, which is not followed in a directory" in told["3"]
-    assert "Is a directory" in told["4"]
+    assert "3.nmconnection is a link, which is not followed in a directory" in told["3"]
+    assert "4.nmconnection is a directory" in told["4"]
     assert "is not text in UTF-8" in told["5"]
     assert "has more than 1048576 bytes" in told["6"]
     assert not any(one in ran.out + ran.err for one in ("root:", "$6$", *PASSWORDS))
@@ -178,8 +180,9 @@ async def test_texts_of_qr_codes(hub: Hub) -> None:
         ("", "is empty"),
         ("ssid\n" + "x\n" * 600, "600 cameras are more than the 500 of one import"),
         ("x" * 1024 * 1025, "is not a list of cameras"),
-        ("what is this\n", 'unknown column "what is this"'),
-        ("root:*:20228:0:99999:7:::\n", "column 1 has an unknown name of 25 letters"),
+        ("hunter2 swordfish\n", "column 1 has an unknown name (invalid-request)"),
+        ("ssid,pasword\n", 'unknown column "pasword"; did you mean "password"?'),
+        ("root:*:20228:0:99999:7:::\n", "column 1 has an unknown name (invalid-request)"),
         ("ctrl_interface=/run/wpa_supplicant\nnetwork={\n}\n", "is wpa_supplicant's configuration"),
         ("network:\n  version: 2\n  wifis:\n", "is netplan's configuration"),
         ("[Security]\nPassphrase=camera-pass-1\n", "is a network of iwd"),
