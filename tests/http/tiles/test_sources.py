@@ -13,6 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from threading import Event
 
@@ -426,7 +427,7 @@ def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
         "metadata": "i name, i value",
     }
     view = f"{ENDLESS} SELECT {columns[place]} FROM n WHERE i < 0"
-    with pytest.raises(DamagedError, match="a query takes too long"):
+    with pytest.raises(DamagedError, match="a query took longer than"):
         MBTilesSource(hostile(tmp_path / "a", **{place: view}))
 
 
@@ -437,7 +438,7 @@ def test_a_query_ends_when_the_process_stops(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as executor:
         opening = executor.submit(MBTilesSource, path, stopped)
         stopped.set()
-        with pytest.raises(DamagedError, match="a query takes too long"):
+        with pytest.raises(DamagedError, match="the process is stopping"):
             opening.result(timeout=10)
 
 
@@ -454,20 +455,38 @@ def test_after_a_query_without_end_none_is_tried_for_a_while(
     source._connection.set_trace_callback(queries.append)
     monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
     for tried in (1, 1):
-        with pytest.raises(DamagedError, match="a query takes too long"):
+        with pytest.raises(DamagedError, match="a query took longer than"):
             source.read(0, 0, 0)
         assert len(queries) == tried
+    assert source.trouble == "a query took longer than 0.05 s"
     source._rests_until = 0.0
-    with pytest.raises(DamagedError, match="a query takes too long"):
+    assert source.trouble == ""
+    with pytest.raises(DamagedError, match="a query took longer than"):
         source.read(0, 0, 0)
     assert len(queries) == 2
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_a_check_notes_a_database_without_an_index(tmp_path: Path, *, is_indexed: bool) -> None:
+    path = tmp_path / "a"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data)")
+        database.execute("INSERT INTO tiles VALUES (0, 0, 0, x'89504E47')")
+        if is_indexed:
+            database.execute("CREATE INDEX places ON tiles (zoom_level, tile_column, tile_row)")
+        database.commit()
+    source = MBTilesSource(path)
+    assert counts_of(source) == {0: 1}
+    assert [one.split(":")[0] for one in source.remarks] == (
+        [] if is_indexed else ["it has no index on zoom, column and row"]
+    )
 
 
 def test_the_check_of_a_view_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = ENDLESS_ROWS.replace("i tile_row", "0 tile_row")
     source = MBTilesSource(hostile(tmp_path / "a", tiles=rows, metadata=ONE_ZOOM))
     monkeypatch.setattr(mbtiles_module, "_CHECK_S", 0.05)
-    with pytest.raises(DamagedError, match="a query takes too long"):
+    with pytest.raises(DamagedError, match="a query took longer than"):
         counts_of(source)
 
 
