@@ -183,6 +183,15 @@ async def test_the_check_wakes_a_camera(hub: Hub) -> None:
     assert len(checked["bluetooth_devices"]) == 3
 
 
+async def test_a_recording_that_is_begun_over_bluetooth_was_not_there_already(hub: Hub) -> None:
+    await registered(hub)
+    assert (await wifimgrctl(hub.address, "wake", "Nose")).status == 0
+    ran = await wifimgrctl(hub.address, "record", "Nose")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) is recording, after 2 ms\n")
+    ran = await wifimgrctl(hub.address, "record", "Nose")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) is recording, already\n")
+
+
 async def test_the_check_says_what_is_missing(hub: Hub) -> None:
     await registered(hub)
     await hub.client.simulate("SetFault", "sa{sv}", "bond-lost", {"ssid": Variant("ay", b"GP25140001")})
