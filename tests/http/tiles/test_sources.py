@@ -13,7 +13,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from threading import Event
 
@@ -46,8 +45,16 @@ from wifimgrd.tiles._decompress import decompress
 from wifimgrd.tiles._mbtiles import MBTilesSource
 from wifimgrd.tiles._pmtiles import PMTilesSource
 from wifimgrd.tiles._replies import Terms, accepted_codings, tile_reply
-from wifimgrd.tiles._tile import MLT, TYPE_OF_FORMAT, VECTOR, DamagedError, NotReadyError, Tile
-from wifimgrd.tiles._tileset import OPENERS
+from wifimgrd.tiles._tile import (
+    MLT,
+    TYPE_OF_FORMAT,
+    VECTOR,
+    DamagedError,
+    NotReadyError,
+    Tile,
+    UnavailableError,
+)
+from wifimgrd.tiles._tileset import OPENERS, FileSlot, Tileset
 from wifimgrd.tiles.source import FileSource
 
 SMALL = pyramid(2)
@@ -466,10 +473,33 @@ def test_after_a_query_without_end_none_is_tried_for_a_while(
     assert len(queries) == 2
 
 
+async def test_a_slow_query_is_called_one_in_the_answer_and_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    said = "a query took longer than 0.05 s"
+    path = hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM)
+    with ThreadPoolExecutor(1) as workers:
+        slot = FileSlot("t", "mbtiles", path, workers, Event())
+        tileset = Tileset("t", [slot], 404)
+        assert slot.examine()
+        assert sources_of(tileset) == [(True, None)]
+        with pytest.raises(UnavailableError, match=f"^{said}$"):
+            await tileset.fetch(0, 0, 0)
+    assert sources_of(tileset) == [(False, said)]
+
+
+def sources_of(tileset: Tileset) -> list[tuple[object, object]]:
+    """Whether each source is said to work, and why not."""
+    sources = tileset.report()["sources"]
+    assert isinstance(sources, list)
+    return [(one["ok"], one["reason"]) for one in sources]
+
+
 @pytest.mark.parametrize("is_indexed", [True, False])
 def test_a_check_notes_a_database_without_an_index(tmp_path: Path, *, is_indexed: bool) -> None:
     path = tmp_path / "a"
-    with closing(sqlite3.connect(path)) as database:
+    with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data)")
         database.execute("INSERT INTO tiles VALUES (0, 0, 0, x'89504E47')")
         if is_indexed:
