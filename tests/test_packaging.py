@@ -6,12 +6,17 @@ import json
 import os
 import re
 import subprocess
+from contextlib import closing
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import Final
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from wifimgrd.cli._setup_file import text_of
+from wifimgrd.store._schema import open_database
 
 CHECKOUT = Path(__file__).parents[1]
 DEBIAN = CHECKOUT / "packaging" / "debian"
@@ -105,11 +110,22 @@ def put(root: Path, *names: str) -> None:
         (root / name).write_text("any")
 
 
+SETTINGS: Final = text_of(
+    {
+        ("http", "token_file"): "/etc/wifimgrd/token",
+        ("mqtt", "user"): "hub",
+        ("mqtt", "password_file"): "/etc/wifimgrd/mqtt-password",
+    }
+)
+"""What `wifimgrctl setup` writes."""
+
+
 def test_a_purge_takes_the_state_and_what_setup_wrote_within_its_root(tmp_path: Path) -> None:
     port = "etc/systemd/system/wifimgrd-http.socket.d/50-setup.conf"
     put(tmp_path, "var/lib/wifimgrd/wifimgrd.db", "var/lib/other", "etc/systemd/system/other.service", port)
     names = [f"etc/wifimgrd/{name}" for name in ("token", "mqtt-password", "wifimgrd.toml.d/50-setup.toml")]
     put(tmp_path, *names)
+    (tmp_path / names[2]).write_text(SETTINGS)
     assert purged("wifimgrd-http", tmp_path) == ""
     assert [name for name in (*names, port) if not (tmp_path / name).exists()] == [port]
     assert purged("wifimgrd", tmp_path) == ""
@@ -124,24 +140,49 @@ def test_a_purge_takes_the_state_and_what_setup_wrote_within_its_root(tmp_path: 
 def test_a_purge_leaves_the_files_of_others(tmp_path: Path) -> None:
     names = (
         "etc/wifimgrd/wifimgrd.toml.d/90-local.toml",
+        "etc/wifimgrd/token",
+        "etc/wifimgrd/mqtt-password",
         "etc/systemd/system/wifimgrd-http.socket.d/local.conf",
     )
     put(tmp_path, *names)
+    settings = tmp_path / "etc/wifimgrd/wifimgrd.toml.d/50-setup.toml"
+    settings.write_text(SETTINGS.replace("/etc/wifimgrd/", "/etc/wifimgrd/../"))
     assert purged("wifimgrd", tmp_path) + purged("wifimgrd-http", tmp_path) == ""
     assert all((tmp_path / name).exists() for name in names)
 
 
-def test_a_purge_says_which_bonds_with_cameras_stay(tmp_path: Path) -> None:
+@pytest.mark.parametrize("adapter", ["00:1A:7D:DA:71:13", "", None])
+def test_a_purge_says_which_bonds_of_the_hub_stay(tmp_path: Path, adapter: str | None) -> None:
     bonds = tmp_path / "var/lib/bluetooth/00:1A:7D:DA:71:13"
-    for address, name in (("F4:DD:9E:00:00:01", "GoPro\x1b[2J 0001"), ("11:22:33:44:55:66", "Keyboard")):
+    names = {
+        "F4:DD:9E:00:00:01": "GoPro\x1b[2J 0001",
+        "F4:DD:9E:00:00:02": "Other",
+        "11:22:33:44:55:66": "Keyboard",
+    }
+    for address, name in names.items():
         (bonds / address).mkdir(parents=True)
         (bonds / address / "info").write_text(f"[General]\nName={name}\n\n[LongTermKey]\nKey=secret\n")
-    put(tmp_path, "var/lib/wifimgrd/wifimgrd.db-wal")
-    with (tmp_path / "var/lib/wifimgrd/wifimgrd.db").open("wb") as database:
-        database.write(b"SQLite format 3\0...F4:DD:9E:00:00:01...")
+    rows = [("F4:DD:9E:00:00:01", adapter), ("F4:DD:9E:00:00:03", ""), ("*", "")]
+    if adapter:
+        rows.append(("F4:DD:9E:00:00:02", "00:00:00:00:00:01"))  # the bond at this adapter is another's
+    with closing(open_database(tmp_path / "var/lib/wifimgrd")) as database:
+        database.execute("INSERT INTO memory VALUES ('seen', '11:22:33:44:55:66')")
+        database.execute("DROP TABLE bond")
+        if adapter is None:  # as it was before it had adapters
+            database.execute("CREATE TABLE bond (address TEXT)")
+            database.executemany("INSERT INTO bond VALUES (?)", [row[:1] for row in rows])
+        else:
+            database.execute("CREATE TABLE bond (address TEXT, adapter TEXT)")
+            database.executemany("INSERT INTO bond VALUES (?, ?)", rows)
     said = "The Bluetooth bond with GoPro[2J 0001 stays: bluetoothctl remove F4:DD:9E:00:00:01\n"
     assert purged("wifimgrd", tmp_path) == said
-    assert len(list(bonds.iterdir())) == 2
+    assert len(list(bonds.iterdir())) == 3
+
+
+def test_a_purge_ends_whatever_the_state_is(tmp_path: Path) -> None:
+    put(tmp_path, "var/lib/wifimgrd/wifimgrd.db")
+    assert purged("wifimgrd", tmp_path) == ""
+    assert not (tmp_path / "var/lib/wifimgrd").exists()
 
 
 @pytest.mark.parametrize(

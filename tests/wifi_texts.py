@@ -1,5 +1,5 @@
 """Texts of Wi-Fi QR codes, as other programs write them, and what both readers of the hub find in them: a
-network and its password, the security that cameras do not have, or nothing."""
+network and its password, the security that cameras do not have, the fault of a password, or nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,15 @@ CASES: Final[dict[str, tuple[str, str] | str | None]] = {
     "WIFI:S:CAM;P:1234567\u00a0": ("CAM", "1234567\u00a0"),
     "WIFI:S:CAM\u2028\\\u20281;P:12345678;;": ("CAM\u2028\u20281", "12345678"),
     "WIFI:S:\\\U0001f4f7;P:" + "\U0001f4f7" * 300 + ";;": ("\U0001f4f7", "\U0001f4f7" * 300),
-    "WIFI:T:NOPASS;S:CAM;P:12345678;;": ("CAM", ""),
+    "WIFI:S:free for all;;": ("free for all", ""),
+    "WIFI:T:nopass;S:free for all;P:;;": ("free for all", ""),
+    # a password that is left out, and one that would be dropped
+    "WIFI:T:WPA;S:nopwarg;;": "password-missing",
+    "WIFI:T:WPA;S:CAM;P:;;": "password-missing",
+    'WIFI:T:WPA;S:CAM;P:"";;': "password-missing",
+    "WIFI:T:SAE;S:CAM;H:true;;": "password-missing",
+    "WIFI:T:nopass;S:CAM;P:secret12;;": "password-unused",
+    "WIFI:T:NOPASS;S:CAM;P:12345678;;": "password-unused",
     # 802.1X, by zxing's rules; WEP; WPA3's password identifier
     "WIFI:T:WPA2-EAP;E:PEAP;PH2:MSCHAPV2;S:CAM;;": "802.1X",
     "WIFI:T:WPA2-EAP;S:Corp;E:PEAP;PH2:MSCHAPV2;I:me;P:secret123;;": "802.1X",

@@ -533,6 +533,10 @@ const en = {
     noCamera: "This device's camera cannot be used. Allow it in the browser, or paste the text.",
     unreadable: "This text of a QR code is not complete. Paste all of it, or enter the network's name.",
     unsupported: (security: string) => `This network uses ${security}, which cameras do not have.`,
+    textFaults: {
+      "password-missing": "This text has no password, but says that the network needs one.",
+      "password-unused": "This text has a password, but says that the network is open (T:nopass).",
+    },
     pasted: "Filled in the network and password from the QR code.",
     noneFound: "No networks found. Is the camera's Wi-Fi on?",
     noAdapter: "No Wi-Fi adapter is plugged in.",

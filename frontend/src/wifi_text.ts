@@ -6,6 +6,8 @@ export interface WifiText {
   isOpen: boolean;
   /** The security that it has, if that is one that cameras do not have. */
   unsupported: "" | "802.1X" | "WEP" | "SAE with a password identifier";
+  /** What is wrong with its password. */
+  fault: "" | "password-missing" | "password-unused";
 }
 
 /** More characters than any such text has with 32 octets of SSID and 64 of password, each escaped. */
@@ -17,6 +19,8 @@ const WHOLE = new RegExp(`^(?:${MEMBER})+$`, "s");
 const CONTROL = /[\u0000-\u0020\u007f]+$/;
 /** EAP method, its second phase and the anonymous identity. */
 const OF_ENTERPRISE = ["E", "PH2", "A"];
+/** The kinds of a network without a password; a text may leave its kind out. */
+const OPEN = ["", "nopass"];
 
 /** Whether a text is meant as that of a Wi-Fi QR code, even if it cannot be read. */
 export const isWifiText = (text: string): boolean => START.test(text);
@@ -35,8 +39,15 @@ export function wifiText(text: string): WifiText | null {
   const ssid = members.get("S");
   if (!ssid) return null;
   const kind = (members.get("T") ?? "").toLowerCase();
-  const password = kind === "nopass" ? "" : (members.get("P") ?? "");
-  return { ssid, password, isOpen: password === "", unsupported: unsupported(kind, members) };
+  const password = members.get("P") ?? "";
+  const isOpen = password === "";
+  return { ssid, password, isOpen, unsupported: unsupported(kind, members), fault: fault(kind, password) };
+}
+
+/** What is not said in full is never an open network, and no password is dropped. */
+function fault(kind: string, password: string): WifiText["fault"] {
+  if (password) return kind === "nopass" ? "password-unused" : "";
+  return OPEN.includes(kind) ? "" : "password-missing";
 }
 
 function unsupported(kind: string, members: ReadonlyMap<string, string>): WifiText["unsupported"] {

@@ -92,8 +92,8 @@ def test_what_spreadsheets_of_other_countries_write(delimiter: str) -> None:
     ("text", "said"),
     [
         ("ssid,pasword\nCAM,x\n", 'unknown column "pasword"; did you mean "password"?'),
-        ("CAM-1,camera-pass-1\n", 'unknown column "CAM-1"'),
-        (f"ssid,{SHADOW}", "column 2 has an unknown name of 40 letters"),
+        ("CAM-1,camera-pass-1\n", "column 1 has an unknown name"),
+        (f"ssid,{SHADOW}", "column 2 has an unknown name"),
         ("name,password\nx,y\n", "the first line must name the columns"),
         ("ssid,ssid\nx,y\n", "a column is there twice"),
         ('ssid\n"never closed\n', "unexpected end of data"),
@@ -115,10 +115,10 @@ def test_what_is_no_table_of_cameras(text: str, said: str) -> None:
         ("CAM-1,,,", "the file has no password for it"),
         ("CAM-1,camera-pass-1,yes,", "an open network has no password"),
         ("CAM-1,,camera-pass-1,", "open: neither yes nor no"),
-        ("CAM-1,camera-pass-1,,camera-pass-1", "priority: not a whole number"),
-        ("CAM-1,camera-pass-1,,1" + "0" * 30, "priority: not a whole number"),
-        ("CAM-1,camera-pass-1,,9999", "priority:"),
-        ("CAM-1,short,,", "password:"),
+        ("CAM-1,camera-pass-1,,camera-pass-1", "priority: not a whole number from -1000 to 1000"),
+        ("CAM-1,camera-pass-1,,1" + "0" * 30, "priority: not a whole number from -1000 to 1000"),
+        ("CAM-1,camera-pass-1,,9999", "priority: not a whole number from -1000 to 1000"),
+        ("CAM-1,short,,", "password: A password has 8 to 63 characters, or 64 hexadecimal digits."),
         (",camera-pass-1,,", "the line has no ssid"),
         ("CAM\0,camera-pass-1,,", "NUL characters"),
     ],
@@ -127,6 +127,21 @@ def test_why_a_line_cannot_be_registered(line: str, problem: str) -> None:
     (entry,) = csv_entries(f"ssid,password,open,priority\n{line}\n", "x")
     assert problem in entry.checked().problem
     assert "camera-pass" not in entry.checked().problem
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (",,zz,", 'pin_mac: not a MAC address such as "02:00:00:00:01:00"'),
+        (",,,zz", 'pin_usb_port: not a USB port such as "1-1.4"'),
+        (",,02:00:00:00:01:00,1-1.4", "pin_mac and pin_usb_port: only one of them can be set"),
+        ("CAM-2,camera-pass-1,,", "ssid and ssid_hex are different networks"),
+    ],
+)
+def test_why_a_pin_or_a_network_cannot_be_used(line: str, problem: str) -> None:
+    text = f"ssid_hex,ssid,password,pin_mac,pin_usb_port\n43414d2d31,{line}\n"
+    (entry,) = csv_entries(text, "x")
+    assert entry.problem == problem
 
 
 @given(NAMES, SSIDS, PASSWORDS, NAMES, st.integers(-1000, 1000), st.booleans(), PINS)

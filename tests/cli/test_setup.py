@@ -38,6 +38,7 @@ def main(tmp_path: Path) -> Path:
     """A configuration that is not the service's."""
     path = tmp_path / "wifimgrd" / "wifimgrd.toml"
     path.parent.mkdir()
+    path.touch()
     return path
 
 
@@ -64,14 +65,13 @@ async def test_options_make_a_commented_file(main: Path) -> None:
     assert (load_of(main).radio.country, load_of(main).catalog.strict) == ("DE", True)
     ran = await wifimgrctl(NO_BUS, *line)
     assert (ran.status, ran.out) == (0, "Everything is set already.\n")
-    ran = await wifimgrctl(NO_BUS, "setup", "--config", str(main), "--country", "FR", "--json")
-    assert ran.value == {"files": [str(file_of(main))], "restarts": ["wifimgrd.service"], "done": True}
+    ran = await wifimgrctl(NO_BUS, "setup", "--config", str(main), "--country", "fr", "--json")
+    assert ran.value == {"files": [str(file_of(main))], "restarts": [], "done": True}
     assert load_of(main).catalog.strict
 
 
 def load_of(main: Path) -> Config:
-    """The configuration, of which there may be drop-ins alone."""
-    main.touch()
+    """The configuration with its drop-ins."""
     return load(main)
 
 
@@ -98,7 +98,8 @@ async def test_a_token_and_a_password_are_in_files_of_their_own(main: Path, tmp_
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (("--country", "de"), "--country: expected two capital letters such as \"DE\", not 'de' (invalid"),
+        (("--country", "deu"), "--country: expected two capital letters such as \"DE\", not 'DEU' (invalid"),
+        (("--country", "\u00df"), "--country: expected two capital letters"),
         (
             ("--listen", "0.0.0.0:8080"),
             "0.0.0.0:8080 is for other hosts, too, and needs a token: --new-token",
@@ -114,6 +115,21 @@ async def test_what_would_not_start_is_not_written(main: Path, line: tuple[str, 
     assert said in " ".join(ran.err.split()) or said in ran.err
     assert "/tmp/tmp" not in ran.err
     assert not file_of(main).exists()
+
+
+def test_a_configuration_that_is_not_there_is_noted_before_anything_is_written(
+    main: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main.unlink()
+    arguments = parser().parse_args(["setup", "--config", str(main), "--country", "DE", "--dry-run"])
+    assert _setup.setup(arguments, Screen.of_process(json=False))
+    assert f"There is no file {main}" in " ".join(capsys.readouterr().err.split())
+    assert not file_of(main).exists()
+
+
+async def test_a_directory_is_no_configuration(main: Path) -> None:
+    ran = await wifimgrctl(NO_BUS, "setup", "--config", f"{main.parent}/", "--country", "DE")
+    assert (ran.status, f"--config: {main.parent} is a directory" in " ".join(ran.err.split())) == (1, True)
 
 
 async def test_without_a_terminal_it_needs_options(main: Path) -> None:
@@ -265,8 +281,8 @@ def test_the_folders_of_what_is_written_are_synced_after_it(
     assert _setup.setup(arguments, Screen.of_process(json=False))
     folder = main.with_name("wifimgrd.toml.d")
     assert synced == [
-        (main.parent, ["token"]),
-        (main.parent, ["token", folder.name]),
+        (main.parent, ["token", main.name]),
+        (main.parent, ["token", main.name, folder.name]),
         (folder, ["50-setup.toml"]),
     ]
 

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from wifimgrd.cli._bluetooth import choose_camera
-from wifimgrd.cli._entries import unsupported
 from wifimgrd.cli._outcome import current, show_warnings, show_way_out, summary, title
 from wifimgrd.cli._password import UsageError, prompted, read_password, read_stdin
 from wifimgrd.cli._registering_arguments import DEFAULT_CODENAME
@@ -52,8 +51,8 @@ def _scanned(argument: str) -> WifiText:
         raise InvalidRequest(
             "this is not the text of a Wi-Fi QR code, such as WIFI:T:WPA;S:NAME;P:PASSWORD;;"
         )
-    if network.unsupported:
-        raise InvalidRequest(unsupported(network.unsupported))
+    if network.problem:
+        raise InvalidRequest(network.problem)
     if argument != "-" and network.password:
         raise UsageError(
             "the text has a password, and every user of this host can read arguments: give it to"

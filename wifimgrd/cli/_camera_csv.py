@@ -11,6 +11,7 @@ from typing import Final
 from wifimgrd.cli._entries import Entry
 from wifimgrd.cli._finding import meant
 from wifimgrd.domain.device import Passphrase, Ssid
+from wifimgrd.domain.device_values import HIGHEST_PRIORITY, Fault, read_pin
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
 
@@ -47,8 +48,11 @@ _DELIMITERS: Final = (",", ";", "\t")
 _NAMED_DELIMITER: Final = re.compile(r'"?sep=([,;\t|:])"?[,;\t|:]*(\r\n|\r|\n)', re.IGNORECASE)
 """The first line that Excel writes and reads."""
 _WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,9}")
-_LONGEST_SHOWN: Final = 20
-"""A name that is not one of a column is quoted up to this length: the file may be anything."""
+_PINS: Final = {
+    "mac": 'not a MAC address such as "02:00:00:00:01:00"',
+    "usb_port": 'not a USB port such as "1-1.4"',
+}
+"""What a pin that cannot be used is called."""
 
 
 def csv_entries(text: str, source: str) -> list[Entry]:
@@ -86,10 +90,14 @@ def _columns(head: list[str], source: str) -> list[str]:
     """The names of the columns; one that a spreadsheet has added has none. Raises InvalidRequest."""
     names = [one.strip() for one in head]
     for number, name in enumerate(names, 1):
-        if len(name) > _LONGEST_SHOWN:
-            raise InvalidRequest(f"{source}: column {number} has an unknown name of {len(name)} letters")
         if name and name not in COLUMNS:
-            raise InvalidRequest(f'{source}: unknown column "{name}"{meant(name, COLUMNS)}')
+            # Quoted only if it is like one of a column: the file may be anything.
+            hint = meant(name, COLUMNS)
+            raise InvalidRequest(
+                f'{source}: unknown column "{name}"{hint}'
+                if hint
+                else f"{source}: column {number} has an unknown name"
+            )
     named = [one for one in names if one]
     if len(set(named)) < len(named):
         raise InvalidRequest(f"{source}: a column is there twice")
@@ -111,16 +119,16 @@ def _entry(names: list[str], least: int, row: list[str], where: str) -> Entry:
     password = cells.pop("password", "")
     cells = {name: _plain(cell) if name in _TEXTS else cell.strip() for name, cell in cells.items()}
     try:
-        ssid = _octets(cells.get("ssid_hex", "")) or cells.get("ssid", "").encode()
+        ssid = _ssid(cells.get("ssid", "").encode(), _octets(cells.get("ssid_hex", "")))
         is_open = _switch("open", cells.get("open", "") or "no")
         settings = {
             name: read(name, cells[name]) for name, read in _READERS.items() if cells.get(name, "").strip()
         }
-        pins = {kind: pin for kind in ("mac", "usb_port") if (pin := cells.get(f"pin_{kind}", "").strip())}
+        pin = _pin({kind: one for kind in _PINS if (one := cells.get(f"pin_{kind}", "").strip())})
     except ValueError as error:
         return Entry(where, cells.get("ssid", "").encode(), problem=str(error))
-    if pins:
-        settings["pin"] = pins
+    if pin:
+        settings["pin"] = pin
     if not ssid:
         return Entry(where, settings=settings, problem="the line has no ssid")
     secret = Passphrase(password) if password or is_open else None
@@ -136,6 +144,23 @@ def _octets(text: str) -> bytes:
         raise ValueError("ssid_hex: these are not pairs of hexadecimal digits") from None
 
 
+def _ssid(text: bytes, octets: bytes) -> bytes:
+    if text and octets and text != octets:
+        raise ValueError("ssid and ssid_hex are different networks")
+    return octets or text
+
+
+def _pin(pin: dict[str, str]) -> dict[str, str]:
+    if len(pin) > 1:
+        raise ValueError("pin_mac and pin_usb_port: only one of them can be set")
+    try:
+        read_pin(pin)
+    except Fault:
+        [kind] = pin
+        raise ValueError(f"pin_{kind}: {_PINS[kind]}") from None
+    return pin
+
+
 def _text(_column: str, text: str) -> str:
     return text
 
@@ -147,8 +172,8 @@ def _switch(column: str, text: str) -> bool:
 
 
 def _number(column: str, text: str) -> int:
-    if not _WHOLE_NUMBER.fullmatch(text):
-        raise ValueError(f"{column}: not a whole number")
+    if not _WHOLE_NUMBER.fullmatch(text) or abs(int(text)) > HIGHEST_PRIORITY:
+        raise ValueError(f"{column}: not a whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}")
     return int(text)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._camera_csv import csv_entries
-from wifimgrd.cli._entries import Entry, unsupported
+from wifimgrd.cli._entries import Entry
 from wifimgrd.cli._profiles import SUFFIX, is_profile, profile_entry
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
@@ -71,9 +71,9 @@ def _entries_in(path: Path, screen: Screen, flags: int = 0) -> list[Entry]:
             f"{path} cannot be read by this user; NetworkManager's profiles are root's"
         ) from None
     except OSError as error:
-        is_link = error.errno == errno.ELOOP and flags & os.O_NOFOLLOW
-        why = "is a link, which is not followed in a directory" if is_link else error.strerror
-        raise InvalidRequest(f"{path}: {why}") from None
+        if error.errno == errno.ELOOP and flags & os.O_NOFOLLOW:
+            raise InvalidRequest(f"{path} is a link, which is not followed in a directory") from None
+        raise InvalidRequest(f"{path}: {error.strerror}") from None
     text = _text(octets, str(path))
     entries = entries_of(text, path.name)
     if mode & 0o077 and any(one.password and one.password.reveal() for one in entries):
@@ -82,7 +82,10 @@ def _entries_in(path: Path, screen: Screen, flags: int = 0) -> list[Entry]:
 
 
 def _profiles_in(directory: Path) -> list[Path]:
-    files = sorted(one for one in directory.iterdir() if one.suffix == SUFFIX)
+    """Those that NetworkManager reads, which are not hidden."""
+    files = sorted(
+        one for one in directory.iterdir() if one.suffix == SUFFIX and not one.name.startswith(".")
+    )
     if not files:
         raise InvalidRequest(f"{directory} has no profile of NetworkManager (*{SUFFIX})")
     if len(files) > _MOST_FILES:
@@ -93,11 +96,14 @@ def _profiles_in(directory: Path) -> list[Path]:
 def _read(path: Path, flags: int) -> tuple[bytes, int]:
     """A regular file, and who may read it; what else may block is not opened for long."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            raise InvalidRequest(f"{path} is not a regular file")
-        return file.read(_LARGEST + 1), mode
+            raise InvalidRequest(f"{path} is {'a directory' if stat.S_ISDIR(mode) else 'not a regular file'}")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(_LARGEST + 1), mode
+    finally:
+        os.close(descriptor)
 
 
 def _text(octets: bytes, source: str) -> str:
@@ -145,7 +151,7 @@ def _scanned(text: str, source: str) -> Iterator[Entry]:
         where, found = f"{source}, line {number}", wifi_text(line)
         if found is None:
             yield Entry(where, problem="this is not the text of a Wi-Fi QR code")
-        elif found.unsupported:
-            yield Entry(where, found.ssid.encode(), problem=unsupported(found.unsupported))
+        elif found.problem:
+            yield Entry(where, found.ssid.encode(), problem=found.problem)
         else:
             yield Entry(where, found.ssid.encode(), Passphrase(found.password)).checked()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from wifimgrd.domain.device import CONNECTION_TYPE, Passphrase, Ssid
-from wifimgrd.domain.device_values import LONGEST_TEXT
+from wifimgrd.domain.device_values import LEFT_EMPTY, LONGEST_TEXT
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.registration import parse_registration
 
@@ -73,5 +73,6 @@ class Entry:
         try:
             parse_registration(self.request("any"))
         except InvalidRequest as error:
-            return self.with_problem(error.message)
+            # In a file an empty password alone makes no open network.
+            return self.with_problem(error.message.replace(LEFT_EMPTY, ""))
         return self

@@ -6,6 +6,7 @@ import argparse
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import first_connection
@@ -33,6 +34,7 @@ _HEADS: Final = (
     Column("FROM", rank=5),
     Column("REASON", rank=1, is_optional=True, goes_below=True),
 )
+_STDOUT: Final = Path("-")
 _NEW: Final = "new"
 _REGISTERED: Final = "registered"
 _KNOWN: Final = "already registered"
@@ -73,7 +75,7 @@ async def import_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
 async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Write the cameras as import reads them, without passwords."""
     text = camera_table(hub.devices.values())
-    if arguments.file is None:
+    if arguments.file in (None, _STDOUT):
         screen.show({"csv": text}, text.splitlines(), as_is=True)
         return True
     try:

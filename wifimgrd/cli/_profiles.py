@@ -21,8 +21,8 @@ _NOT_IN_FILE: Final = 0x1 | 0x2
 """The flags of a secret that an agent has, or that nobody stores."""
 _WITH_PASSWORD: Final = ("wpa-psk", "sae")
 _OPEN: Final = ("none", "owe")
-_LONGEST_SHOWN: Final = 20
-"""A word of a file is quoted up to this length."""
+_OTHERS: Final = ("ieee8021x", "wpa-eap", "wpa-eap-suite-b-192")
+"""What else NetworkManager has as key-mgmt; another word is not quoted."""
 _WEP_AUTHENTICATION: Final = ("shared", "leap")
 
 
@@ -79,7 +79,9 @@ def _secured(profile: Groups, entry: Entry) -> Entry:
             return entry.with_problem(f"the profile has a password, and with key-mgmt={management} uses none")
         return entry.with_password(Passphrase(""))
     if management not in _WITH_PASSWORD:
-        return entry.with_problem(unsupported(management[:_LONGEST_SHOWN]))
+        return entry.with_problem(
+            unsupported(management) if management in _OTHERS else "the profile has an unknown key-mgmt"
+        )
     flags = security.get("psk-flags", "0").strip()
     if not has_password or (flags.isascii() and flags.isdecimal() and int(flags[:9]) & _NOT_IN_FILE):
         return entry.with_problem(

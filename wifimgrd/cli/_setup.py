@@ -70,6 +70,8 @@ def setup(arguments: argparse.Namespace, screen: Screen) -> bool:
     main = (
         arguments.config or DEFAULT_PATH
     ).absolute()  # it writes paths that services read, which start elsewhere
+    if main.is_dir():
+        raise InvalidRequest(f"--config: {main} is a directory, and not a configuration file")
     try:
         before = setup_file.checked(main, None)
         plan = _Plan(main, setup_file.read_values(_Plan(main, {}).file))
@@ -86,7 +88,9 @@ def setup(arguments: argparse.Namespace, screen: Screen) -> bool:
     except ConfigError as error:
         screen.fail("invalid-request", str(error))
         return False
-    restarts = setup_file.units_to_restart(before, after)
+    restarts = setup_file.units_to_restart(before, after) if plan.is_of_service else []
+    if not plan.is_of_service and not main.exists():
+        screen.hint(f"There is no file {safe(main)}: only what setup writes is made, in its folder.")
     files = _files(plan, text, after)
     for key in setup_file.overridden(plan.values, after):
         screen.hint(f"{key} has no effect: a later file in {plan.file.parent} has it, too")
@@ -100,10 +104,12 @@ def _take(
     plan: _Plan, before: Config, given: Mapping[str, str | bool], arguments: argparse.Namespace
 ) -> None:
     """What the command line has, each checked by itself, so that an error names it; secrets are in files."""
-    for name, value in given.items():
-        if problem := _problem(plan, _KEYS[name], value):
+    for name, one in given.items():
+        key = _KEYS[name]
+        value = _read_as(key, one) if isinstance(one, str) else one
+        if problem := _problem(plan, key, value):
             raise ConfigError(f"--{name.replace('_', '-')}: {problem}")
-        plan.values[_KEYS[name]] = value
+        plan.values[key] = value
     if arguments.new_token:
         _new_token(plan)
     if arguments.mqtt_password_file is not None:
@@ -162,17 +168,18 @@ def _asked_password(user: str) -> str:
 
 def _ask_for(plan: _Plan, key: setup_file.Key, question: str, now: str) -> str | None:
     """The new value of a key, which is "" for "none"; None = it stays as it is."""
-
-    def value_of(answer: str) -> str:
-        if key == setup_file.COUNTRY:
-            return answer.upper()
-        return "" if answer == "none" and key in _MAY_BE_NONE else answer
-
-    answer = ask(question, now, lambda one: _problem(plan, key, value_of(one)))
+    answer = ask(question, now, lambda one: _problem(plan, key, _read_as(key, one)))
     if not answer:
         return None
-    plan.values[key] = value_of(answer)
-    return value_of(answer)
+    plan.values[key] = value = _read_as(key, answer)
+    return value
+
+
+def _read_as(key: setup_file.Key, text: str) -> str:
+    """The value of a key that an option or an answer means."""
+    if key == setup_file.COUNTRY:
+        return text.upper() if text.isascii() else text
+    return "" if text == "none" and key in _MAY_BE_NONE else text
 
 
 def _ask_whether(plan: _Plan, key: setup_file.Key, question: str, *, now: bool) -> None:

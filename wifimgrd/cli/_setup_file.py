@@ -92,10 +92,13 @@ def checked(main: Path, text: str | None) -> Config:
         copy = Path(scratch) / main.name
         folder, drop_ins = copy.with_name(copy.name + ".d"), main.with_name(main.name + ".d")
         folder.mkdir()
-        if main.exists():
-            shutil.copyfile(main, copy)
-        for file in sorted(drop_ins.glob("*.toml")):
-            shutil.copyfile(file, folder / file.name)
+        try:
+            if main.exists():
+                shutil.copyfile(main, copy)
+            for file in sorted(drop_ins.glob("*.toml")):
+                shutil.copyfile(file, folder / file.name)
+        except OSError as error:
+            raise ConfigError(f"{error.filename}: cannot be read: {error.strerror}") from None
         if text is not None:
             (folder / NAME).write_text(text, encoding="utf-8")
         copy.touch()

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from wifimgrd.cli._entries import unsupported
 from wifimgrd.domain.device_values import is_wifi_text
 
 _LONGEST: Final = 512
@@ -19,6 +20,14 @@ _CHARACTER: Final = re.compile(r"\\.|[^\\]", re.DOTALL)
 _CONTROL: Final = "".join(map(chr, (*range(0x21), 0x7F)))
 _OF_ENTERPRISE: Final = ("E", "PH2", "A")
 """EAP method, its second phase and the anonymous identity."""
+_OPEN: Final = ("", "nopass")
+"""The kinds of a network without a password; a text may leave its kind out."""
+_FAULTS: Final[Mapping[str, str]] = {
+    "": "",
+    "password-missing": "a password is missing: the text says that its network has one",
+    "password-unused": "the text has a password, and says that its network has none (T:nopass)",
+}
+"""What is wrong with a text that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +39,13 @@ class WifiText:
     """Empty for an open network."""
     unsupported: str = ""
     """The security that it has, if that is one that cameras do not have."""
+    fault: str = ""
+    """What is wrong with its password: a key of `_FAULTS`."""
+
+    @property
+    def problem(self) -> str:
+        """Why its network is not registered, in words; empty if it may be."""
+        return unsupported(self.unsupported) if self.unsupported else _FAULTS[self.fault]
 
 
 def wifi_text(text: str) -> WifiText | None:
@@ -43,9 +59,15 @@ def wifi_text(text: str) -> WifiText | None:
         members.setdefault(name.upper(), _unescaped(value))
     if not members.get("S"):
         return None
-    kind = members.get("T", "").lower()
-    password = "" if kind == "nopass" else members.get("P", "")
-    return WifiText(members["S"], password, _unsupported(kind, members))
+    kind, password = members.get("T", "").lower(), members.get("P", "")
+    return WifiText(members["S"], password, _unsupported(kind, members), _fault(kind, password))
+
+
+def _fault(kind: str, password: str) -> str:
+    """What is not said in full is never an open network, and no password is dropped."""
+    if password:
+        return "password-unused" if kind == "nopass" else ""
+    return "" if kind in _OPEN else "password-missing"
 
 
 def _unsupported(kind: str, members: Mapping[str, str]) -> str:

@@ -14,6 +14,8 @@ from wifimgrd.domain.device import CONNECTION_TYPE, Passphrase, Ssid
 LONGEST_TEXT: Final = 128
 _LONGEST_KEY: Final = 255
 HIGHEST_PRIORITY: Final = 1000
+LEFT_EMPTY: Final = "; leave it empty for an open network"
+"""Of the sentence about a password."""
 MAC_PATTERN: Final = "([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
 USB_PORT_PATTERN: Final = r"[0-9]{1,4}-[0-9]{1,4}(\.[0-9]{1,4}){0,8}"
 _MAC: Final = re.compile(MAC_PATTERN)
@@ -77,9 +79,7 @@ def read_passphrase(value: object) -> Passphrase:
     if not all(" " <= character <= "~" for character in value):
         raise Fault("Only printable ASCII characters are allowed.")
     if not 8 <= len(value) <= 63:
-        raise Fault(
-            "A password has 8 to 63 characters, or 64 hexadecimal digits; leave it empty for an open network."
-        )
+        raise Fault(f"A password has 8 to 63 characters, or 64 hexadecimal digits{LEFT_EMPTY}.")
     return Passphrase(value)
 
 

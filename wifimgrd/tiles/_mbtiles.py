@@ -21,6 +21,7 @@ from wifimgrd.tiles._tile import (
     UNKNOWN,
     DamagedError,
     NotReadyError,
+    SlowError,
     Tile,
     encoding_of,
     media_type_of,
@@ -38,10 +39,10 @@ from wifimgrd.tiles.source import (
     zoom_of,
 )
 
-_TOO_LONG: Final = "a query takes too long"
 _CACHE_KIB: Final = 8192
 _HEADER: Final = b"SQLite format 3\0"
 _FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1"
+_NO_INDEX: Final = "it has no index on zoom, column and row: each tile is looked for in all of it"
 _NEXT_COLUMN: Final = (
     "SELECT min(tile_column) FROM tiles WHERE zoom_level = ? AND tile_column BETWEEN ? AND ?"
 )
@@ -78,8 +79,6 @@ within one, and others, such as `instr` and LIKE, take as long as the product of
 class MBTilesSource:
     """Tiles in a database that is not written to while it is open."""
 
-    remarks = ()
-
     def __init__(self, path: Path, stopped: Event | None = None) -> None:
         """`stopped`: queries end with an error once it is set."""
         self._limit = _TimeLimit(Event() if stopped is None else stopped)
@@ -93,6 +92,8 @@ class MBTilesSource:
         self._connection.set_progress_handler(self._limit, _STEPS)
         self._lock = Lock()
         self._rests_until = 0.0
+        self._too_long = ""
+        self.remarks: tuple[str, ...] = ()
         for (table,) in self._query(_GENERATED):
             raise DamagedError(f"its table {table} has generated columns")
         self._connection.set_authorizer(_authorize)
@@ -122,8 +123,8 @@ class MBTilesSource:
     def read(self, z: int, x: int, y: int) -> Tile | None:
         """A tile from the disk."""
         with self._lock:
-            if time.monotonic() < self._rests_until:
-                raise DamagedError(_TOO_LONG, passing=True)
+            if self.trouble:
+                raise SlowError(self.trouble)
             self._limit.within(_READ_S)
             rows = self._query(_FIND, (z, x, (1 << z) - 1 - y))
         octets = _octets_of(rows[0][0]) if rows else b""
@@ -159,6 +160,9 @@ class MBTilesSource:
             *place, is_empty = wrong[0]
             what = EMPTY if is_empty else "lies outside the world"
             raise DamagedError(f"the tile {'/'.join(map(str, place))} {what} (rows from the south)")
+        plan = [str(detail) for *_, detail in self._query(f"EXPLAIN QUERY PLAN {_FIND}", (0, 0, 0))]
+        if any(one.startswith("SCAN") and one != "SCAN CONSTANT ROW" for one in plan):
+            self.remarks = (_NO_INDEX,)
         counts.update(self._query("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1 LIMIT 32"))
 
     def mark(self, square: Square, there: bytearray) -> None:
@@ -227,7 +231,17 @@ class MBTilesSource:
         if not self._limit():
             return DamagedError(f"SQLite says: {error}")
         self._rests_until = time.monotonic() + _REST_S
-        return DamagedError(_TOO_LONG)
+        self._too_long = (
+            "the process is stopping"
+            if self._limit.is_stopped
+            else f"a query took longer than {round(self._limit.seconds, 2):g} s"
+        )
+        return SlowError(self._too_long)
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is read now; empty if tiles are."""
+        return self._too_long if time.monotonic() < self._rests_until else ""
 
     @property
     def _check_s(self) -> float:
@@ -240,9 +254,16 @@ class _TimeLimit:
     def __init__(self, stopped: Event) -> None:
         self._stopped = stopped
         self._end = 0.0
+        self.seconds = 0.0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the process stops."""
+        return self._stopped.is_set()
 
     def within(self, seconds: float) -> None:
         """Allow the next query this time."""
+        self.seconds = seconds
         self._end = time.monotonic() + seconds
 
     def __call__(self) -> bool:

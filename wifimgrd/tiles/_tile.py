@@ -74,6 +74,10 @@ class DamagedError(Exception):
         """The error may end without a change to the file itself."""
 
 
+class SlowError(DamagedError):
+    """Nothing is read of a file for a while, because a query of it took too long."""
+
+
 class UnavailableError(Exception):
     """A source cannot be used now."""
 

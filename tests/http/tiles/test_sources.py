@@ -45,8 +45,16 @@ from wifimgrd.tiles._decompress import decompress
 from wifimgrd.tiles._mbtiles import MBTilesSource
 from wifimgrd.tiles._pmtiles import PMTilesSource
 from wifimgrd.tiles._replies import Terms, accepted_codings, tile_reply
-from wifimgrd.tiles._tile import MLT, TYPE_OF_FORMAT, VECTOR, DamagedError, NotReadyError, Tile
-from wifimgrd.tiles._tileset import OPENERS
+from wifimgrd.tiles._tile import (
+    MLT,
+    TYPE_OF_FORMAT,
+    VECTOR,
+    DamagedError,
+    NotReadyError,
+    Tile,
+    UnavailableError,
+)
+from wifimgrd.tiles._tileset import OPENERS, FileSlot, Tileset
 from wifimgrd.tiles.source import FileSource
 
 SMALL = pyramid(2)
@@ -426,7 +434,7 @@ def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
         "metadata": "i name, i value",
     }
     view = f"{ENDLESS} SELECT {columns[place]} FROM n WHERE i < 0"
-    with pytest.raises(DamagedError, match="a query takes too long"):
+    with pytest.raises(DamagedError, match="a query took longer than"):
         MBTilesSource(hostile(tmp_path / "a", **{place: view}))
 
 
@@ -437,7 +445,7 @@ def test_a_query_ends_when_the_process_stops(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as executor:
         opening = executor.submit(MBTilesSource, path, stopped)
         stopped.set()
-        with pytest.raises(DamagedError, match="a query takes too long"):
+        with pytest.raises(DamagedError, match="the process is stopping"):
             opening.result(timeout=10)
 
 
@@ -454,20 +462,61 @@ def test_after_a_query_without_end_none_is_tried_for_a_while(
     source._connection.set_trace_callback(queries.append)
     monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
     for tried in (1, 1):
-        with pytest.raises(DamagedError, match="a query takes too long"):
+        with pytest.raises(DamagedError, match="a query took longer than"):
             source.read(0, 0, 0)
         assert len(queries) == tried
+    assert source.trouble == "a query took longer than 0.05 s"
     source._rests_until = 0.0
-    with pytest.raises(DamagedError, match="a query takes too long"):
+    assert source.trouble == ""
+    with pytest.raises(DamagedError, match="a query took longer than"):
         source.read(0, 0, 0)
     assert len(queries) == 2
+
+
+async def test_a_slow_query_is_called_one_in_the_answer_and_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    said = "a query took longer than 0.05 s"
+    path = hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM)
+    with ThreadPoolExecutor(1) as workers:
+        slot = FileSlot("t", "mbtiles", path, workers, Event())
+        tileset = Tileset("t", [slot], 404)
+        assert slot.examine()
+        assert sources_of(tileset) == [(True, None)]
+        with pytest.raises(UnavailableError, match=f"^{said}$"):
+            await tileset.fetch(0, 0, 0)
+    assert sources_of(tileset) == [(False, said)]
+
+
+def sources_of(tileset: Tileset) -> list[tuple[object, object]]:
+    """Whether each source is said to work, and why not."""
+    sources = tileset.report()["sources"]
+    assert isinstance(sources, list)
+    return [(one["ok"], one["reason"]) for one in sources]
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_a_check_notes_a_database_without_an_index(tmp_path: Path, *, is_indexed: bool) -> None:
+    path = tmp_path / "a"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data)")
+        database.execute("INSERT INTO tiles VALUES (0, 0, 0, x'89504E47')")
+        if is_indexed:
+            database.execute("CREATE INDEX places ON tiles (zoom_level, tile_column, tile_row)")
+        database.commit()
+    source = MBTilesSource(path)
+    assert counts_of(source) == {0: 1}
+    assert [one.split(":")[0] for one in source.remarks] == (
+        [] if is_indexed else ["it has no index on zoom, column and row"]
+    )
 
 
 def test_the_check_of_a_view_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = ENDLESS_ROWS.replace("i tile_row", "0 tile_row")
     source = MBTilesSource(hostile(tmp_path / "a", tiles=rows, metadata=ONE_ZOOM))
     monkeypatch.setattr(mbtiles_module, "_CHECK_S", 0.05)
-    with pytest.raises(DamagedError, match="a query takes too long"):
+    with pytest.raises(DamagedError, match="a query took longer than"):
         counts_of(source)
 
 

@@ -13,7 +13,7 @@ from wifimgrd.backends.simulated._scenario import BluetoothKind, Times
 from wifimgrd.backends.simulated.emulators import GoProBluetooth, GoProEmulator
 from wifimgrd.camera.conversations import carry_out, now_us
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
-from wifimgrd.camera.drivers.protocol import Answer, Request
+from wifimgrd.camera.drivers.protocol import MICROSECONDS, Answer, Request
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import (
@@ -37,6 +37,8 @@ _READY: Final = BluetoothStatus(BluetoothState.READY)
 _OFF: Final = BluetoothStatus(BluetoothState.OFF, "the simulated Bluetooth adapter is switched off")
 _BONDS: Final = "bluetooth-bonds"
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
+_ANSWER_US: Final = 2000
+"""How long an answer takes: one that took no time says that there was nothing to do."""
 _TRIES: Final = 6
 """How often a connection that ends at once is tried."""
 _REFUSED: Final = "the camera refused the connection {} times"
@@ -168,9 +170,10 @@ class SimulatedBluetooth:
             emulated = GoProBluetooth(camera.emulator)
 
             async def exchange(request: Request) -> Answer:
+                await asyncio.sleep(_ANSWER_US / MICROSECONDS)
                 if not (message := emulated.answer(request.data)):
                     raise DeviceNotReachable("the camera does not answer")
-                return Answer(message[1], message[2:]).timed(now_us(), 0)
+                return Answer(message[1], message[2:]).timed(now_us(), _ANSWER_US)
 
             return await carry_out(GoProBluetoothDriver(), command, exchange, lost=(DeviceNotReachable,))
 
