@@ -246,12 +246,12 @@ def test_small_steps_are_not_published(on_cameras: OnCameras) -> None:
         device = await cameras.connected()
         cameras.control.says(device)
         cameras.bench.story.forget()
-        cameras.control.says(device, read_us=3 * S)
+        cameras.control.says(device, read_us=3 * S, battery_level=79)
         assert cameras.bench.story.events == []
-        cameras.control.says(device, battery_level=79)
+        cameras.control.says(device, battery_level=78)
         [event] = cameras.bench.story.of(CameraChanged)
         assert event.status.camera is not None
-        assert (event.status.camera.reading.battery_level, event.status.camera.reading.read_us) == (79, 3 * S)
+        assert (event.status.camera.reading.battery_level, event.status.camera.reading.read_us) == (78, 3 * S)
         assert cameras.bench.story.of(DeviceUpdated) == []
 
     on_cameras(test)
@@ -1147,6 +1147,22 @@ def test_a_recording_that_begins_and_ends_all_the_time_is_not_known(on_cameras: 
             ("camera_value_released", 4000 - 1),  # the first one was no change
             ("camera_problem_over", None),
         ]
+
+    on_cameras(test)
+
+
+def test_a_recording_is_known_a_minute_after_short_clips_at_the_latest(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for _ in range(8):  # by the camera's own button
+            for state in (RecordingState.RECORDING, RecordingState.IDLE):
+                cameras.control.says(device, recording=state, recorded_s=0)
+                await asyncio.sleep(4)
+        assert cameras.camera(device).reading.recording is None
+        for second in range(0, 62, 2):
+            cameras.control.says(device, recording=RecordingState.RECORDING, recorded_s=second)
+            await asyncio.sleep(2)
+        assert cameras.camera(device).reading.recording is RecordingState.RECORDING
 
     on_cameras(test)
 

@@ -28,6 +28,8 @@ WRONG_CLOCK_US: Final = 5_000_000
 """By how much a camera's clock may differ from this host's before that is a problem."""
 _BATTERY_MARGIN: Final = 3
 """Percent."""
+_BATTERY_STEP: Final = 2
+"""Percent: a level between two of them is told as one and the other by turns."""
 _READ_STEP_US: Final = 10_000_000
 _FRESH_US: Final = 60_000_000
 """A connected camera that answers is read more often, and that is published."""
@@ -259,7 +261,7 @@ class CameraStatus:
         if _without_numbers(now) != _without_numbers(before):
             return True
         return (
-            _has_moved(now.battery_level, before.battery_level, 1)
+            _has_moved(now.battery_level, before.battery_level, _BATTERY_STEP)
             or _has_moved(now.storage_free, before.storage_free, _storage_step(before))
             or _has_moved(now.time_left_s, before.time_left_s, _time_left_step(now))
             or _has_moved(now.clock_offset_us, before.clock_offset_us, _CLOCK_STEP_US)
