@@ -265,8 +265,8 @@ class FakeBluez:
         await self._end()
 
     async def stop_in_order(self) -> None:
-        """As `systemctl stop`: all objects go, calls stay unanswered, and the next one finds the links as they
-        were; that of a camera without a bond never gets its services."""
+        """As `systemctl stop`: all objects go, calls stay unanswered, and the next one finds the links as
+        they were; that of a camera without a bond never gets its services."""
         for camera in self.cameras:
             if camera.known:
                 self._gone(camera)
