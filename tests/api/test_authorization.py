@@ -13,7 +13,7 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
-from wifimgrd.api._authorization import Authorization
+from wifimgrd.api._authorization import _PLACES, Authorization
 from wifimgrd.api.errors import name_of
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall, Signal
@@ -37,6 +37,9 @@ class ScriptedPolkit:
     challenge: bool = False
     granted_by_dialogue: bool = False
     asked: list[tuple[str, str, int]] = field(default_factory=list)
+    places: asyncio.Semaphore | None = None
+    """If set, it does not reply, and counts the calls that have come."""
+    waiting: list[MethodCall] = field(default_factory=list)
 
     def answer(self, call: MethodCall) -> None:
         (kind, details), action, _, flags, _ = typed(
@@ -45,6 +48,13 @@ class ScriptedPolkit:
         assert kind == "system-bus-name"
         self.asked.append((details["name"], action, flags))
         granted = self.granted or (bool(flags) and self.granted_by_dialogue)
+        if self.places is None:
+            self.reply(call, granted=granted)
+        else:
+            self.waiting.append(call)
+            self.places.release()
+
+    def reply(self, call: MethodCall, *, granted: bool) -> None:
         self.connection.reply(call, "(bba{ss})", [[granted, self.challenge, {}]])
 
 
@@ -191,6 +201,63 @@ async def test_polkit_is_not_asked_again_at_once_after_a_refusal(
     authorization._rules_changed(Signal("", "", "", "", []))
     polkit.granted = True
     await authorization.require(call_of(caller), names.CONNECT)
+
+
+@pytest.mark.usefixtures("as_stranger")
+@pytest.mark.parametrize("granted", [True, False])
+async def test_of_calls_at_the_same_time_polkit_is_asked_once(
+    service: BusConnection,
+    caller: BusConnection,
+    polkit: ScriptedPolkit,
+    monkeypatch: pytest.MonkeyPatch,
+    granted: bool,
+) -> None:
+    monkeypatch.setattr("wifimgrd.api._authorization._REFUSED_S", 3600)
+    polkit.granted = granted
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    calls = [authorization.require(call_of(caller), names.CONNECT) for _ in range(100)]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(one) for one in answers} == {type(None) if granted else NotAuthorized}
+    assert len(polkit.asked) == 1
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_what_a_person_has_granted_is_asked_for_each_of_the_calls_at_the_same_time(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
+) -> None:
+    polkit.challenge = polkit.granted_by_dialogue = True
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    call = call_of(caller, interactive=True)
+    await asyncio.gather(*(authorization.require(call, names.CONNECT) for _ in range(3)))
+    assert [asked for _, _, asked in polkit.asked] == [0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_a_user_with_many_connections_has_few_questions_under_way(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit, message_bus: MessageBusDaemon
+) -> None:
+    """Each of them is answered for itself: polkit may decide otherwise about another process."""
+    authorization = Authorization(service, Tasks("test"))
+    callers = [caller, *[await BusConnection.open(message_bus.address) for _ in range(2 * _PLACES)]]
+    for one in callers:
+        await authorization.identify(one.unique_name)
+    polkit.places = asyncio.Semaphore(0)
+    asking = [asyncio.create_task(authorization.require(call_of(one), names.CONNECT)) for one in callers]
+    for _ in range(_PLACES):
+        await polkit.places.acquire()
+    await service.name_owner(POLKIT)
+    await polkit.connection.name_owner(POLKIT)  # what was sent before this has come
+    assert len(polkit.waiting) == len(polkit.asked) == _PLACES
+    waiting, polkit.places = polkit.waiting, None
+    for call in waiting:
+        polkit.reply(call, granted=False)
+    answers = await asyncio.gather(*asking, return_exceptions=True)
+    assert {type(one) for one in answers} == {NotAuthorized}
+    assert sorted(name for name, _, _ in polkit.asked) == sorted(one.unique_name for one in callers)
+    for one in callers[1:]:
+        await one.close()
 
 
 @pytest.mark.usefixtures("as_stranger")

@@ -51,7 +51,8 @@ IDLE = replace(FULL, recording=RecordingState.IDLE, recording_since_us=None)
     ("change", "is_told"),
     [
         ({}, False),
-        ({"battery_level": 79}, True),
+        ({"battery_level": 79}, False),
+        ({"battery_level": 78}, True),
         ({"battery_level": None}, True),
         ({"storage_free": 50 * GB - 64 * GB // 100 + 1}, False),
         ({"storage_free": 50 * GB - 64 * GB // 100}, True),

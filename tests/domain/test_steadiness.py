@@ -36,7 +36,7 @@ READING = CameraReading(
 )
 OTHERS: dict[str, tuple[Any, Any]] = {
     "recording": (RecordingState.RECORDING, None),
-    "battery_level": (79, None),
+    "battery_level": (78, None),
     "battery_state": (BatteryState.CHARGING, None),
     "storage_state": (StorageState.SLOW, None),
     "storage_free": (50_000_000_000, None),
@@ -81,18 +81,39 @@ def test_ten_changes_a_minute_are_told_for_ever() -> None:
     assert alternating("recording", 1000, 6.0)[0].held == {}
 
 
-def test_it_is_known_again_after_a_minute_with_at_most_ten_changes() -> None:
+def test_it_is_known_again_as_soon_as_a_minute_with_at_most_ten_changes_has_passed() -> None:
     steadiness, now_s = alternating("battery_level", 100, 0.25)
-    held_s = (MOST_CHANGES + 1) * 0.25
     assert steadiness.held == {"battery_level": 100 - MOST_CHANGES - 1}
-    steadiness = steadiness.read(READING, held_s + 60)  # the minute in which it changed so often
-    assert steadiness.held == {"battery_level": 100 - MOST_CHANGES - 1}
-    for number in range(MOST_CHANGES):
-        level = 70 + number
-        steadiness = steadiness.read(replace(READING, battery_level=level), held_s + 61 + number)
-    assert "battery_level" in steadiness.read(READING, held_s + 119).held
-    assert steadiness.read(replace(READING, battery_level=79), held_s + 120).held == {}
-    assert now_s < held_s + 60
+    often_s = now_s - MOST_CHANGES * 0.25  # then it changed for the last time more often
+    assert steadiness.read(READING, often_s + 59.9).held == steadiness.held
+    assert steadiness.read(READING, often_s + 60).held == {}
+
+
+def test_a_value_is_held_for_a_minute_at_least() -> None:
+    steadiness, now_s = alternating("recording", MOST_CHANGES + 1, 5.9)
+    for later_s, is_held in ((5.0, True), (59.9, True), (60.0, False)):
+        assert bool(steadiness.read(READING, now_s + later_s).held) is is_held
+
+
+def test_a_battery_between_two_levels_is_known() -> None:
+    steadiness = Steadiness()
+    for number in range(1000):
+        steadiness = steadiness.read(replace(READING, battery_level=78 - number % 2), number * 2.0)
+        assert steadiness.held == {}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_that_a_value_is_not_known_now_and_then_is_no_change(name: str) -> None:
+    steadiness, unknown = Steadiness(), OTHERS[name][1]
+    for number in range(100):
+        value = getattr(READING, name) if number % 2 else unknown
+        steadiness = steadiness.read(replace(READING, **{name: value}), float(number))
+        assert steadiness.held == {}
+    for number in range(MOST_CHANGES + 1):  # and it hides none
+        other = getattr(READING, name) if number % 2 else OTHERS[name][0]
+        for value in (unknown, other):
+            steadiness = steadiness.read(replace(READING, **{name: value}), 200.0 + number)
+    assert list(steadiness.held) == [name]
 
 
 def test_whether_it_is_held_changes_at_most_twice_a_minute() -> None:
@@ -100,7 +121,7 @@ def test_whether_it_is_held_changes_at_most_twice_a_minute() -> None:
     for every_s in (5.0, 5.45, 5.9):
         steadiness, told = Steadiness().read(READING, 0.0), 0
         for number in range(1, 1000):
-            value = 80 + number % 2
+            value = 80 + number % 2 * 2
             after = steadiness.read(replace(READING, battery_level=value), number * every_s)
             told += bool(after.held) is not bool(steadiness.held)
             steadiness = after

@@ -26,6 +26,7 @@ from wifimgrd.domain.camera import (
     RecordingState,
     StopReason,
     StorageState,
+    TemperatureState,
 )
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
@@ -245,12 +246,12 @@ def test_small_steps_are_not_published(on_cameras: OnCameras) -> None:
         device = await cameras.connected()
         cameras.control.says(device)
         cameras.bench.story.forget()
-        cameras.control.says(device, read_us=3 * S)
+        cameras.control.says(device, read_us=3 * S, battery_level=79)
         assert cameras.bench.story.events == []
-        cameras.control.says(device, battery_level=79)
+        cameras.control.says(device, battery_level=78)
         [event] = cameras.bench.story.of(CameraChanged)
         assert event.status.camera is not None
-        assert (event.status.camera.reading.battery_level, event.status.camera.reading.read_us) == (79, 3 * S)
+        assert (event.status.camera.reading.battery_level, event.status.camera.reading.read_us) == (78, 3 * S)
         assert cameras.bench.story.of(DeviceUpdated) == []
 
     on_cameras(test)
@@ -793,7 +794,8 @@ def test_a_problem_stays_while_a_command_is_repeated_in_vain(on_cameras: OnCamer
     on_cameras(test)
 
 
-def test_a_camera_that_records_is_not_put_to_sleep(on_cameras: OnCameras) -> None:
+@pytest.mark.parametrize("said", ["records", "held", "away"])
+def test_a_camera_that_records_or_may_is_not_put_to_sleep(on_cameras: OnCameras, said: str) -> None:
     async def test(cameras: Cameras) -> None:
         bench = cameras.bench
         device = await bench.hub.create(
@@ -803,9 +805,34 @@ def test_a_camera_that_records_is_not_put_to_sleep(on_cameras: OnCameras) -> Non
         await bench.hub.bluetooth.pair(device, wait=True)
         await bench.hub.connections.connect(device, wait=True, wake=True)
         cameras.control.says(device, recording=RecordingState.RECORDING)
+        if said == "held":
+            await flaps(cameras, device, 12, recording=FLAPPING)
+            await asyncio.sleep(2)
+            assert cameras.camera(device).reading.recording is None
+        if said == "away":
+            await bench.hub.connections.disconnect(device)
+        state = bench.state(device)
         with pytest.raises(CameraBusy):
             await bench.hub.bluetooth.sleep(device, wait=True)
-        assert bench.state(device) is DeviceState.CONNECTED
+        assert bench.state(device) is state
+
+    on_cameras(test)
+
+
+def test_a_camera_that_was_seen_to_stop_is_put_to_sleep(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        bench = cameras.bench
+        device = await bench.hub.create(
+            {"connection_type": "wifi", "codename": "gopro-hero12", "ssid": "GP25140001"}
+            | {"password": "gopro-pass-1"}
+        )
+        await bench.hub.bluetooth.pair(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        for state in (RecordingState.RECORDING, RecordingState.IDLE):
+            cameras.control.says(device, recording=state)
+            await asyncio.sleep(2)
+        await bench.hub.bluetooth.sleep(device, wait=True)
+        assert bench.state(device) is DeviceState.DISCONNECTED
 
     on_cameras(test)
 
@@ -1124,6 +1151,22 @@ def test_a_recording_that_begins_and_ends_all_the_time_is_not_known(on_cameras: 
     on_cameras(test)
 
 
+def test_a_recording_is_known_a_minute_after_short_clips_at_the_latest(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for _ in range(8):  # by the camera's own button
+            for state in (RecordingState.RECORDING, RecordingState.IDLE):
+                cameras.control.says(device, recording=state, recorded_s=0)
+                await asyncio.sleep(4)
+        assert cameras.camera(device).reading.recording is None
+        for second in range(0, 62, 2):
+            cameras.control.says(device, recording=RecordingState.RECORDING, recorded_s=second)
+            await asyncio.sleep(2)
+        assert cameras.camera(device).reading.recording is RecordingState.RECORDING
+
+    on_cameras(test)
+
+
 def test_a_recording_that_was_over_when_it_was_known_again_ended_meanwhile(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()
@@ -1156,15 +1199,37 @@ def test_one_whose_recording_is_held_may_record_and_is_neither_right_nor_wrong(o
     on_cameras(test, keep_recording=True)
 
 
-def test_a_battery_that_jumps_is_not_known_and_warns_of_nothing(on_cameras: OnCameras) -> None:
+def test_a_battery_that_jumps_is_not_known_and_warns_still(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()
         cameras.control.says(device)
-        await flaps(cameras, device, 100, battery_level=(10, 90))
+        await flaps(cameras, device, 12, battery_level=(90, 10))
+        cameras.bench.story.forget()
+        await flaps(cameras, device, 100, battery_level=(90, 10))
         camera = cameras.camera(device)
-        assert camera.problems == (Problem.UNSTABLE,)
+        assert camera.problems == (Problem.UNSTABLE, Problem.BATTERY_LOW)
+        told = [one.status.camera for one in cameras.bench.story.of(CameraChanged)]
+        assert [one.problems for one in told if one is not None] == [camera.problems] * len(told)
         assert camera.reading.battery_level is None
         assert camera.reading.recording is RecordingState.IDLE, "all else is"
+
+    on_cameras(test)
+
+
+def test_what_is_wrong_stays_while_its_value_is_held(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, temperature=TemperatureState.WARNING)
+        for number in range(40):
+            hot, level = (TemperatureState.TOO_HOT, 3) if number % 2 else (TemperatureState.WARNING, 9)
+            cameras.control.says(device, temperature=hot, battery_level=level)
+            await asyncio.sleep(0.25)
+        wrong = (Problem.UNSTABLE, Problem.TOO_HOT, Problem.BATTERY_LOW)
+        assert cameras.camera(device).problems == wrong
+        for _ in range(65):
+            cameras.control.says(device, temperature=TemperatureState.WARNING, battery_level=9)
+            await asyncio.sleep(2)
+        assert cameras.camera(device).problems == (Problem.BATTERY_LOW,)
 
     on_cameras(test)
 

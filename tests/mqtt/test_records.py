@@ -141,6 +141,29 @@ def test_records_that_wait_hold_up_no_other_and_are_removed_at_once() -> None:
     assert published() == {"a": b"", "b": b""}
 
 
+def test_a_record_that_comes_and_goes_has_no_burst_each_time() -> None:
+    retained, rate, published = RetainedRecords(), MessageRate(), list[bytes]()
+    retained.complete()
+    retained.replace({})
+    for tick in range(600):  # in a minute
+        now = tick / 10
+        if tick % 2:
+            retained.remove("interfaces/wlan0")
+        else:
+            retained.set("interfaces/wlan0", str(tick).encode())
+        while (one := retained.take(lambda topic: rate.admits(topic, now))) is not None:  # noqa: B023
+            published.append(one[1])
+    assert len(published) <= 2 * (BURST + 60)
+    assert published.count(b"") == len(published) // 2, "each that was published is removed"
+
+
+def test_the_counts_of_topics_that_are_not_used_are_forgotten() -> None:
+    rate = MessageRate()
+    for number in range(10_000):
+        assert rate.admits(f"interfaces/{number}", number / 100)
+    assert len(rate._paid_until) <= 101
+
+
 def test_without_a_broker_the_newest_record_replaces_the_one_before() -> None:
     retained = RetainedRecords()
     retained.replace({})

@@ -5,7 +5,7 @@ Values and rules, without a clock and without I/O; what is not known is None, an
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from typing import Final
@@ -28,6 +28,8 @@ WRONG_CLOCK_US: Final = 5_000_000
 """By how much a camera's clock may differ from this host's before that is a problem."""
 _BATTERY_MARGIN: Final = 3
 """Percent."""
+_BATTERY_STEP: Final = 2
+"""Percent: a level between two of them is told as one and the other by turns."""
 _READ_STEP_US: Final = 10_000_000
 _FRESH_US: Final = 60_000_000
 """A connected camera that answers is read more often, and that is published."""
@@ -259,7 +261,7 @@ class CameraStatus:
         if _without_numbers(now) != _without_numbers(before):
             return True
         return (
-            _has_moved(now.battery_level, before.battery_level, 1)
+            _has_moved(now.battery_level, before.battery_level, _BATTERY_STEP)
             or _has_moved(now.storage_free, before.storage_free, _storage_step(before))
             or _has_moved(now.time_left_s, before.time_left_s, _time_left_step(now))
             or _has_moved(now.clock_offset_us, before.clock_offset_us, _CLOCK_STEP_US)
@@ -346,17 +348,31 @@ class Wish:
         return self.stops and reading.recording is RecordingState.RECORDING
 
 
+_VALUES: Final[Mapping[Problem, frozenset[str]]] = {
+    Problem.TOO_HOT: frozenset({"temperature"}),
+    Problem.TOO_COLD: frozenset({"temperature"}),
+    Problem.BATTERY_LOW: frozenset({"battery_level", "battery_state"}),
+    Problem.STORAGE_MISSING: frozenset({"storage_state"}),
+    Problem.STORAGE_FULL: frozenset({"storage_state"}),
+    Problem.STORAGE_ERROR: frozenset({"storage_state"}),
+    Problem.STORAGE_SLOW: frozenset({"storage_state"}),
+    Problem.STORAGE_LOW: frozenset({"storage_state", "time_left_s"}),
+    Problem.CLOCK_WRONG: frozenset({"clock_offset_us"}),
+}
+"""The values of a reading that a problem is found by."""
+
+
 def problems_of(
     reading: CameraReading,
     wish: Wish,
     before: Container[Problem] = (),
     *,
     differs_s: float,
-    is_unstable: bool = False,
+    held: Collection[str] = (),
 ) -> tuple[Problem, ...]:
-    """What is wrong with a camera; `differs_s` is for how long it has not done what it should, `is_unstable`
-    that a value is held. Of `before` a problem with a number goes only once that is better by a margin, so
-    that none comes and goes."""
+    """What is wrong with a camera that says this; `differs_s` is for how long it has not done what it should,
+    `held` the values that are held. Of `before` a problem with a number goes only once that is better by a
+    margin, and one of a value that is held does not go: none comes and goes."""
     is_late = differs_s >= DIFFERS_S
     low_battery = LOW_BATTERY + _BATTERY_MARGIN * (Problem.BATTERY_LOW in before)
     little_time_s = LITTLE_TIME_S + _TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
@@ -365,7 +381,7 @@ def problems_of(
         Problem.NOT_RECORDING: is_late and wish.records,
         Problem.STILL_RECORDING: is_late and not wish.records,
         Problem.RECORDING_UNCONFIRMED: wish.is_unconfirmed,
-        Problem.UNSTABLE: is_unstable,
+        Problem.UNSTABLE: bool(held),
         Problem.TOO_HOT: reading.temperature is TemperatureState.TOO_HOT,
         Problem.TOO_COLD: reading.temperature is TemperatureState.TOO_COLD,
         Problem.BATTERY_LOW: reading.battery_level is not None
@@ -381,7 +397,8 @@ def problems_of(
         Problem.CLOCK_WRONG: reading.clock_offset_us is not None
         and abs(reading.clock_offset_us) >= wrong_clock_us,
     }
-    return tuple(problem for problem, is_there in found.items() if is_there)
+    kept = {one for one, values in _VALUES.items() if one in before and not values.isdisjoint(held)}
+    return tuple(problem for problem, is_there in found.items() if is_there or problem in kept)
 
 
 def ended(recorded_s: int, reading: CameraReading) -> bool:

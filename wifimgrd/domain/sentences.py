@@ -189,12 +189,14 @@ def camera_problem(problem: Problem, reading: CameraReading) -> str:
     match problem:
         case Problem.NOT_RECORDING:
             return f"{text}: {_CAUSES[stop_reason(reading, commanded=False)]}."
-        case Problem.BATTERY_LOW:
+        case Problem.BATTERY_LOW if reading.battery_level is not None:
             return f"{text}: {reading.battery_level} %."
-        case Problem.STORAGE_LOW:
-            return f"{text}: it can record for {(reading.time_left_s or 0) // 60} min more."
-        case _:
-            return f"{text}, by {abs(reading.clock_offset_us or 0) // 1_000_000} s."
+        case Problem.STORAGE_LOW if reading.time_left_s is not None:
+            return f"{text}: it can record for {reading.time_left_s // 60} min more."
+        case Problem.CLOCK_WRONG if reading.clock_offset_us is not None:
+            return f"{text}, by {abs(reading.clock_offset_us) // 1_000_000} s."
+        case _:  # the value is not known, or held
+            return f"{text}."
 
 
 def adapter_plugged_in(interface: str, product: str) -> str:

@@ -3,7 +3,8 @@
 A camera decides how often it says something else, and each change is told to all clients, in the history, in
 the journal, and over links that are paid by the byte. So a value that changes more than MOST_CHANGES times a
 minute is held: it is not known, rather than one of those that it takes by turns, and its changes are only
-counted, until it has changed no more than that for a minute. Values without a clock: instants are passed in.
+counted, until it has changed no more than that for a minute. That it is not known now and then is no change.
+Values without a clock: instants are passed in.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ MOST_CHANGES: Final = 10
 MINUTE_S: Final = 60.0
 RECORDING: Final = "recording"
 """The value that decides about recordings."""
+_UNKNOWN: Final = (None, "")
+_BATTERY_STEP: Final = 2
+"""Percent: a level between two of them is told as one and the other by turns."""
 _FREE_STEP: Final = 512_000_000
 """Bytes: less goes by in six seconds of the fastest recording."""
 _TIME_LEFT_STEP_S: Final = 60
@@ -33,10 +37,7 @@ def _other(now: CameraReading, before: CameraReading, name: str) -> bool:
 
 def _moved(step: int) -> Callable[[CameraReading, CameraReading, str], bool]:
     def has_moved(now: CameraReading, before: CameraReading, name: str) -> bool:
-        value, last = getattr(now, name), getattr(before, name)
-        if value is None or last is None:
-            return value is not last
-        return bool(abs(value - last) >= step)
+        return bool(abs(getattr(now, name) - getattr(before, name)) >= step)
 
     return has_moved
 
@@ -58,7 +59,7 @@ _RULES: Final[Mapping[str, _Rule]] = MappingProxyType(
         RECORDING: _Rule(
             unknown={"recording": None, "recording_since_us": None, "recorded_s": None, "stop_reason": None}
         ),
-        "battery_level": _Rule(_moved(1), {"battery_level": None}),
+        "battery_level": _Rule(_moved(_BATTERY_STEP), {"battery_level": None}),
         "battery_state": _Rule(unknown={"battery_state": None}),
         "storage_state": _Rule(unknown={"storage_state": None}),
         "storage_free": _Rule(_free, {"storage_free": None}),
@@ -83,36 +84,33 @@ class _Value:
     is_free: bool = False
     """A command has changed it, or will: the next change is not the camera's own."""
     changed_s: tuple[float, ...] = ()
-    """When it changed, in the last minute; while it is held, in the minute that ends at `until_s`."""
-    until_s: float | None = None
-    """When it may be known again; None while it is not held."""
+    """When it changed, the last eleven times."""
+    since_s: float | None = None
+    """Since when it is held; None while it is not."""
     held: int = 0
-    """How often it has changed since it is held."""
+    """How often it has changed since."""
 
     def read(self, reading: CameraReading, name: str, now_s: float) -> _Value:
-        value, is_changed = self, _RULES[name].is_other(reading, self.last, name)
-        if is_changed:
-            counted = () if self.is_free else (now_s,)
-            changed_s = (*self.changed_s, *counted)[-MOST_CHANGES - 1 :]
-            held = self.held + (self.until_s is not None)
-            value = replace(self, last=reading, is_free=False, changed_s=changed_s, held=held)
-        elif self.until_s is None:
-            return self
-        return value._held(now_s) if value.until_s is None else value._released(now_s)
+        value = self._said(reading, name, now_s)
+        is_often = sum(now_s - one < MINUTE_S for one in value.changed_s) > MOST_CHANGES
+        if value.since_s is None:
+            return replace(value, since_s=now_s) if is_often else value
+        if is_often or now_s - value.since_s < MINUTE_S:  # so that it does not alternate, too
+            return value
+        return replace(value, since_s=None, held=0)
 
-    def _held(self, now_s: float) -> _Value:
-        recent = tuple(one for one in self.changed_s if now_s - one < MINUTE_S)
-        if len(recent) <= MOST_CHANGES:
-            return replace(self, changed_s=recent)
-        return replace(self, changed_s=(), until_s=now_s + MINUTE_S)
-
-    def _released(self, now_s: float) -> _Value:
-        if self.until_s is None or now_s < self.until_s:
+    def _said(self, reading: CameraReading, name: str, now_s: float) -> _Value:
+        """That a value is not known now is no other one."""
+        if getattr(reading, name) in _UNKNOWN:
             return self
-        is_over = len(self.changed_s) <= MOST_CHANGES
-        if is_over:
-            return _Value(self.last, self.is_free)
-        return replace(self, changed_s=(), until_s=now_s + MINUTE_S)
+        if getattr(self.last, name) in _UNKNOWN:
+            return replace(self, last=reading, is_free=False)
+        if not _RULES[name].is_other(reading, self.last, name):
+            return self
+        counted = () if self.is_free else (now_s,)
+        changed_s = (*self.changed_s, *counted)[-MOST_CHANGES - 1 :]
+        held = self.held + (self.since_s is not None)
+        return replace(self, last=reading, is_free=False, changed_s=changed_s, held=held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ class Steadiness:
     @property
     def held(self) -> Mapping[str, int]:
         """The values that are held, by their names in a reading, and how often each has changed since."""
-        return {name: one.held for name, one in self._values.items() if one.until_s is not None}
+        return {name: one.held for name, one in self._values.items() if one.since_s is not None}
 
     def shown(self, reading: CameraReading) -> CameraReading:
         """A reading in which the values that are held are not known."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -28,6 +28,9 @@ class Camera:
     is_attached: bool = False
     """It is connected, and read by its driver."""
     reading: CameraReading = field(default_factory=CameraReading)
+    """What is known of it: without the values that are held."""
+    said: CameraReading = field(default_factory=CameraReading)
+    """The same with them; what is wrong with it is found by this."""
     wish: Wish = field(default_factory=Wish)
     began_us: int = 0
     """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
@@ -65,9 +68,13 @@ class Camera:
     """Resolved when it was read."""
 
     @property
-    def is_unstable(self) -> bool:
-        """It is read, and one of its values changes too often to be told."""
-        return self.is_attached and self.silence is not None and bool(self.steadiness.held)
+    def held(self) -> Collection[str]:
+        """While it is read, its values that change too often to be told."""
+        return self.steadiness.held if self.is_attached and self.silence is not None else ()
+
+    def unread(self) -> None:
+        """It is not read any more."""
+        self.reading, self.said = self.reading.after_link(), self.said.after_link()
 
     @property
     def is_recording_held(self) -> bool:

@@ -119,7 +119,7 @@ class CameraReadings:
         self._control.detach(entry.device.id)
         self._end_timers(camera)
         camera.differs_from_s = None
-        camera.reading = camera.reading.after_link()
+        camera.unread()
         self._remember(entry, camera)
         entry.camera = self.status(entry, camera)
 
@@ -146,6 +146,7 @@ class CameraReadings:
         """A device was removed, or has another driver."""
         if (camera := self.cameras.pop(entry.device.id, None)) is not None:
             self._end_timers(camera)
+        entry.is_recording_held = False
         self._clocks.forget(entry)
 
     # -- what cameras say
@@ -171,8 +172,8 @@ class CameraReadings:
 
     def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> RecordingStopped | None:
         """A camera was read; returns the end of a recording, which is told after what was read."""
-        reading = self._steady(entry, camera, reading)
-        camera.reading = reading
+        camera.said = reading
+        reading = camera.reading = self._steady(entry, camera, reading)
         self.set_wish(entry, camera, camera.wish.seen(reading, self._state.clock()))
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
@@ -187,6 +188,7 @@ class CameraReadings:
         before, was_held = camera.steadiness, camera.is_recording_held
         camera.steadiness = before.read(reading, asyncio.get_running_loop().time())
         camera.is_released = was_held and not camera.is_recording_held
+        entry.is_recording_held = camera.is_recording_held
         log_held(entry.device, before, camera.steadiness)
         return camera.steadiness.shown(reading)
 
@@ -214,7 +216,7 @@ class CameraReadings:
     def _silent(self, entry: DeviceEntry, camera: Camera) -> None:
         """A camera that is connected has not answered for some time."""
         camera.silence = None
-        camera.reading = camera.reading.after_link()
+        camera.unread()
         self.compare(entry, camera)
 
     # -- recordings
@@ -308,7 +310,7 @@ class CameraReadings:
         before = entry.camera
         if now.differs(before):
             entry.camera = now
-            log_problems(entry.device, before.problems, now.problems, camera.reading)
+            log_problems(entry.device, before.problems, now.problems, camera.said)
             self._state.publish(CameraChanged(self._state.status(entry)))
 
     def _look_again(self, entry: DeviceEntry, camera: Camera, after_s: float) -> None:
@@ -330,14 +332,10 @@ class CameraReadings:
         """What clients are to know of a camera now."""
         since_s = camera.differs_from_s
         differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
-        reading = camera.reading
+        reading = camera.said
         if camera.corrected_us and camera.corrected_us == reading.clock_read_us:
             reading = replace(reading, clock_offset_us=None)
         problems = problems_of(
-            reading,
-            camera.wish,
-            entry.camera.problems,
-            differs_s=differs_s,
-            is_unstable=camera.is_unstable,
+            reading, camera.wish, entry.camera.problems, differs_s=differs_s, held=camera.held
         )
         return CameraStatus(camera.reading, camera.wish.records, problems)

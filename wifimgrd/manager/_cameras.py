@@ -162,10 +162,7 @@ class Cameras:
             if self._state.model(entry.device).control is None or entry.removing:
                 continue
             device, is_connected = entry.device, entry.state is DeviceState.CONNECTED
-            camera = self.readings.cameras.get(device_id)
-            is_held = camera is not None and camera.is_recording_held
-            may_record = bool(device.recording_began_us) or device.recording_unconfirmed or is_held
-            yield RigCamera(device_id, device.expected, is_connected, may_record)
+            yield RigCamera(device_id, device.expected, is_connected, entry.may_record)
 
     async def set_clock(self, device_id: DeviceId) -> None:
         """Set the clock of a camera to this host's; raises as `start_recording`, CameraBusy also while it

@@ -27,22 +27,22 @@ class MessageRate:
 
     def __init__(self) -> None:
         self._paid_until: dict[str, float] = {}
-        """By topic, until when the messages so far are paid for by AGAIN_S each."""
+        """By topic, until when the messages so far are paid for by AGAIN_S each; the one that had none for
+        the longest time is the first. A topic that is removed has its count until then, too: an adapter may
+        come and go."""
 
     def admits(self, topic: str, now: float) -> bool:
         """Whether a message may be published now; if so, it is counted."""
         if self.due(topic) > now:
             return False
-        self._paid_until[topic] = max(self._paid_until.get(topic, now), now) + AGAIN_S
+        self._paid_until[topic] = max(self._paid_until.pop(topic, now), now) + AGAIN_S
+        while self._paid_until[first := next(iter(self._paid_until))] <= now:
+            del self._paid_until[first]
         return True
 
     def due(self, topic: str) -> float:
         """From when on the next message may be published."""
         return self._paid_until.get(topic, 0.0) - (BURST - 1) * AGAIN_S
-
-    def forget(self, topic: str) -> None:
-        """The topic is not used any more."""
-        self._paid_until.pop(topic, None)
 
     def clear(self) -> None:
         """Forget all topics."""

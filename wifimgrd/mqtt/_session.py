@@ -306,7 +306,6 @@ class Session:
 
     def _on_removed(self, topic: str, payload: bytes) -> None:
         """A record is to be removed: an adapter's entity stays in Home Assistant, as unavailable."""
-        self._rate.forget(topic)
         if not self._status:
             return
         if self._topics.is_interface(topic):

@@ -23,9 +23,10 @@ _STDERR: Final = 2
 def configure(level: int = logging.INFO) -> None:
     """Send events of at least `level` to the journal where stderr is connected to it; else to stderr,
     on a terminal with colours that it shows and the user wants, or as one line of `event key=value`."""
+    repetitions = Repetitions()
     processors: list[Processor] = [
         structlog.contextvars.merge_contextvars,
-        Repetitions(),
+        repetitions,
         structlog.processors.add_log_level,
         structlog.processors.StackInfoRenderer(),
     ]
@@ -48,6 +49,7 @@ def configure(level: int = logging.INFO) -> None:
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )
+    atexit.register(repetitions.flush)  # runs before the journal's, which was registered before
     # Does nothing where there is a handler.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
 
