@@ -18,6 +18,7 @@ from wifimgrd.proxies.bluez import definitions as bluez
 
 ABSENT_S = 1.5
 """How long Connect waits for a camera."""
+ADAPTER = "00:1A:7D:DA:71:10"
 ADAPTER_PATH = "/org/bluez/hci0"
 
 
@@ -265,8 +266,8 @@ class FakeBluez:
         await self._end()
 
     async def stop_in_order(self) -> None:
-        """As `systemctl stop`: all objects go, calls stay unanswered, and the next one finds the links as they
-        were; that of a camera without a bond never gets its services."""
+        """As `systemctl stop`: all objects go, calls stay unanswered, and the next one finds the links as
+        they were; that of a camera without a bond never gets its services."""
         for camera in self.cameras:
             if camera.known:
                 self._gone(camera)
@@ -354,7 +355,7 @@ class FakeBluez:
     def _adapter(self) -> dict[str, dict[str, Variant]]:
         return {
             bluez.ADAPTER: {
-                "Address": Variant("s", "00:1A:7D:DA:71:10"),
+                "Address": Variant("s", ADAPTER),
                 "Powered": Variant("b", self.powered),
             }
         }

@@ -50,6 +50,7 @@ class Heard:
     states: list[BluetoothStatus] = field(default_factory=list)
     seen: list[Advertiser] = field(default_factory=list)
     unfit: list[tuple[str, str]] = field(default_factory=list)
+    bonded: list[tuple[str, str]] = field(default_factory=list)
 
     def bluetooth_changed(self, status: BluetoothStatus) -> None:
         self.states.append(status)
@@ -59,6 +60,9 @@ class Heard:
 
     def camera_unfit(self, address: str, reason: str) -> None:
         self.unfit.append((address, reason))
+
+    def bonding(self, address: str, adapter: str) -> None:
+        self.bonded.append((address, adapter))
 
 
 @pytest.fixture

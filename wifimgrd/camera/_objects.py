@@ -154,9 +154,14 @@ class Objects:
         """The path of the first adapter that is on; None if there is none."""
         return min((path for path, one in self.adapters.items() if one.get("Powered")), default=None)
 
-    def device(self, address: str) -> str | None:
-        """The path of a device, bonded ones first; None if BlueZ has none with this address."""
-        found = [path for path, one in self.devices.items() if one.get("Address") == address]
+    def device(self, address: str, under: str = definitions.BLUEZ_PATH) -> str | None:
+        """The path of a device, bonded ones first; None if BlueZ has none with this address, at an adapter
+        with a path."""
+        found = [
+            path
+            for path, one in self.devices.items()
+            if one.get("Address") == address and path.startswith(under + "/")
+        ]
         return max(found, key=lambda path: self.devices[path].get("Paired", False), default=None)
 
     def characteristics(self, device: str) -> Mapping[str, str]:

@@ -96,12 +96,14 @@ class Operations:
         work = self._pair(address, protocol, replaces=replaces)
         return await self._run(address, work, self._limits.pairing_s, PairingFailed)
 
-    async def unpair(self, address: str) -> None:
-        """Remove the bond with a camera, if there is one; what runs with it ends. Raises
-        BluetoothUnavailable."""
+    async def unpair(self, address: str, adapter: str) -> None:
+        """Remove the bond with a camera, if there is one, at an adapter or at any; what runs with it ends.
+        Raises BluetoothUnavailable, also if it is not known."""
         await self.cancel(address)
         self.release(address)
-        await self._run(address, self._central.unbond(address), self._limits.sleep_s, BluetoothUnavailable)
+        await self._run(
+            address, self._central.unbond(address, adapter), self._limits.sleep_s, BluetoothUnavailable
+        )
 
     async def cancel(self, address: str) -> None:
         """End what runs with a camera or has a key, and stop keeping the camera awake; returns once that has

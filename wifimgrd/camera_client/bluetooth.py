@@ -141,6 +141,7 @@ class ProcessBluetooth:
         await self._process.watch("StatusChanged", self._status_changed)
         await self._process.watch("Advertised", self._advertised)
         await self._process.watch("Unfit", self._unfit)
+        await self._process.watch("Bonding", self._bonding)
         # Without a call: bluetoothd reports adapters to everybody.
         for member in ("InterfacesAdded", "InterfacesRemoved"):
             await connection.watch(
@@ -212,6 +213,11 @@ class ProcessBluetooth:
         if self._listener is not None:
             self._listener.camera_unfit(address, reason)
 
+    def _bonding(self, signal: Signal) -> None:
+        address, adapter = typed(tuple[str, str], signal.body)
+        if self._listener is not None:
+            self._listener.bonding(address, adapter)
+
     # -- what cameras do
 
     async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
@@ -265,13 +271,14 @@ class ProcessBluetooth:
             bond_is_new=paired.get("new", False),
         )
 
-    async def unpair(self, address: str) -> None:
+    async def unpair(self, address: str, adapter: str = "") -> None:
         """See CameraBluetooth.unpair."""
-        await self._carry_out("Unpair", "s", [address], BLUETOOTH_S)
+        await self._carry_out("Unpair", "ss", [address, adapter], BLUETOOTH_S)
 
-    async def has_bond(self, address: str) -> bool:
+    async def has_bond(self, address: str, adapter: str = "") -> bool:
         """See CameraBluetooth.has_bond."""
-        [has_bond] = typed(tuple[bool], await self._carry_out("IsPaired", "s", [address], BLUETOOTH_S))
+        reply = await self._carry_out("IsPaired", "ss", [address, adapter], BLUETOOTH_S)
+        [has_bond] = typed(tuple[bool], reply)
         return has_bond
 
     async def _carry_out(

@@ -101,9 +101,10 @@ class Pairing:
 
     async def pair(self, entry: DeviceEntry, bluetooth: Bluetooth, wanted: str) -> None:
         """Pair the camera of a device: the one with an address, which is heard to be of its model unless it
-        is the device's already, else the only one of its model in pairing mode. The bond with the camera that
-        the device had before is removed, if the hub has made it. Raises PairingFailed, BluetoothUnavailable,
-        Busy."""
+        is the device's already (one that is connected is not heard, and what has the address has to have a
+        camera's characteristics before it is paired), else the only one of its model in pairing mode. The
+        bond with the camera that the device had before is removed, if the hub has made it. Raises
+        PairingFailed, BluetoothUnavailable, Busy."""
         deadline = asyncio.get_running_loop().time() + PAIRING_S
         try:
             async with asyncio.timeout_at(deadline):
