@@ -86,6 +86,8 @@ class FakeCamera:
     losses: int = 99
     """How often it does."""
     connects: int = 0
+    pairs: int = 0
+    """How often it was to be paired."""
     notifying: set[str] = field(default_factory=set)
 
     @property
@@ -492,7 +494,7 @@ class FakeBluez:
     async def _connect(self, camera: FakeCamera) -> None:
         camera.connects += 1
         if camera.connected:
-            return
+            return  # also where its services never come
         if not self.powered:
             raise BusError(_FAILED, "Input/output error")
         if camera.io_errors:
@@ -545,6 +547,7 @@ class FakeBluez:
             )
 
     async def _pair(self, camera: FakeCamera, caller: str) -> None:
+        camera.pairs += 1
         if camera.ignores_pair:
             await asyncio.Event().wait()
         if camera.bonded:

@@ -692,7 +692,7 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_nex
 
 PAIRING_PHASES: Any = {
     "connecting": ({"in_range": False}, lambda camera: camera.connects),
-    "bonding": ({"ignores_pair": True}, lambda camera: camera.connected),
+    "bonding": ({"ignores_pair": True}, lambda camera: camera.pairs),
     "reading": ({"hangs": True}, lambda camera: camera.bonded),
     "access point": ({"access_point_stays_off": True}, lambda camera: camera.pairing_finished),
 }

@@ -133,16 +133,33 @@ async def test_a_link_that_the_process_has_made_ends_with_its_work_also_after_an
     await until(lambda: not camera.connected)
 
 
+async def test_a_link_that_a_killed_process_has_made_ends_and_no_other(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    left, other = (
+        FakeGoPro(address, bonded=True, knows_host=True, connected=True, resolved=True)
+        for address in (ADDRESS, "D4:32:60:00:10:02")
+    )
+    bluez.add(left)
+    bluez.add(other)
+    await caller.call("EndLinks", "as", [ADDRESS])
+    await until(lambda: not left.connected)
+    assert other.connected
+    await caller.wake(ADDRESS)
+    await caller.call("Release", "s", ADDRESS)
+    await until(lambda: not left.connected)
+
+
 @hurried
-async def test_a_link_of_another_program_on_which_nothing_works_is_told_and_stays(
+async def test_a_link_without_a_bond_on_which_nothing_works_ends_and_the_camera_is_paired(
     bluez: FakeBluez, caller: Caller
 ) -> None:
+    """As one that is left of a pairing in which this process was killed, or bluetoothd was stopped."""
     camera = FakeGoPro(ADDRESS, connected=True)
     bluez.add(camera)
     bluez.hear(camera)
-    assert (await refused(caller.pair(ADDRESS)))[0] == "PairingFailed"
-    assert camera.connected
-    assert not HARM & set(bluez.calls)
+    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert bluez.calls.index("Disconnect") < bluez.calls.index("Pair")
 
 
 async def test_a_device_without_a_bond_is_not_removed_by_an_unpairing(

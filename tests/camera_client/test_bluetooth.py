@@ -160,6 +160,23 @@ async def test_a_pairing_tells_the_network(
     assert not await daemon.has_bond(ADDRESS)
 
 
+async def test_the_links_of_a_process_that_has_ended_are_ended_by_the_next(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    async def carry_out(*call: object) -> list[object]:
+        asked.append(call[:3])
+        return []
+
+    ready.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await daemon.wake(wake())
+    monkeypatch.setattr(daemon, "_carry_out", carry_out)
+    await service._connection.close()
+    await until(lambda: asked)
+    assert asked == [("EndLinks", "as", [[ADDRESS]])]
+
+
 async def test_a_command_has_its_result_and_what_the_camera_said(
     daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
 ) -> None:

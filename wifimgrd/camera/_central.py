@@ -35,7 +35,6 @@ _OF_OTHERS: Final = (
     "this hub has not made the bond that the camera has lost: bluetoothctl remove {}, and pair it again"
 )
 _NO_CAMERA: Final = "this host is paired with a device of this address that is not such a camera"
-_IN_USE: Final = "another program of this host is connected with the camera, and does not get on"
 _OTHER_ADAPTER: Final = "the Bluetooth adapter {} is not there"
 _NO_PAIRING: Final = "the camera refused the pairing: it is not in its pairing mode"
 
@@ -183,11 +182,11 @@ class Central:
             await Device(self._connection, path).connect(self.limits.connect_s)
             # BlueZ 5.82 does not always signal `Connected`.
             await self.objects.refresh(path)
+            if is_own and link.is_up:
+                self.objects.set_own(path, is_own=True)
             resolved = await self.objects.until(
                 lambda: not link.is_up or self._is_resolved(path), self.limits.services_s
             )
-            if is_own and link.is_up:
-                self.objects.own_links.add(path)
         except (TimeoutError, asyncio.CancelledError) as end:
             if is_own:
                 self._disconnect_soon(path)
@@ -206,7 +205,7 @@ class Central:
             self.let_go(path)
             raise
         if not resolved:
-            self.let_go(path)
+            self.let_go(path, is_dead=not is_bonded)
             raise Trouble("the camera does not say what it offers")
         return link
 
@@ -229,11 +228,11 @@ class Central:
             return _ConnectionRefused()
         return _AdapterBusy()
 
-    def let_go(self, path: str) -> None:
-        """End the connection with a device, without waiting for that, if this process has made it: one that
-        was there before stays, and nothing here listens to it any more."""
+    def let_go(self, path: str, *, is_dead: bool = False) -> None:
+        """End the connection with a device, without waiting for that, if this process has made it, or nothing
+        works on it: another one that was there before stays, and nothing here listens to it any more."""
         self.objects.forget_values(path)
-        if path in self.objects.own_links:
+        if is_dead or path in self.objects.own_links:
             self._disconnect_soon(path)
 
     def _disconnect_soon(self, path: str) -> None:
@@ -324,16 +323,19 @@ class Central:
         return parse(self.objects.devices[path], gopro.SERVICE).pairing_mode or False
 
     async def _end_leftover(self, address: str) -> None:
-        """Disconnect a camera that this process has connected and has no bond with: a bluetoothd that was
-        stopped in the middle of a pairing leaves a link on which nothing works. Raises Trouble for such a
-        link of others."""
+        """Disconnect a camera that is connected and has no bond, if this process has connected it, or if its
+        services do not come: a bluetoothd that was stopped in the middle of a pairing leaves a link on which
+        nothing works, and after the end of this process, too, nobody knows whose it was."""
         path = self.objects.device(address)
         if path is None or not self.objects.is_connected(path):
             return
-        if path in self.objects.own_links:
+
+        def is_alive_or_gone() -> bool:
+            return self._is_resolved(path) or not self.objects.is_connected(path)
+
+        is_own = path in self.objects.own_links
+        if is_own or not await self.objects.until(is_alive_or_gone, self.limits.characteristics_s):
             self._disconnect_soon(path)
-        elif not await self.objects.until(lambda: self._is_resolved(path), self.limits.characteristics_s):
-            raise Trouble(_IN_USE)
 
     async def _pair(self, address: str, link: Link) -> None:
         """Bond over a link; one that fails is undone, once BlueZ was asked."""

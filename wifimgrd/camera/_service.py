@@ -58,6 +58,7 @@ class CameraService:
         self._private = PrivateService(connection, names.PATH, names.INTERFACE, uid, self._daemon_calls)
         self.objects = Objects(connection, tasks)
         self.objects.watch_changes(self._status_changed)
+        self.objects.on_own_links = self._tell_links
         self.radio = Radio(connection, self.objects, tasks)
         self.central = Central(connection, self.radio, tasks, limits or Limits())
         self.central.on_unfit = partial(self._tell, "Unfit")
@@ -91,6 +92,10 @@ class CameraService:
 
     def _tell(self, signal: str, address: str, text: str) -> None:
         self._connection.emit(names.PATH, names.INTERFACE, signal, "ss", [address, text])
+
+    def _tell_links(self) -> None:
+        links = sorted(path.rpartition("/dev_")[2].replace("_", ":") for path in self.objects.own_links)
+        self._connection.emit(names.PATH, names.INTERFACE, "LinksChanged", "as", [links])
 
     def _report(self, rows: Sequence[Row]) -> None:
         self._connection.emit(names.PATH, names.INTERFACE, "Advertised", "aa{sv}", [rows])
@@ -170,6 +175,9 @@ class CameraService:
                 await self._operations.cancel(*typed(tuple[str], call.body))
             case "Release":
                 self._operations.release(*typed(tuple[str], call.body))
+            case "EndLinks":
+                [addresses] = typed(tuple[list[str]], call.body)
+                self._operations.end_links([_address(one) for one in addresses])
             case "IsPaired":
                 return "b", (await self.central.has_bond(*_bond(typed(tuple[str, str], call.body))),)
         return "", ()

@@ -96,6 +96,8 @@ class ProcessBluetooth:
         """Whether the process has its name."""
         self._reported: BluetoothStatus | None = None
         """What the process says while it runs."""
+        self._links: list[str] = []
+        """The cameras that the process has connected."""
         self._published = _MISSING
 
     @property
@@ -142,6 +144,7 @@ class ProcessBluetooth:
         await self._process.watch("Advertised", self._advertised)
         await self._process.watch("Unfit", self._unfit)
         await self._process.watch("Bonding", self._bonding)
+        await self._process.watch("LinksChanged", self._links_changed)
         # Without a call: bluetoothd reports adapters to everybody.
         for member in ("InterfacesAdded", "InterfacesRemoved"):
             await connection.watch(
@@ -165,6 +168,10 @@ class ProcessBluetooth:
         self._is_running = bool(change.after)
         self._is_installed = self._is_installed or self._is_running
         self._reported = None
+        if change.before and self._links:  # it was killed: the next one, which this starts, ends them
+            left, self._links = self._links, []
+            call = self._carry_out("EndLinks", "as", [left], BLUETOOTH_S)
+            self._tasks.start("end-links", call, expected=(WifimgrdError,))
         if change.after:
             self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
         self._evaluate()
@@ -217,6 +224,9 @@ class ProcessBluetooth:
         address, adapter = typed(tuple[str, str], signal.body)
         if self._listener is not None:
             self._listener.bonding(address, adapter)
+
+    def _links_changed(self, signal: Signal) -> None:
+        [self._links] = typed(tuple[list[str]], signal.body)
 
     # -- what cameras do
 
