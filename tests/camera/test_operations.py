@@ -690,6 +690,20 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_nex
     assert camera.access_point
 
 
+async def test_a_link_that_is_lost_before_the_pairing_is_made_once_more(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS, late_characteristics_s=60.0)
+    bluez.add(camera)
+    bluez.hear(camera)
+    pairing = asyncio.create_task(caller.pair(ADDRESS))
+    await until(lambda: camera.resolved)
+    camera.late_characteristics_s = 0.0
+    bluez.lose(camera)
+    assert (await pairing)["ssid"] == b"GP1001"
+    assert camera.pairs == 1
+
+
 PAIRING_PHASES: Any = {
     "connecting": ({"in_range": False}, lambda camera: camera.connects),
     "bonding": ({"ignores_pair": True}, lambda camera: camera.pairs),

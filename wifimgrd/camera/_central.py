@@ -277,6 +277,17 @@ class Central:
                 pass
         await self._end_leftover(address)
         try:
+            link, is_new = await self._meet(address, wants_bond)
+        except LinkLost:  # nothing has begun that could not be begun again
+            link, is_new = await self._meet(address, wants_bond)
+        if is_new:
+            await self._pair(address, link)
+        return link, is_new
+
+    async def _meet(self, address: str, wants_bond: Callable[[Link], Awaitable[bool]]) -> tuple[Link, bool]:
+        """Connect to a camera without a bond, and find out whether one is to be made; raises Trouble and
+        BluetoothUnavailable."""
+        try:
             link = await self.connect_known(address)
         except Refusals as refusals:
             raise Trouble(f"{refusals.times}: {_NOT_IN_PAIRING_MODE}") from None
@@ -288,9 +299,7 @@ class Central:
         except BaseException:
             self.let_go(link.path)
             raise
-        if is_new := is_new and not self._is_paired(link.path):  # by another program, meanwhile
-            await self._pair(address, link)
-        return link, is_new
+        return link, is_new and not self._is_paired(link.path)  # by another program, meanwhile
 
     def _require_camera(self, address: str, service: str) -> None:
         """Raise Trouble for a bonded device that BlueZ knows not to be a camera with a service."""
