@@ -306,3 +306,25 @@ def test_a_camera_that_is_more_than_a_camera_is_told_to_people(on_bench: RunOnBe
         await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired)
 
     on_bench(test)
+
+
+def test_that_a_camera_is_more_than_a_camera_is_told_once_for_each_bond_and_reason(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        address = await bonded_by_others(bench)
+        await bench.hub.bluetooth.pair(device, wait=True)
+
+        async def told(reason: str) -> int:
+            for _ in range(5):
+                bench.hub._waking.camera_unfit(address, reason)
+                await settled(bench)
+            return len(bench.story.of(OperationFailed))
+
+        assert await told(KEYBOARD) == 1
+        assert await told("it also says that it is a headset") == 2
+        await bench.hub.bluetooth.pair(device, wait=True)
+        assert await told("it also says that it is a headset") == 3
+
+    on_bench(test)

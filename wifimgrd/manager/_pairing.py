@@ -199,8 +199,8 @@ class Pairing:
         self._tasks.start("unfit", self._end_bond(address, holder, reason), expected=(WifimgrdError,))
 
     async def _end_bond(self, address: str, holder: DeviceEntry | None, reason: str) -> None:
-        if holder is not None:
-            error = PairingFailed(reason)
+        if holder is not None and holder.unfit != reason:
+            holder.unfit, error = reason, PairingFailed(reason)
             self._state.publish(OperationFailed(holder.device.id, PAIR.name, error.code, error.message))
         await self._bonds.remove(address)
         if holder is not None:
@@ -235,7 +235,7 @@ class Pairing:
         self, entry: DeviceEntry, address: str, key: str | None = None, request: bytes = b""
     ) -> None:
         """Store the camera that is paired for a device, or that none is, safe on disk on return."""
-        entry.wakes = Wakes()
+        entry.wakes, entry.unfit = Wakes(), ""
         if address:
             self._waking.paired(entry)
         async with entry.editing:
