@@ -18,6 +18,7 @@ from wifimgrd.proxies.bluez import definitions as bluez
 
 ABSENT_S = 1.5
 """How long Connect waits for a camera."""
+ADAPTER = "00:1A:7D:DA:71:10"
 ADAPTER_PATH = "/org/bluez/hci0"
 
 
@@ -85,6 +86,8 @@ class FakeCamera:
     losses: int = 99
     """How often it does."""
     connects: int = 0
+    pairs: int = 0
+    """How often it was to be paired."""
     notifying: set[str] = field(default_factory=set)
 
     @property
@@ -354,7 +357,7 @@ class FakeBluez:
     def _adapter(self) -> dict[str, dict[str, Variant]]:
         return {
             bluez.ADAPTER: {
-                "Address": Variant("s", "00:1A:7D:DA:71:10"),
+                "Address": Variant("s", ADAPTER),
                 "Powered": Variant("b", self.powered),
             }
         }
@@ -491,7 +494,7 @@ class FakeBluez:
     async def _connect(self, camera: FakeCamera) -> None:
         camera.connects += 1
         if camera.connected:
-            return
+            return  # also where its services never come
         if not self.powered:
             raise BusError(_FAILED, "Input/output error")
         if camera.io_errors:
@@ -544,6 +547,7 @@ class FakeBluez:
             )
 
     async def _pair(self, camera: FakeCamera, caller: str) -> None:
+        camera.pairs += 1
         if camera.ignores_pair:
             await asyncio.Event().wait()
         if camera.bonded:

@@ -21,7 +21,7 @@ class StoreInMemory:
         self.requests_of_keys: dict[str, bytes] = {}
         self.last = 0
         self.address = ""
-        self.made_bonds: set[str] = set()
+        self.made_bonds: dict[str, str] = {}
         self.is_closed = False
 
     async def load(self) -> Mapping[DeviceId, Device]:
@@ -46,16 +46,16 @@ class StoreInMemory:
     async def last_address(self) -> str:
         return self.address
 
-    async def bonds(self) -> frozenset[str]:
-        return frozenset(self.made_bonds)
+    async def bonds(self) -> Mapping[str, str]:
+        return dict(self.made_bonds)
 
-    async def remember_bond(self, address: str) -> None:
+    async def remember_bond(self, address: str, adapter: str) -> None:
         await asyncio.sleep(0.001)
-        self.made_bonds.add(address)
+        self.made_bonds[address] = adapter
 
     async def forget_bond(self, address: str) -> None:
         await asyncio.sleep(0.001)
-        self.made_bonds.discard(address)
+        self.made_bonds.pop(address, None)
 
     async def find_key(self, key: str) -> DeviceId | None:
         return self.keys.get(key)

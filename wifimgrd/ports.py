@@ -6,7 +6,7 @@ Every listener method is called on the event loop's thread and must not block.
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Protocol
@@ -172,6 +172,10 @@ class BluetoothListener(Protocol):
         """A bonded camera is more than a camera, such as a keyboard: its bond is dangerous. What has met it
         fails with that reason, a sentence."""
 
+    def bonding(self, address: str, adapter: str) -> None:
+        """A `pair` makes a bond with a camera now, at the adapter with an address: what bond there is from
+        now on is the hub's, also if the pairing's end is not known."""
+
 
 class CameraBluetooth(Protocol):
     """Finds, pairs and wakes cameras over Bluetooth LE.
@@ -218,11 +222,13 @@ class CameraBluetooth(Protocol):
         """Pair a camera and read its network's name and password; with `replaces`, keys that the camera has
         provably lost are replaced. What is not such a camera is left alone. Raises PairingFailed."""
 
-    async def unpair(self, address: str) -> None:
-        """Remove the keys of a camera from this host; it may not have any. What runs with it ends."""
+    async def unpair(self, address: str, adapter: str = "") -> None:
+        """Remove the keys of a camera from this host: those of an adapter, or of any; there may not be any.
+        What runs with the camera ends. Raises BluetoothUnavailable as `has_bond`."""
 
-    async def has_bond(self, address: str) -> bool:
-        """Whether this host has keys of a camera."""
+    async def has_bond(self, address: str, adapter: str = "") -> bool:
+        """Whether this host has keys of a camera, at an adapter or at any. Raises BluetoothUnavailable if
+        that is not known, as while the adapter is not there."""
 
 
 OpenCameraSocket = Callable[[DeviceId, int], Awaitable[socket.socket]]
@@ -329,11 +335,12 @@ class DeviceStore(Protocol):
         """The address of a device that was written last, also if the device was removed since; empty if none
         was."""
 
-    async def bonds(self) -> Set[str]:
-        """The addresses of the cameras that the hub has bonded with."""
+    async def bonds(self) -> Mapping[str, str]:
+        """The addresses of the cameras that the hub has bonded with, and of the adapter of each; empty if
+        that is not known."""
 
-    async def remember_bond(self, address: str) -> None:
-        """Write that the bond with a camera is the hub's, safe on disk on return."""
+    async def remember_bond(self, address: str, adapter: str) -> None:
+        """Write that the bond with a camera at an adapter is the hub's, safe on disk on return."""
 
     async def forget_bond(self, address: str) -> None:
         """Write that the hub has no bond with a camera, safe on disk on return."""

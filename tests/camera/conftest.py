@@ -106,12 +106,15 @@ class Caller:
     states: list[tuple[str, str]] = field(default_factory=list)
     unfit: list[tuple[str, str]] = field(default_factory=list)
     """What Unfit has told."""
+    bonding: list[tuple[str, str]] = field(default_factory=list)
+    """What Bonding has told."""
     searches: Iterator[int] = field(default_factory=count)
 
     async def listen(self) -> None:
         await self.connection.watch(self._advertised, interface=names.INTERFACE, member="Advertised")
         await self.connection.watch(self._status, interface=names.INTERFACE, member="StatusChanged")
         await self.connection.watch(self._unfit, interface=names.INTERFACE, member="Unfit")
+        await self.connection.watch(self._bonding, interface=names.INTERFACE, member="Bonding")
 
     def _advertised(self, signal: Signal) -> None:
         [rows] = signal.body
@@ -126,6 +129,10 @@ class Caller:
     def _unfit(self, signal: Signal) -> None:
         address, reason = signal.body
         self.unfit.append((str(address), str(reason)))
+
+    def _bonding(self, signal: Signal) -> None:
+        address, adapter = signal.body
+        self.bonding.append((str(address), str(adapter)))
 
     async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
         reply = await self.connection.call(

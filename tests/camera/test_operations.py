@@ -87,7 +87,7 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
     }
     assert camera.pairing_finished
     assert camera.access_point
-    assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+    assert await caller.call("IsPaired", "ss", ADDRESS, "") == [True]
     await until(lambda: camera.keep_alives > 0)
     await caller.call("Release", "s", ADDRESS)
     await until(lambda: not camera.connected)
@@ -122,7 +122,7 @@ async def test_a_pairing_that_fails_leaves_neither_a_bond_nor_a_link(
     bluez.add(camera)
     assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", reason)
     await until(lambda: not (camera.bonded or camera.connected))
-    assert await caller.call("IsPaired", "s", ADDRESS) == [False]
+    assert await caller.call("IsPaired", "ss", ADDRESS, "") == [False]
 
 
 @hurried
@@ -208,9 +208,9 @@ async def test_the_bond_is_removed_on_request_and_nothing_happens_without_one(
     camera = bonded()
     bluez.add(camera)
     await caller.wake(ADDRESS)
-    await caller.call("Unpair", "s", ADDRESS)
+    await caller.call("Unpair", "ss", ADDRESS, "")
     assert not camera.known
-    await caller.call("Unpair", "s", ADDRESS)
+    await caller.call("Unpair", "ss", ADDRESS, "")
     assert await refused(caller.wake(ADDRESS)) == ("NotPaired", "the camera is not paired with this hub")
 
 
@@ -304,7 +304,7 @@ async def test_a_camera_that_seems_to_have_forgotten_the_hub_is_woken_once_it_an
     bluez.add(camera)
     for _ in range(2):
         await refused(caller.wake(ADDRESS))
-        assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+        assert await caller.call("IsPaired", "ss", ADDRESS, "") == [True]
     camera.knows_host, camera.failing_connects = True, 0
     await caller.wake(ADDRESS)
 
@@ -690,9 +690,23 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_nex
     assert camera.access_point
 
 
+async def test_a_link_that_is_lost_before_the_pairing_is_made_once_more(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS, late_characteristics_s=60.0)
+    bluez.add(camera)
+    bluez.hear(camera)
+    pairing = asyncio.create_task(caller.pair(ADDRESS))
+    await until(lambda: camera.resolved)
+    camera.late_characteristics_s = 0.0
+    bluez.lose(camera)
+    assert (await pairing)["ssid"] == b"GP1001"
+    assert camera.pairs == 1
+
+
 PAIRING_PHASES: Any = {
     "connecting": ({"in_range": False}, lambda camera: camera.connects),
-    "bonding": ({"ignores_pair": True}, lambda camera: camera.connected),
+    "bonding": ({"ignores_pair": True}, lambda camera: camera.pairs),
     "reading": ({"hangs": True}, lambda camera: camera.bonded),
     "access point": ({"access_point_stays_off": True}, lambda camera: camera.pairing_finished),
 }

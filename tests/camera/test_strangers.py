@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from tests.camera.conftest import Caller, hurried, until
-from tests.fake_bluez import FEA6, KEYBOARD, FakeBluez, FakeCamera, FakeGoPro, assigned
+from tests.fake_bluez import ADAPTER, FEA6, KEYBOARD, FakeBluez, FakeCamera, FakeGoPro, assigned
 from wifimgrd.bus.connection import BusError
+from wifimgrd.camera import _radio
 from wifimgrd.camera._offers import why_unfit
 from wifimgrd.camera._service import CameraService
 
 ADDRESS = "D4:32:60:00:10:01"
+ABSENT_ADAPTER = "00:1A:7D:DA:71:11"
 IN_PAIRING_MODE = {0x02F2: bytes([2, 0b101, 57, 1])}
 KEY_MISSING = ("org.bluez.Error.Failed", "le-connection-key-missing")
 UNFIT = (
@@ -131,16 +133,33 @@ async def test_a_link_that_the_process_has_made_ends_with_its_work_also_after_an
     await until(lambda: not camera.connected)
 
 
+async def test_a_link_that_a_killed_process_has_made_ends_and_no_other(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    left, other = (
+        FakeGoPro(address, bonded=True, knows_host=True, connected=True, resolved=True)
+        for address in (ADDRESS, "D4:32:60:00:10:02")
+    )
+    bluez.add(left)
+    bluez.add(other)
+    await caller.call("EndLinks", "as", [ADDRESS])
+    await until(lambda: not left.connected)
+    assert other.connected
+    await caller.wake(ADDRESS)
+    await caller.call("Release", "s", ADDRESS)
+    await until(lambda: not left.connected)
+
+
 @hurried
-async def test_a_link_of_another_program_on_which_nothing_works_is_told_and_stays(
+async def test_a_link_without_a_bond_on_which_nothing_works_ends_and_the_camera_is_paired(
     bluez: FakeBluez, caller: Caller
 ) -> None:
+    """As one that is left of a pairing in which this process was killed, or bluetoothd was stopped."""
     camera = FakeGoPro(ADDRESS, connected=True)
     bluez.add(camera)
     bluez.hear(camera)
-    assert (await refused(caller.pair(ADDRESS)))[0] == "PairingFailed"
-    assert camera.connected
-    assert not HARM & set(bluez.calls)
+    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert bluez.calls.index("Disconnect") < bluez.calls.index("Pair")
 
 
 async def test_a_device_without_a_bond_is_not_removed_by_an_unpairing(
@@ -148,8 +167,67 @@ async def test_a_device_without_a_bond_is_not_removed_by_an_unpairing(
 ) -> None:
     bluez.add(camera := FakeGoPro(ADDRESS))
     bluez.hear(camera)
-    await caller.call("Unpair", "s", ADDRESS)
+    await caller.call("Unpair", "ss", ADDRESS, "")
     assert "RemoveDevice" not in bluez.calls
+
+
+async def unplugged(bluez: FakeBluez, service: CameraService) -> None:
+    bluez.unplug()
+    await service.objects.until(lambda: not service.objects.adapters, None)
+
+
+async def stopped(bluez: FakeBluez, service: CameraService) -> None:
+    await bluez.stop()
+    await service.objects.until(lambda: not service.objects.owner, None)
+
+
+async def slow(bluez: FakeBluez, service: CameraService) -> None:
+    """It does not say what it has."""
+    await stopped(bluez, service)
+    bluez.unreadable_times = 99
+    await bluez.start()
+    await service.objects.until(lambda: service.objects.owner != "", None)
+
+
+@pytest.mark.parametrize("gone", [unplugged, stopped, slow])
+async def test_what_is_not_known_is_not_taken_for_no_bond(
+    bluez: FakeBluez, service: CameraService, caller: Caller, gone: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_radio, "_LOADED_S", 0.05)
+    bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    assert await caller.call("IsPaired", "ss", ADDRESS, "") == [True]
+    await gone(bluez, service)
+    for member in ("IsPaired", "Unpair"):
+        assert (await refused(caller.call(member, "ss", ADDRESS, "")))[0] == "BluetoothUnavailable"
+    assert camera.bonded
+
+
+async def test_a_bond_at_an_adapter_is_known_while_that_is_there(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    for member in ("IsPaired", "Unpair"):
+        name, reason = await refused(caller.call(member, "ss", ADDRESS, ABSENT_ADAPTER))
+        assert (name, ABSENT_ADAPTER in reason) == ("BluetoothUnavailable", True)
+    assert await caller.call("IsPaired", "ss", ADDRESS, ADAPTER) == [True]
+    await caller.call("Unpair", "ss", ADDRESS, ADAPTER)
+    assert not camera.bonded
+
+
+async def test_that_a_bond_is_made_is_told_before(bluez: FakeBluez, caller: Caller) -> None:
+    camera = FakeGoPro(ADDRESS, ignores_pair=True)
+    bluez.add(camera)
+    bluez.hear(camera)
+    pairing = asyncio.create_task(caller.pair(ADDRESS))
+    await until(lambda: "Pair" in bluez.calls)
+    await caller.connection.round_trip()
+    assert caller.bonding == [(ADDRESS, ADAPTER)]
+    await caller.call("Cancel", "s", ADDRESS)
+    await refused(pairing)
+
+
+async def test_a_bond_of_others_is_used_and_told_to_nobody(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await caller.pair(ADDRESS)
+    assert caller.bonding == []
 
 
 # -- services that come later

@@ -50,6 +50,7 @@ class Heard:
     states: list[BluetoothStatus] = field(default_factory=list)
     seen: list[Advertiser] = field(default_factory=list)
     unfit: list[tuple[str, str]] = field(default_factory=list)
+    bonded: list[tuple[str, str]] = field(default_factory=list)
 
     def bluetooth_changed(self, status: BluetoothStatus) -> None:
         self.states.append(status)
@@ -59,6 +60,9 @@ class Heard:
 
     def camera_unfit(self, address: str, reason: str) -> None:
         self.unfit.append((address, reason))
+
+    def bonding(self, address: str, adapter: str) -> None:
+        self.bonded.append((address, adapter))
 
 
 @pytest.fixture
@@ -154,6 +158,23 @@ async def test_a_pairing_tells_the_network(
     assert await daemon.has_bond(ADDRESS)
     await daemon.unpair(ADDRESS)
     assert not await daemon.has_bond(ADDRESS)
+
+
+async def test_the_links_of_a_process_that_has_ended_are_ended_by_the_next(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    async def carry_out(*call: object) -> list[object]:
+        asked.append(call[:3])
+        return []
+
+    ready.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await daemon.wake(wake())
+    monkeypatch.setattr(daemon, "_carry_out", carry_out)
+    await service._connection.close()
+    await until(lambda: asked)
+    assert asked == [("EndLinks", "as", [[ADDRESS]])]
 
 
 async def test_a_command_has_its_result_and_what_the_camera_said(

@@ -11,11 +11,13 @@ from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.test_power import GOPRO, asleep, fails, is_paired, paired, status
+from wifimgrd.backends.simulated._bluetooth import ADAPTER
 from wifimgrd.domain.device import DeviceId, Passphrase
 from wifimgrd.domain.errors import BluetoothUnavailable, InternalError, NotPaired, PairingFailed
 from wifimgrd.domain.events import OperationFailed
 from wifimgrd.domain.power import Advertiser, PairedCamera
 
+OTHER_ADAPTER = "02:00:00:00:00:B2"
 ABSENT = "02:00:00:00:00:99"
 KEYBOARD = "it also says that it is a keyboard"
 
@@ -56,6 +58,7 @@ async def pair_another(bench: Bench, device: DeviceId) -> None:
 
     async def pair(_: str, __: str, *, replaces: bool) -> PairedCamera:
         assert not replaces
+        bench.hub._waking.bonding(other, ADAPTER)
         bonds(bench).add(other)
         return PairedCamera(GOPRO["ssid"].encode(), Passphrase(GOPRO["password"]))
 
@@ -78,7 +81,7 @@ def test_a_bond_ends_with_what_it_was_for_if_the_hub_has_made_it(
         device = await asleep(bench)
         address = await (address_of_gopro(bench) if is_own else bonded_by_others(bench))
         await bench.hub.bluetooth.pair(device, wait=True)
-        assert bench.store.made_bonds == ({address} if is_own else set())
+        assert bench.store.made_bonds == ({address: ADAPTER} if is_own else {})
         await end(bench, device)
         await settled(bench)
         assert bonds(bench) == (set() if is_own else {address})
@@ -98,22 +101,24 @@ def test_a_registration_that_fails_leaves_the_bonds_as_they_were(on_bench: RunOn
         bench.store.add = add  # type: ignore[method-assign, assignment]
         await fails(bench.hub.create({"bluetooth_address": address}), InternalError, "full")
         await settled(bench)
-        assert (bonds(bench), bench.store.made_bonds) == (before, set())
+        assert (bonds(bench), bench.store.made_bonds) == (before, {})
 
     on_bench(test)
 
 
 def test_that_a_bond_is_the_hubs_is_on_disk_before_it_is_made(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        device, pair, known = await asleep(bench), bench.world.bluetooth.pair, list[set[str]]()
+        device, pair, known = await asleep(bench), bench.world.bluetooth.pair, list[dict[str, str]]()
 
         async def observed(address: str, service: str, *, replaces: bool) -> PairedCamera:
-            known.append(set(bench.store.made_bonds))
+            known.append(dict(bench.store.made_bonds))
             return await pair(address, service, replaces=replaces)
 
         bench.world.bluetooth.pair = observed  # type: ignore[method-assign]
         await bench.hub.bluetooth.pair(device, wait=True)
-        assert known == [{status(bench, device).device.bluetooth_address}]
+        address = status(bench, device).device.bluetooth_address
+        assert known == [{address: ""}]
+        assert bench.store.made_bonds == {address: ADAPTER}
 
     on_bench(test)
 
@@ -126,11 +131,11 @@ def test_a_pairing_that_fails_or_ends_early_claims_no_bond(on_bench: RunOnBench)
         await bench.hub.bluetooth.unpair(device)
         await asyncio.wait({pairing})
         await settled(bench)
-        assert bench.store.made_bonds == set()
+        assert bench.store.made_bonds == {}
         bench.world.set_fault("radio-trouble", {"ssid": GOPRO["ssid"]})
         await fails(bench.hub.bluetooth.pair(device, wait=True), PairingFailed)
         await settled(bench)
-        assert bench.store.made_bonds == set()
+        assert bench.store.made_bonds == {}
 
     on_bench(test)
 
@@ -142,7 +147,7 @@ def test_a_pairing_that_fails_keeps_the_good_bond_of_before(on_bench: RunOnBench
         bench.world.set_fault("radio-trouble", {"ssid": GOPRO["ssid"]})
         await fails(bench.hub.bluetooth.pair(device, wait=True), PairingFailed)
         await settled(bench)
-        assert bonds(bench) == bench.store.made_bonds == {address}
+        assert bonds(bench) == set(bench.store.made_bonds) == {address}
 
     on_bench(test)
 
@@ -166,21 +171,83 @@ def test_what_is_left_of_an_earlier_pairing_is_removed_once_bluetooth_is_there(o
     """As after a power cut while a camera was paired, or a removal while the adapter was not there."""
 
     async def test(bench: Bench) -> None:
-        async def refuse(_: str) -> None:
-            raise BluetoothUnavailable("there is no adapter")
-
-        device, unpair = await paired(bench), bench.world.bluetooth.unpair
+        device = await paired(bench)
         address = status(bench, device).device.bluetooth_address
         bench.world.bluetooth._set_bonds({address, ABSENT})
-        bench.world.bluetooth.unpair = refuse  # type: ignore[method-assign, assignment]
         bench.world.set_fault("bluetooth-off", {})
         await bench.hub.remove(device)
         await settled(bench)
-        assert (bonds(bench), bench.store.made_bonds) == ({address, ABSENT}, {address})
-        bench.world.bluetooth.unpair = unpair  # type: ignore[method-assign]
+        assert (bonds(bench), bench.store.made_bonds) == ({address, ABSENT}, {address: ADAPTER})
         bench.world.set_fault("bluetooth-off", {"off": True})
         await settled(bench)
-        assert (bonds(bench), bench.store.made_bonds) == ({ABSENT}, set())
+        assert (bonds(bench), bench.store.made_bonds) == ({ABSENT}, {})
+
+    on_bench(test)
+
+
+def test_a_bond_stays_the_hubs_while_its_adapter_is_not_there(on_bench: RunOnBench) -> None:
+    """A host with two, of which one is pulled."""
+
+    async def test(bench: Bench) -> None:
+        pulled, asked = [True], list[str]()
+
+        async def require(adapter: str) -> None:
+            asked.append(adapter)
+            if pulled[0]:
+                raise BluetoothUnavailable(f"the Bluetooth adapter {adapter} is not there")
+
+        async def has_bond(address: str, adapter: str = "") -> bool:
+            await require(adapter)
+            return address in bonds(bench)
+
+        async def unpair(address: str, adapter: str = "") -> None:
+            await require(adapter)
+            bonds(bench).discard(address)
+
+        async def pair(*_: object, **__: object) -> PairedCamera:
+            raise PairingFailed("the camera refused the pairing")
+
+        device, bluetooth = await paired(bench), bench.world.bluetooth
+        address = status(bench, device).device.bluetooth_address
+        bluetooth.has_bond, bluetooth.unpair = has_bond, unpair  # type: ignore[method-assign]
+        bluetooth.pair = pair  # type: ignore[method-assign]
+        await fails(bench.hub.bluetooth.pair(device, wait=True, address=address), PairingFailed)
+        await bench.hub.remove(device)
+        await settled(bench)
+        assert (bonds(bench), bench.store.made_bonds) == ({address}, {address: ADAPTER})
+        pulled[0] = False
+        bench.hub._pairing.bluetooth_ready(None)
+        await settled(bench)
+        assert (bonds(bench), bench.store.made_bonds) == (set(), {})
+        assert set(asked) == {ADAPTER}
+
+    on_bench(test)
+
+
+def test_a_bond_that_another_program_makes_meanwhile_outlives_a_pairing_that_fails(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+
+        async def pair(address: str, *_: object, **__: object) -> PairedCamera:
+            bonds(bench).add(address)
+            raise PairingFailed("the camera is out of range")
+
+        bench.world.bluetooth.pair = pair  # type: ignore[method-assign]
+        await fails(bench.hub.bluetooth.pair(device, wait=True), PairingFailed)
+        await settled(bench)
+        assert (len(bonds(bench)), bench.store.made_bonds) == (1, {})
+
+    on_bench(test)
+
+
+def test_a_bond_that_is_made_after_its_pairing_has_ended_here_is_removed(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        address = await bonded_by_others(bench)
+        bench.hub._waking.bonding(address, OTHER_ADAPTER)
+        await settled(bench)
+        assert (bonds(bench), bench.store.made_bonds) == (set(), {})
 
     on_bench(test)
 
@@ -190,7 +257,7 @@ def test_a_bond_that_somebody_else_has_removed_is_the_hubs_no_longer(on_bench: R
         device = await paired(bench)
         bonds(bench).clear()
         await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired)
-        assert bench.store.made_bonds == set()
+        assert bench.store.made_bonds == {}
         await bonded_by_others(bench)
         await bench.hub.remove(device)
         await settled(bench)
@@ -205,7 +272,7 @@ async def not_paired(bench: Bench, work: Awaitable[object], match: str) -> None:
 
     bench.world.bluetooth.pair = pair  # type: ignore[method-assign]
     await fails(work, PairingFailed, match)
-    assert bench.store.made_bonds == set()
+    assert bench.store.made_bonds == {}
 
 
 def test_an_address_at_which_no_camera_of_the_model_is_heard_is_not_paired(on_bench: RunOnBench) -> None:
@@ -237,5 +304,27 @@ def test_a_camera_that_is_more_than_a_camera_is_told_to_people(on_bench: RunOnBe
         assert (failed.operation, failed.code, failed.message) == ("pair", "pairing-failed", KEYBOARD)
         assert not is_paired(bench, device)
         await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired)
+
+    on_bench(test)
+
+
+def test_that_a_camera_is_more_than_a_camera_is_told_once_for_each_bond_and_reason(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await asleep(bench)
+        address = await bonded_by_others(bench)
+        await bench.hub.bluetooth.pair(device, wait=True)
+
+        async def told(reason: str) -> int:
+            for _ in range(5):
+                bench.hub._waking.camera_unfit(address, reason)
+                await settled(bench)
+            return len(bench.story.of(OperationFailed))
+
+        assert await told(KEYBOARD) == 1
+        assert await told("it also says that it is a headset") == 2
+        await bench.hub.bluetooth.pair(device, wait=True)
+        assert await told("it also says that it is a headset") == 3
 
     on_bench(test)

@@ -228,7 +228,7 @@ def test_another_camera_takes_the_place_of_a_paired_one_whose_keys_go(on_bench: 
 
 def test_keys_that_cannot_be_removed_are_reported(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        async def unpair(_: str) -> None:
+        async def unpair(*_: str) -> None:
             raise BluetoothUnavailable("there is no adapter")
 
         device = await paired(bench)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.store.samples import SECRET, draft
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged
-from wifimgrd.store._schema import FILE_NAME
+from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME
 from wifimgrd.store.errors import StoreError
 from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 
@@ -106,6 +106,26 @@ async def test_the_address_that_was_assigned_last_comes_back_and_no_other_text_d
             changed = bytes(file.serialize())
         with pytest.raises(StoreDamaged):
             restore(changed, empty(tmp_path / change[:6]))
+
+
+@pytest.mark.parametrize("damaged", [(), (FILE_NAME,), (FILE_NAME, BACKUP_NAME)])
+async def test_the_bonds_that_this_computer_has_made_outlive_a_restore(
+    tmp_path: Path, damaged: tuple[str, ...]
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    await store.add(draft(), SECRET)
+    await store.remember_bond("D4:32:60:00:10:01", "00:1A:7D:DA:71:10")
+    await store.close()
+    backup = back_up(tmp_path)
+    if damaged:
+        (tmp_path / BACKUP_NAME).write_bytes((tmp_path / FILE_NAME).read_bytes())
+    for name in damaged:
+        (tmp_path / name).write_bytes(b"rubbish" * 1000)
+    restore(backup, tmp_path, replace=True)
+    again = await SqliteStore.open(tmp_path)
+    made = {} if BACKUP_NAME in damaged else {"D4:32:60:00:10:01": "00:1A:7D:DA:71:10"}
+    assert await again.bonds() == made
+    await again.close()
 
 
 def test_where_there_is_no_state_there_is_no_backup(tmp_path: Path) -> None:

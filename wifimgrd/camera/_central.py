@@ -35,7 +35,7 @@ _OF_OTHERS: Final = (
     "this hub has not made the bond that the camera has lost: bluetoothctl remove {}, and pair it again"
 )
 _NO_CAMERA: Final = "this host is paired with a device of this address that is not such a camera"
-_IN_USE: Final = "another program of this host is connected with the camera, and does not get on"
+_OTHER_ADAPTER: Final = "the Bluetooth adapter {} is not there"
 _NO_PAIRING: Final = "the camera refused the pairing: it is not in its pairing mode"
 
 
@@ -55,20 +55,42 @@ class Central:
         """Devices that are being removed, by address."""
         self.on_unfit: Callable[[str, str], None] = lambda *_: None
         """Called with the address of a bonded device that is more than a camera, and with why."""
+        self.on_bonding: Callable[[str, str], None] = lambda *_: None
+        """Called with the address of a camera, and that of the adapter, before BlueZ is asked to pair."""
         self.on_more_services: Callable[[str], None] = lambda _: None
         """Called with the address of a bonded camera in use that has become such a device."""
         self.objects.watch_services(self._services_changed)
 
-    async def has_bond(self, address: str) -> bool:
-        """Whether this host has a bond with a camera, once one that is being removed is."""
+    async def has_bond(self, address: str, adapter: str = "") -> bool:
+        """Whether this host has a bond with a camera, once one that is being removed is; with the address of
+        an adapter, whether that has. Raises BluetoothUnavailable if that is not known."""
+        return await self._bonded(address, adapter) is not None
+
+    async def _bonded(self, address: str, adapter: str) -> str | None:
+        """The path of a device that this host has a bond with, as `has_bond`."""
         if address in self._removals:
             await asyncio.wait({self._removals[address]})
-        return self.is_paired(address)
+        where = self._adapter(adapter)
+        path = self.objects.device(address, where)
+        return path if path is not None and self._is_paired(path) else None
+
+    def _adapter(self, address: str) -> str:
+        """The path of an adapter, or without an address that of all. Raises BluetoothUnavailable if it is not
+        there, or was not read yet: what BlueZ does not have is not what this host does not have then."""
+        objects = self.objects
+        if not (objects.loaded and objects.adapters):
+            raise BluetoothUnavailable(self.radio.status.reason or "bluetoothd is starting")
+        if not address:
+            return bluez.BLUEZ_PATH
+        for path, one in objects.adapters.items():
+            if one.get("Address") == address:
+                return path
+        raise BluetoothUnavailable(_OTHER_ADAPTER.format(address))
 
     def is_paired(self, address: str) -> bool:
         """Whether this host has a bond with a camera."""
         path = self.objects.device(address)
-        return path is not None and self.objects.devices[path].get("Paired", False)
+        return path is not None and self._is_paired(path)
 
     # -- more than cameras
 
@@ -160,11 +182,11 @@ class Central:
             await Device(self._connection, path).connect(self.limits.connect_s)
             # BlueZ 5.82 does not always signal `Connected`.
             await self.objects.refresh(path)
+            if is_own and link.is_up:
+                self.objects.set_own(path, is_own=True)
             resolved = await self.objects.until(
                 lambda: not link.is_up or self._is_resolved(path), self.limits.services_s
             )
-            if is_own and link.is_up:
-                self.objects.own_links.add(path)
         except (TimeoutError, asyncio.CancelledError) as end:
             if is_own:
                 self._disconnect_soon(path)
@@ -183,7 +205,7 @@ class Central:
             self.let_go(path)
             raise
         if not resolved:
-            self.let_go(path)
+            self.let_go(path, is_dead=not is_bonded)
             raise Trouble("the camera does not say what it offers")
         return link
 
@@ -206,11 +228,11 @@ class Central:
             return _ConnectionRefused()
         return _AdapterBusy()
 
-    def let_go(self, path: str) -> None:
-        """End the connection with a device, without waiting for that, if this process has made it: one that
-        was there before stays, and nothing here listens to it any more."""
+    def let_go(self, path: str, *, is_dead: bool = False) -> None:
+        """End the connection with a device, without waiting for that, if this process has made it, or nothing
+        works on it: another one that was there before stays, and nothing here listens to it any more."""
         self.objects.forget_values(path)
-        if path in self.objects.own_links:
+        if is_dead or path in self.objects.own_links:
             self._disconnect_soon(path)
 
     def _disconnect_soon(self, path: str) -> None:
@@ -250,10 +272,21 @@ class Central:
                     raise Trouble(f"{lost.times}, and {_KEPT}") from None
                 if not replaces:
                     raise Trouble(_OF_OTHERS.format(address)) from None
-                await self.remove(address)
+                await self.unbond(address, "")
             except NotPaired:  # it is gone meanwhile
                 pass
         await self._end_leftover(address)
+        try:
+            link, is_new = await self._meet(address, wants_bond)
+        except LinkLost:  # nothing has begun that could not be begun again
+            link, is_new = await self._meet(address, wants_bond)
+        if is_new:
+            await self._pair(address, link)
+        return link, is_new
+
+    async def _meet(self, address: str, wants_bond: Callable[[Link], Awaitable[bool]]) -> tuple[Link, bool]:
+        """Connect to a camera without a bond, and find out whether one is to be made; raises Trouble and
+        BluetoothUnavailable."""
         try:
             link = await self.connect_known(address)
         except Refusals as refusals:
@@ -266,9 +299,7 @@ class Central:
         except BaseException:
             self.let_go(link.path)
             raise
-        if is_new:
-            await self._pair(address, link)
-        return link, is_new
+        return link, is_new and not self._is_paired(link.path)  # by another program, meanwhile
 
     def _require_camera(self, address: str, service: str) -> None:
         """Raise Trouble for a bonded device that BlueZ knows not to be a camera with a service."""
@@ -301,26 +332,38 @@ class Central:
         return parse(self.objects.devices[path], gopro.SERVICE).pairing_mode or False
 
     async def _end_leftover(self, address: str) -> None:
-        """Disconnect a camera that this process has connected and has no bond with: a bluetoothd that was
-        stopped in the middle of a pairing leaves a link on which nothing works. Raises Trouble for such a
-        link of others."""
+        """Disconnect a camera that is connected and has no bond, if this process has connected it, or if its
+        services do not come: a bluetoothd that was stopped in the middle of a pairing leaves a link on which
+        nothing works, and after the end of this process, too, nobody knows whose it was."""
         path = self.objects.device(address)
         if path is None or not self.objects.is_connected(path):
             return
-        if path in self.objects.own_links:
+
+        def is_alive_or_gone() -> bool:
+            return self._is_resolved(path) or not self.objects.is_connected(path)
+
+        is_own = path in self.objects.own_links
+        if is_own or not await self.objects.until(is_alive_or_gone, self.limits.characteristics_s):
             self._disconnect_soon(path)
-        elif not await self.objects.until(lambda: self._is_resolved(path), self.limits.characteristics_s):
-            raise Trouble(_IN_USE)
 
     async def _pair(self, address: str, link: Link) -> None:
-        """Bond over a link; one that fails is undone."""
+        """Bond over a link; one that fails is undone, once BlueZ was asked."""
         try:
             await self.agent.register()
+        except BaseException:
+            self.let_go(link.path)
+            raise
+        self.on_bonding(address, self._adapter_of(link.path))
+        try:
             with self.agent.accepting(link.path):
                 await self._call_pair(link)
         except BaseException:
             self.undo(address, link)
             raise
+
+    def _adapter_of(self, path: str) -> str:
+        """The address of a device's adapter."""
+        return self.objects.adapters.get(path.rpartition("/")[0], {}).get("Address", "")
 
     async def _call_pair(self, link: Link) -> None:
         """Have BlueZ pair. What counts is the property `Paired`: the reply may never come."""
@@ -357,18 +400,13 @@ class Central:
             return Trouble(f"the pairing failed: {error.message[:200]}")
         return Trouble("the camera did not answer the pairing")
 
-    async def unbond(self, address: str) -> None:
-        """Remove the bond with a device, if there is one; raises BluetoothUnavailable."""
-        if not self.objects.owner:
-            raise BluetoothUnavailable(self.radio.status.reason)
-        if await self.has_bond(address):
-            await self.remove(address)
+    async def unbond(self, address: str, adapter: str) -> None:
+        """Remove the bond with a device, if there is one, as `has_bond`; raises BluetoothUnavailable."""
+        if (path := await self._bonded(address, adapter)) is not None:
+            await self._remove(path)
 
-    async def remove(self, address: str) -> None:
+    async def _remove(self, path: str) -> None:
         """Remove a device with its bond, if BlueZ has it; raises BluetoothUnavailable."""
-        path = self.objects.device(address)
-        if path is None:
-            return
         self.objects.forget_values(path)
         adapter = path.rpartition("/")[0]
         try:
@@ -380,9 +418,10 @@ class Central:
             raise BluetoothUnavailable("bluetoothd does not answer") from None
         await self.objects.until(lambda: path not in self.objects.devices, self.limits.answer_s)
 
-    async def _remove_quietly(self, address: str) -> None:
+    async def _remove_quietly(self, path: str) -> None:
         with suppress(BluetoothUnavailable, BusClosed):
-            await self.remove(address)
+            if path in self.objects.devices:
+                await self._remove(path)
 
     def undo(self, address: str, link: Link) -> None:
         """Remove a device that `bond` has made a bond with, or has tried to, without waiting for it; `bond`
@@ -390,7 +429,7 @@ class Central:
         is_of_others = self.objects.is_connected(link.path) and link.path not in self.objects.own_links
         if is_of_others and not self._is_paired(link.path):
             return
-        task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(address))
+        task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(link.path))
         task.add_done_callback(lambda _: self._removals.pop(address, None))
 
 

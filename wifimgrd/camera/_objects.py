@@ -57,6 +57,8 @@ class Objects:
         """Of each device that has some, by object path: the UUID of each, by its own."""
         self._on_value: dict[str, Callable[[bytes], None]] = {}
         """What is called with each notification, by the characteristic's object path."""
+        self.on_own_links: Callable[[], None] = lambda: None
+        """Called when these have changed."""
         self._on_heard: list[Callable[[str, DeviceProperties], None]] = []
         self._on_services: list[Callable[[str], None]] = []
         self._on_change: list[Callable[[], None]] = []
@@ -154,9 +156,14 @@ class Objects:
         """The path of the first adapter that is on; None if there is none."""
         return min((path for path, one in self.adapters.items() if one.get("Powered")), default=None)
 
-    def device(self, address: str) -> str | None:
-        """The path of a device, bonded ones first; None if BlueZ has none with this address."""
-        found = [path for path, one in self.devices.items() if one.get("Address") == address]
+    def device(self, address: str, under: str = definitions.BLUEZ_PATH) -> str | None:
+        """The path of a device, bonded ones first; None if BlueZ has none with this address, at an adapter
+        with a path."""
+        found = [
+            path
+            for path, one in self.devices.items()
+            if one.get("Address") == address and path.startswith(under + "/")
+        ]
         return max(found, key=lambda path: self.devices[path].get("Paired", False), default=None)
 
     def characteristics(self, device: str) -> Mapping[str, str]:
@@ -166,6 +173,12 @@ class Objects:
     def is_connected(self, device: str) -> bool:
         """Whether a device is connected, by whomever."""
         return self.devices.get(device, {}).get("Connected", False)
+
+    def set_own(self, path: str, *, is_own: bool) -> None:
+        """This process has connected a device, or has not."""
+        if is_own != (path in self.own_links):
+            (self.own_links.add if is_own else self.own_links.discard)(path)
+            self.on_own_links()
 
     async def refresh(self, device: str) -> None:
         """Read a device's properties again: BlueZ does not signal every change. Raises as a call does."""
@@ -311,7 +324,7 @@ class Objects:
     def _linked(self, path: str) -> None:
         """A device was read, or has changed: what this process had connected may be connected no more."""
         if not self.is_connected(path):
-            self.own_links.discard(path)
+            self.set_own(path, is_own=False)
 
     def _expendable(self) -> Iterator[str]:
         """The devices that may be forgotten, the oldest first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -96,12 +96,14 @@ class Operations:
         work = self._pair(address, protocol, replaces=replaces)
         return await self._run(address, work, self._limits.pairing_s, PairingFailed)
 
-    async def unpair(self, address: str) -> None:
-        """Remove the bond with a camera, if there is one; what runs with it ends. Raises
-        BluetoothUnavailable."""
+    async def unpair(self, address: str, adapter: str) -> None:
+        """Remove the bond with a camera, if there is one, at an adapter or at any; what runs with it ends.
+        Raises BluetoothUnavailable, also if it is not known."""
         await self.cancel(address)
         self.release(address)
-        await self._run(address, self._central.unbond(address), self._limits.sleep_s, BluetoothUnavailable)
+        await self._run(
+            address, self._central.unbond(address, adapter), self._limits.sleep_s, BluetoothUnavailable
+        )
 
     async def cancel(self, address: str) -> None:
         """End what runs with a camera or has a key, and stop keeping the camera awake; returns once that has
@@ -122,6 +124,16 @@ class Operations:
         """As `cancel`, for all."""
         for address in {*self._running, *self._held}:
             await self.cancel(address)
+
+    def end_links(self, addresses: Collection[str]) -> None:
+        """Disconnect cameras that a process before this one had connected, which is no more."""
+        objects = self._central.objects
+        for address in addresses:
+            path = objects.device(address)
+            if path is not None and objects.is_connected(path):
+                objects.set_own(path, is_own=True)
+                if address not in self._running and address not in self._held:
+                    self._central.let_go(path)
 
     def _end_unfit(self, address: str) -> None:
         """End what runs with a camera that has become more than one, and disconnect it."""

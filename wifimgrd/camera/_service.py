@@ -58,9 +58,11 @@ class CameraService:
         self._private = PrivateService(connection, names.PATH, names.INTERFACE, uid, self._daemon_calls)
         self.objects = Objects(connection, tasks)
         self.objects.watch_changes(self._status_changed)
+        self.objects.on_own_links = self._tell_links
         self.radio = Radio(connection, self.objects, tasks)
         self.central = Central(connection, self.radio, tasks, limits or Limits())
-        self.central.on_unfit = self._tell_unfit
+        self.central.on_unfit = partial(self._tell, "Unfit")
+        self.central.on_bonding = partial(self._tell, "Bonding")
         self._operations = Operations(connection, self.central, tasks)
         self._operations.on_idle = self._stay
         self._searches = Searches(self.central, self._report)
@@ -88,8 +90,12 @@ class CameraService:
             self._published = status
             self._connection.emit(names.PATH, names.INTERFACE, "StatusChanged", "ss", list(status))
 
-    def _tell_unfit(self, address: str, reason: str) -> None:
-        self._connection.emit(names.PATH, names.INTERFACE, "Unfit", "ss", [address, reason])
+    def _tell(self, signal: str, address: str, text: str) -> None:
+        self._connection.emit(names.PATH, names.INTERFACE, signal, "ss", [address, text])
+
+    def _tell_links(self) -> None:
+        links = sorted(path.rpartition("/dev_")[2].replace("_", ":") for path in self.objects.own_links)
+        self._connection.emit(names.PATH, names.INTERFACE, "LinksChanged", "as", [links])
 
     def _report(self, rows: Sequence[Row]) -> None:
         self._connection.emit(names.PATH, names.INTERFACE, "Advertised", "aa{sv}", [rows])
@@ -164,13 +170,16 @@ class CameraService:
                 )
                 return "a{sv}", (_paired_values(paired),)
             case "Unpair":
-                await self._operations.unpair(_address(*typed(tuple[str], call.body)))
+                await self._operations.unpair(*_bond(typed(tuple[str, str], call.body)))
             case "Cancel":
                 await self._operations.cancel(*typed(tuple[str], call.body))
             case "Release":
                 self._operations.release(*typed(tuple[str], call.body))
+            case "EndLinks":
+                [addresses] = typed(tuple[list[str]], call.body)
+                self._operations.end_links([_address(one) for one in addresses])
             case "IsPaired":
-                return "b", (await self.central.has_bond(_address(*typed(tuple[str], call.body))),)
+                return "b", (await self.central.has_bond(*_bond(typed(tuple[str, str], call.body))),)
         return "", ()
 
     async def _wake(self, address: str, protocol: str, beacon: bytes, timeout_s: int) -> None:
@@ -220,6 +229,12 @@ def _address(text: str) -> str:
     if not is_address(text):
         raise InvalidRequest(f"{text!r} is not a Bluetooth address, such as D4:32:60:12:34:56")
     return text
+
+
+def _bond(named: tuple[str, str]) -> tuple[str, str]:
+    """A camera's address, and that of an adapter or nothing."""
+    address, adapter = named
+    return _address(address), adapter and _address(adapter)
 
 
 def _command(text: str) -> CameraCommand:

@@ -96,6 +96,8 @@ class ProcessBluetooth:
         """Whether the process has its name."""
         self._reported: BluetoothStatus | None = None
         """What the process says while it runs."""
+        self._links: list[str] = []
+        """The cameras that the process has connected."""
         self._published = _MISSING
 
     @property
@@ -141,6 +143,8 @@ class ProcessBluetooth:
         await self._process.watch("StatusChanged", self._status_changed)
         await self._process.watch("Advertised", self._advertised)
         await self._process.watch("Unfit", self._unfit)
+        await self._process.watch("Bonding", self._bonding)
+        await self._process.watch("LinksChanged", self._links_changed)
         # Without a call: bluetoothd reports adapters to everybody.
         for member in ("InterfacesAdded", "InterfacesRemoved"):
             await connection.watch(
@@ -164,6 +168,10 @@ class ProcessBluetooth:
         self._is_running = bool(change.after)
         self._is_installed = self._is_installed or self._is_running
         self._reported = None
+        if change.before and self._links:  # it was killed: the next one, which this starts, ends them
+            left, self._links = self._links, []
+            call = self._carry_out("EndLinks", "as", [left], BLUETOOTH_S)
+            self._tasks.start("end-links", call, expected=(WifimgrdError,))
         if change.after:
             self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
         self._evaluate()
@@ -211,6 +219,14 @@ class ProcessBluetooth:
         address, reason = typed(tuple[str, str], signal.body)
         if self._listener is not None:
             self._listener.camera_unfit(address, reason)
+
+    def _bonding(self, signal: Signal) -> None:
+        address, adapter = typed(tuple[str, str], signal.body)
+        if self._listener is not None:
+            self._listener.bonding(address, adapter)
+
+    def _links_changed(self, signal: Signal) -> None:
+        [self._links] = typed(tuple[list[str]], signal.body)
 
     # -- what cameras do
 
@@ -265,13 +281,14 @@ class ProcessBluetooth:
             bond_is_new=paired.get("new", False),
         )
 
-    async def unpair(self, address: str) -> None:
+    async def unpair(self, address: str, adapter: str = "") -> None:
         """See CameraBluetooth.unpair."""
-        await self._carry_out("Unpair", "s", [address], BLUETOOTH_S)
+        await self._carry_out("Unpair", "ss", [address, adapter], BLUETOOTH_S)
 
-    async def has_bond(self, address: str) -> bool:
+    async def has_bond(self, address: str, adapter: str = "") -> bool:
         """See CameraBluetooth.has_bond."""
-        [has_bond] = typed(tuple[bool], await self._carry_out("IsPaired", "s", [address], BLUETOOTH_S))
+        reply = await self._carry_out("IsPaired", "ss", [address, adapter], BLUETOOTH_S)
+        [has_bond] = typed(tuple[bool], reply)
         return has_bond
 
     async def _carry_out(

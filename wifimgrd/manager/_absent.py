@@ -30,18 +30,10 @@ class NoBluetooth:
     async def look_again(self) -> None:
         """It stays absent."""
 
-    search = wake = sleep = pair = command = _refuse
+    search = wake = sleep = pair = unpair = has_bond = command = _refuse
 
     async def release(self, key: str) -> None:
         """Nothing is kept awake."""
-
-    async def unpair(self, address: str) -> None:
-        """No keys are here."""
-
-    async def has_bond(self, address: str) -> bool:
-        """False."""
-        del address
-        return False
 
 
 class NoControl:

@@ -27,20 +27,23 @@ class Bonds:
         self._store = store
         self._bluetooth = bluetooth
         self._tasks = tasks
-        self._made: set[str] = set()
-        """The addresses of the cameras, also those of pairings that run."""
+        self._made: dict[str, str] = {}
+        """The addresses of the cameras, also those of pairings that run, and of the adapter of each bond;
+        empty if that is not known."""
         self._pairing: set[str] = set()
+        self._asked: set[str] = set()
+        """The cameras with which a bond was, or may have been, made since their last pairing began."""
         self._ending: dict[str, asyncio.Task[None]] = {}
         """What ends a bond in the background, by address."""
 
     @property
     def made(self) -> Set[str]:
         """The addresses of the cameras that the hub has bonded with."""
-        return self._made
+        return self._made.keys()
 
     async def load(self) -> None:
         """Read from disk which bonds were made."""
-        self._made = set(await self._store.bonds())
+        self._made = dict(await self._store.bonds())
 
     async def stop(self) -> None:
         """End what is under way."""
@@ -55,6 +58,7 @@ class Bonds:
         is_own = address in self._made
         is_first = not is_own and not await self._bluetooth.has_bond(address)
         self._pairing.add(address)
+        self._asked.discard(address)
         try:
             if is_first:
                 await self._remember(address)
@@ -64,22 +68,35 @@ class Bonds:
             elif is_first:  # another program has bonded with it meanwhile
                 await self._forget(address)
         except BaseException:
-            self._end(address, self._undo(address, is_first=is_first))
+            self._end(address, self._undo(address, is_own=is_own))
             raise
         finally:
             self._pairing.discard(address)
         return camera
 
-    async def _undo(self, address: str, *, is_first: bool) -> None:
-        if is_first:
+    def bonding(self, address: str, adapter: str) -> None:
+        """A bond with a camera is made now, at the adapter with an address: it is the hub's."""
+        self._asked.add(address)
+        self._made[address] = adapter
+        writing = self._store.remember_bond(address, adapter)
+        self._tasks.start("remember-bond", writing, expected=(WifimgrdError,))
+        if address not in self._pairing:  # the pairing has ended here before it has there
+            self.remove_later(address)
+
+    async def _undo(self, address: str, *, is_own: bool) -> None:
+        """Remove what a pairing may have made; a bond of before, or one that another program has made
+        meanwhile, stays."""
+        if is_own:
+            await self.has_bond(address)
+        elif address in self._asked:
             await self.remove(address)
         else:
-            await self.has_bond(address)
+            await self._forget(address)
 
     async def has_bond(self, address: str) -> bool:
         """Whether this host has a bond with a camera; if not, the hub has none either. Raises
-        BluetoothUnavailable."""
-        has_bond = await self._bluetooth.has_bond(address)
+        BluetoothUnavailable: what is not known is not forgotten."""
+        has_bond = await self._bluetooth.has_bond(address, self._made.get(address, ""))
         if not has_bond and address not in self._pairing:
             await self._forget(address)
         return has_bond
@@ -88,7 +105,7 @@ class Bonds:
         """Remove the bond with a camera, if the hub has made it, and end what runs with the camera. Raises
         BluetoothUnavailable; the bond is the hub's then as before."""
         if address in self._made:
-            await self._bluetooth.unpair(address)
+            await self._bluetooth.unpair(address, self._made[address])
             await self._forget(address)
         else:
             await self._bluetooth.release(address)
@@ -121,10 +138,10 @@ class Bonds:
 
     async def _remember(self, address: str) -> None:
         if address not in self._made:
-            self._made.add(address)  # at once: a write goes on if its caller is cancelled
-            await self._store.remember_bond(address)
+            self._made[address] = ""  # at once: a write goes on if its caller is cancelled
+            await self._store.remember_bond(address, "")
 
     async def _forget(self, address: str) -> None:
         if address in self._made:
-            self._made.discard(address)
+            del self._made[address]
             await self._store.forget_bond(address)

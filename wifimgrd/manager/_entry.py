@@ -58,6 +58,8 @@ class DeviceEntry:
     wake_asked: bool = False
     """The next attempt is to wake it if its network is not on the air."""
     wakes: Wakes = field(default_factory=Wakes)
+    unfit: str = ""
+    """Why its camera, as it is paired now, was told to be more than a camera; empty if it was not."""
     sight: Sight = field(default_factory=Sight)
     """What Bluetooth shows of it."""
     published_sight: Sight = field(default_factory=Sight)

@@ -101,9 +101,10 @@ class Pairing:
 
     async def pair(self, entry: DeviceEntry, bluetooth: Bluetooth, wanted: str) -> None:
         """Pair the camera of a device: the one with an address, which is heard to be of its model unless it
-        is the device's already, else the only one of its model in pairing mode. The bond with the camera that
-        the device had before is removed, if the hub has made it. Raises PairingFailed, BluetoothUnavailable,
-        Busy."""
+        is the device's already (one that is connected is not heard, and what has the address has to have a
+        camera's characteristics before it is paired), else the only one of its model in pairing mode. The
+        bond with the camera that the device had before is removed, if the hub has made it. Raises
+        PairingFailed, BluetoothUnavailable, Busy."""
         deadline = asyncio.get_running_loop().time() + PAIRING_S
         try:
             async with asyncio.timeout_at(deadline):
@@ -198,8 +199,8 @@ class Pairing:
         self._tasks.start("unfit", self._end_bond(address, holder, reason), expected=(WifimgrdError,))
 
     async def _end_bond(self, address: str, holder: DeviceEntry | None, reason: str) -> None:
-        if holder is not None:
-            error = PairingFailed(reason)
+        if holder is not None and holder.unfit != reason:
+            holder.unfit, error = reason, PairingFailed(reason)
             self._state.publish(OperationFailed(holder.device.id, PAIR.name, error.code, error.message))
         await self._bonds.remove(address)
         if holder is not None:
@@ -234,7 +235,7 @@ class Pairing:
         self, entry: DeviceEntry, address: str, key: str | None = None, request: bytes = b""
     ) -> None:
         """Store the camera that is paired for a device, or that none is, safe on disk on return."""
-        entry.wakes = Wakes()
+        entry.wakes, entry.unfit = Wakes(), ""
         if address:
             self._waking.paired(entry)
         async with entry.editing:

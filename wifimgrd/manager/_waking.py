@@ -96,6 +96,10 @@ class Waking:
         """A bonded camera is more than a camera."""
         self.unfit_met.notify((address, reason))
 
+    def bonding(self, address: str, adapter: str) -> None:
+        """A bond with a camera is made now."""
+        self._bonds.bonding(address, adapter)
+
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         """Cameras were heard."""
         for one in seen:

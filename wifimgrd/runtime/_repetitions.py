@@ -109,6 +109,8 @@ LIMITED: Final[Mapping[str, _Limit]] = MappingProxyType(
         "paired": _Limit(_DEVICE, _BY_HAND),
         "unpaired": _Limit(_DEVICE, _BY_HAND),
         "keys_left": _Limit(("address",)),
+        "bond_kept": _Limit(("address",)),
+        "camera_unfit": _Limit(("address",)),
         "bluetooth_changed": _Limit((), _BY_HAND),
         # What callers do
         "not_authorized": _Limit(("uid", "action")),

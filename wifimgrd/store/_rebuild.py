@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from ipaddress import IPv4Address
 from typing import Final
@@ -38,8 +38,13 @@ _HIGHEST_MHZ: Final = 100_000
 _NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
 
 
-def rebuilt(octets: bytes) -> tuple[bytes, int]:
-    """The same state in today's schema, as a database, and how many devices it has.
+Bonds = Sequence[tuple[str, str]]
+"""The addresses of cameras that this computer's hub has bonded with, and of the adapter of each."""
+
+
+def rebuilt(octets: bytes, bonds: Bonds = ()) -> tuple[bytes, int]:
+    """The same state in today's schema with this computer's bonds, as a database, and how many devices it
+    has.
 
     Raises StoreDamaged if a row or table is invalid, and SchemaFromFuture.
     """
@@ -48,6 +53,7 @@ def rebuilt(octets: bytes) -> tuple[bytes, int]:
             _copy(source, target)
             migrate(target)
             target.execute("DELETE FROM bond")  # which the migration has made of the devices of an old backup
+            target.executemany("INSERT INTO bond VALUES (?, ?)", bonds)
             return bytes(target.serialize()), _check(target)
     except (sqlite3.Error, ArithmeticError, RecursionError) as error:  # the last two: from the JSON in a row
         raise StoreDamaged(_NO_STATE) from error

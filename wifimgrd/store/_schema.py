@@ -110,11 +110,11 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE TABLE addressing (last_address TEXT NOT NULL) STRICT",
         "INSERT INTO addressing VALUES ('')",
     ),
-    # 13: the cameras that the hub has bonded with, by their Bluetooth addresses; this host's other bonds are
-    # not the hub's
+    # 13: the cameras that the hub has bonded with, by their Bluetooth addresses, and at which adapter (empty
+    # = not known); this host's other bonds are not the hub's
     (
-        "CREATE TABLE bond (address TEXT PRIMARY KEY) STRICT, WITHOUT ROWID",
-        "INSERT INTO bond SELECT DISTINCT bluetooth_address FROM device WHERE bluetooth_address <> ''",
+        "CREATE TABLE bond (address TEXT PRIMARY KEY, adapter TEXT NOT NULL) STRICT, WITHOUT ROWID",
+        "INSERT INTO bond SELECT DISTINCT bluetooth_address, '' FROM device WHERE bluetooth_address <> ''",
     ),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""

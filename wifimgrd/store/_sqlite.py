@@ -125,21 +125,20 @@ class SqliteStore:
         """The address that was assigned last, also if its device was removed since; empty if none was."""
         return await self._read(_last_address)
 
-    async def bonds(self) -> frozenset[str]:
-        """The addresses of the cameras that the hub has bonded with."""
+    async def bonds(self) -> Mapping[str, str]:
+        """The addresses of the cameras that the hub has bonded with, and of the adapter of each; empty if
+        that is not known."""
         return await self._read(
-            lambda connection: frozenset(
-                address for (address,) in connection.execute("SELECT address FROM bond")
-            )
+            lambda connection: dict(connection.execute("SELECT address, adapter FROM bond").fetchall())
         )
 
-    async def remember_bond(self, address: str) -> None:
-        """Write that the bond with a camera is the hub's, safe on disk on return."""
-        await self._write(partial(_execute, "INSERT OR IGNORE INTO bond VALUES (?)", address))
+    async def remember_bond(self, address: str, adapter: str) -> None:
+        """Write that the bond with a camera at an adapter is the hub's, safe on disk on return."""
+        await self._write(partial(_execute, "INSERT OR REPLACE INTO bond VALUES (?, ?)", (address, adapter)))
 
     async def forget_bond(self, address: str) -> None:
         """Write that the hub has no bond with a camera, safe on disk on return."""
-        await self._write(partial(_execute, "DELETE FROM bond WHERE address = ?", address))
+        await self._write(partial(_execute, "DELETE FROM bond WHERE address = ?", (address,)))
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The id of the device that was created under an idempotency key, even if it was removed."""
@@ -351,8 +350,8 @@ class SqliteStore:
                 self._connection.close()
 
 
-def _execute(statement: str, value: str, connection: sqlite3.Connection) -> None:
-    connection.execute(statement, (value,))
+def _execute(statement: str, values: tuple[str, ...], connection: sqlite3.Connection) -> None:
+    connection.execute(statement, values)
 
 
 def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:

@@ -2,7 +2,8 @@
 
 The file is a store like the one in use, so its version is the schema's, and an older one is migrated
 when it is restored. Data that is valid on the old computer alone (notes of the backends, and
-which bonds the hub has made) is left out.
+which bonds the hub has made) is left out. The bonds of the state that is replaced are kept: they are
+this computer's.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
 from wifimgrd.store import _rows as rows
-from wifimgrd.store._rebuild import rebuilt
-from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME, open_database, sync_directory
+from wifimgrd.store._rebuild import Bonds, rebuilt
+from wifimgrd.store._schema import (
+    BACKUP_NAME,
+    FILE_NAME,
+    SCHEMA_VERSION,
+    migrate,
+    open_database,
+    sync_directory,
+    version_of,
+)
 from wifimgrd.store.errors import StoreError, plain_text
 
 _ASIDE: Final = ".before-restore"
@@ -64,7 +73,7 @@ def restore(octets: bytes, directory: Path, *, replace: bool = False) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreInUse(f"wifimgrd runs on {directory}; stop it first") from None
-        fresh, count = rebuilt(octets)
+        fresh, count = rebuilt(octets, _bonds(directory))
         if not replace and _has_devices(directory / FILE_NAME):
             raise StoreNotEmpty(f"{directory} has devices already")
         _put_in_place(fresh, directory)
@@ -96,6 +105,22 @@ def _has_devices(path: Path) -> bool:
         return False
     with closing(sqlite3.connect(f"file:{path}?mode=rw", uri=True)) as connection:
         return bool(connection.execute("SELECT count(*) FROM device").fetchone()[0])
+
+
+def _bonds(directory: Path) -> Bonds:
+    """The bonds of the present state, or of the copy beside it; none if neither can be read."""
+    for name in (FILE_NAME, BACKUP_NAME):
+        path = directory / name
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(f"file:{path}?mode=rw", uri=True)) as source,
+            closing(sqlite3.connect(":memory:", isolation_level=None)) as copy,
+        ):
+            source.backup(copy)
+            if version_of(copy) < SCHEMA_VERSION:
+                migrate(copy)
+            return copy.execute("SELECT address, adapter FROM bond").fetchall()
+    return []
 
 
 def _put_in_place(octets: bytes, directory: Path) -> None:

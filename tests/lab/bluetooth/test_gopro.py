@@ -44,7 +44,7 @@ async def test_a_camera_is_found_paired_and_woken(air: Air, hub: Daemon) -> None
     assert state["access_point"]
     assert state["pairing_finished"]
     assert state["bonds"] == 1
-    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
+    assert await hub.call("IsPaired", "ss", ADDRESS, "") == [True]
     poll_until(lambda: air.state("1001")["keep_alives"] >= 2, "it is kept awake")
     await hub.call("Release", "s", ADDRESS)
     poll_until(lambda: not air.state("1001")["connected"], "it is released")
@@ -62,7 +62,7 @@ async def test_a_camera_is_found_paired_and_woken(air: Air, hub: Daemon) -> None
     until_powered()
     await hub.until_state("ready")
     measured(f"woken after a restart of bluetoothd: {await hub.wake(ADDRESS):.2f} s")
-    await hub.call("Unpair", "s", ADDRESS)
+    await hub.call("Unpair", "ss", ADDRESS, "")
     assert (await hub.error_of(hub.wake(ADDRESS)))[0] == "NotPaired"
 
 
@@ -130,7 +130,7 @@ async def test_a_bond_that_either_side_has_lost(air: Air, hub: Daemon) -> None:
         measured(f"lost by the camera: told after {after_s:.2f} s")
         assert air.state("1001")["events"].count("connected") == before + 6
     assert (await hub.error_of(hub.pair(ADDRESS, again=True)))[0] == "PairingFailed"
-    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
+    assert await hub.call("IsPaired", "ss", ADDRESS, "") == [True]
 
     air.do("set", "1001", pairing_mode=True)
     assert (await hub.pair(ADDRESS, again=True))["ssid"] == b"GP1001"
@@ -167,7 +167,7 @@ async def test_first_packets_that_are_lost_are_not_a_lost_bond(air: Air, hub: Da
         " bond",
     )
     measured(f"pairing: told after {after_s:.2f} s")
-    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
+    assert await hub.call("IsPaired", "ss", ADDRESS, "") == [True]
     measured(f"woken after that: {await hub.wake(ADDRESS):.2f} s")
 
 

@@ -53,7 +53,7 @@ async def test_a_camera_that_becomes_a_keyboard_while_it_is_connected_is_disconn
     assert ADDRESS in hub.unfit
     name, message, _ = await hub.error_of(hub.wake(ADDRESS))
     assert (name, _UNFIT in message) == ("WakeFailed", True), message
-    await hub.call("Unpair", "s", ADDRESS)  # as the daemon does where it has made the bond
+    await hub.call("Unpair", "ss", ADDRESS, "")  # as the daemon does where it has made the bond
     assert ADDRESS not in paired()
 
 

@@ -35,6 +35,8 @@ from wifimgrd.ports import BackendMemory, BluetoothListener
 
 _READY: Final = BluetoothStatus(BluetoothState.READY)
 _OFF: Final = BluetoothStatus(BluetoothState.OFF, "the simulated Bluetooth adapter is switched off")
+ADAPTER: Final = "02:00:00:00:00:B1"
+"""The address of the adapter."""
 _BONDS: Final = "bluetooth-bonds"
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
 _ANSWER_US: Final = 2000
@@ -200,18 +202,22 @@ class SimulatedBluetooth:
             is_new = address not in self._bonds or is_lost
             if is_new and not replaces and address in self._bonds:
                 raise PairingFailed(_OF_OTHERS)
+            if is_new and self._listener is not None:
+                self._listener.bonding(address, ADAPTER)
             self._set_bonds(self._bonds | {address})
             self._faults.bond_lost.clear(camera.plan.ssid.octets)
             self.on_wake(camera)
             plan = camera.plan
             return PairedCamera(plan.ssid.octets, plan.passphrase, plan.camera_model, bond_is_new=is_new)
 
-    async def unpair(self, address: str) -> None:
+    async def unpair(self, address: str, adapter: str = "") -> None:  # noqa: ARG002 - there is one
         """See CameraBluetooth.unpair."""
+        self._require()
         self._set_bonds(self._bonds - {address})
 
-    async def has_bond(self, address: str) -> bool:
+    async def has_bond(self, address: str, adapter: str = "") -> bool:  # noqa: ARG002 - there is one
         """See CameraBluetooth.has_bond."""
+        self._require()
         return address in self._bonds
 
     def _set_bonds(self, bonds: set[str]) -> None:
