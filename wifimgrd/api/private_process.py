@@ -20,7 +20,7 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, NameTake
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
-from wifimgrd.runtime.restart_pause import pause_before_restart
+from wifimgrd.runtime.restart_pause import refuse
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
@@ -72,18 +72,12 @@ def process(program: str, *failures: type[Exception]) -> Iterator[None]:
     try:
         yield
     except NameTaken as error:
-        _refuse(program, os.EX_TEMPFAIL, error)
+        raise SystemExit(refuse(program, os.EX_TEMPFAIL, error)) from None
     except (BusClosed, BusError) as error:
-        _refuse(program, os.EX_UNAVAILABLE, error, is_brief=True)
+        sys.stderr.write(f"{program}: {error}\n")
+        raise SystemExit(os.EX_UNAVAILABLE) from None
     except impossible as error:
-        _refuse(program, os.EX_OSERR, error)
-
-
-def _refuse(program: str, status: int, why: object, *, is_brief: bool = False) -> None:
-    sys.stderr.write(f"{program}: {why}\n")
-    if not is_brief:
-        pause_before_restart(status)
-    raise SystemExit(status)
+        raise SystemExit(refuse(program, os.EX_OSERR, error)) from None
 
 
 def uid_of(user: str) -> int:

@@ -85,12 +85,12 @@ class Tables:
     def are_as_written(self) -> bool:
         """Whether they are as they were read back. Where there was no transaction since the last change they
         are not read again: that takes longer the more cameras there are. Raises NftablesError."""
-        if self._listing and self._nftables.generation() == self._generation and not self._is_doubted:
+        generation = self._nftables.generation()
+        if self._listing and generation == self._generation and not self._is_doubted:
             return True
-        before = self._nftables.generation()
         is_same = self._are_as_read()
         if is_same:  # a transaction after that may not be in the listing
-            self._generation, self._is_doubted = before, False
+            self._generation, self._is_doubted = generation, False
         return is_same
 
     def doubt(self) -> None:

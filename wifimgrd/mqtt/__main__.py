@@ -30,7 +30,7 @@ from wifimgrd.mqtt._settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
-from wifimgrd.runtime.restart_pause import pause_before_restart
+from wifimgrd.runtime.restart_pause import refuse
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         settings = Settings.of(config.load(options.config), config.load_models(options.config))
     except config.ConfigError as error:
-        return _refuse(error.exit_status, str(error))
+        return refuse("wifimgrd-mqtt", error.exit_status, error)
     if settings is None:
         _log.info("no_broker", reason="[mqtt] broker is not set: there is nothing to do")
         notify("READY=1")  # the unit is installed with the package, and has not failed
@@ -65,7 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from wifimgrd.mqtt._bridge import Bridge  # noqa: PLC0415 - a Python environment may lack the library
     except ModuleNotFoundError as error:
         # An upgrade may be under way.
-        return _refuse(os.EX_UNAVAILABLE, f"the package python3-paho-mqtt is not installed ({error})")
+        return refuse(
+            "wifimgrd-mqtt", os.EX_UNAVAILABLE, f"the package python3-paho-mqtt is not installed ({error})"
+        )
     asyncio.run(_run(settings, options.bus, Bridge))
     return 0
 
@@ -89,12 +91,6 @@ async def _run(settings: Settings, bus: str, make_bridge: type[Bridge]) -> None:
         await bridge.stop()
         await tasks.stop()
     _log.info("stopped")
-
-
-def _refuse(status: int, why: str) -> int:
-    sys.stderr.write(f"wifimgrd-mqtt: {why}\n")
-    pause_before_restart(status)
-    return status
 
 
 def _print_description() -> None:

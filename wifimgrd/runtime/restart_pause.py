@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import Final
 
@@ -18,3 +19,10 @@ def pause_before_restart(status: int) -> None:
     254 the next start follows within a second. Not where nothing starts it again, and not for a person."""
     if status not in _NOT_RESTARTED and is_for_journal():
         time.sleep(_PAUSE_S)
+
+
+def refuse(program: str, status: int, why: object) -> int:
+    """Say in a line on standard error why a program cannot run, and wait as above; returns the status."""
+    sys.stderr.write(f"{program}: {why}\n")
+    pause_before_restart(status)
+    return status

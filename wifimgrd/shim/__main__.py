@@ -24,7 +24,7 @@ from wifimgrd.http.settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
-from wifimgrd.runtime.restart_pause import pause_before_restart
+from wifimgrd.runtime.restart_pause import refuse
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
@@ -46,15 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.of(config.load(options.config), options.listen, models)
         tls = None if settings.tls is None else settings.tls.context()
     except config.ConfigError as error:
-        return _refuse(error.exit_status, str(error))
+        return refuse("wifimgrd-http", error.exit_status, error)
     try:
         sockets = passed_sockets() or bind(settings.listen_host, settings.listen_port)
     except (OSError, UnicodeError) as error:  # UnicodeError: the name cannot be encoded
         where = f"{settings.listen_host} port {settings.listen_port}"
-        return _refuse(os.EX_OSERR, f"cannot listen on {where}: {error}")
+        return refuse("wifimgrd-http", os.EX_OSERR, f"cannot listen on {where}: {error}")
     exposed = open_addresses(sockets) if settings.token is None else []
     if exposed and not settings.insecure_without_token:
-        return _refuse(os.EX_CONFIG, refusal(exposed))
+        return refuse("wifimgrd-http", os.EX_CONFIG, refusal(exposed))
     if exposed:
         _log.warning("open_without_token", addresses=exposed)
     asyncio.run(_serve(settings, options.bus, sockets, tls))
@@ -103,12 +103,6 @@ def _reload(settings: Settings, tls: ssl.SSLContext | None) -> None:
         _log.error("certificate_refused", reason=str(error))
     else:
         _log.info("reloaded", certificate=str(settings.tls.certificate))
-
-
-def _refuse(status: int, why: str) -> int:
-    sys.stderr.write(f"wifimgrd-http: {why}\n")
-    pause_before_restart(status)
-    return status
 
 
 def _parser() -> argparse.ArgumentParser:
