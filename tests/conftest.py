@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
 from tests.soak import IS_SOAK, OF_TESTS, what_is_wrong
+from wifimgrd.bus.connection import BusConnection
 
 # How fast an example is says what else the machine does.
 settings.register_profile(
@@ -46,3 +47,19 @@ async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hu
     """The daemon with the default simulated world, as a real process."""
     async with running_hub(message_bus.address, tmp_path / "state") as hub:
         yield hub
+
+
+@pytest.fixture
+async def service(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    """The end of a call that serves it."""
+    connection = await BusConnection.open(message_bus.address)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def caller(message_bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    """The end that makes it."""
+    connection = await BusConnection.open(message_bus.address)
+    yield connection
+    await connection.close()

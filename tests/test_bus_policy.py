@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
-from wifimgrd.camera import names as cameras
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.networkmanager import definitions as nm
 from wifimgrd.proxies.wpa_supplicant import definitions as wpas
+from wifimgrd.wire import camera_names as cameras
+from wifimgrd.wire import names
 
 CHECKOUT = Path(__file__).parents[1]
 POLICIES = CHECKOUT / "dbus-policy"
@@ -268,7 +268,7 @@ def test_the_helper_uses_what_its_policy_allows_and_nothing_is_allowed_that_it_d
 
 
 def test_everybody_may_call_each_public_interface() -> None:
-    files = (CHECKOUT / "wifimgrd" / "api" / "introspection").glob("*.xml")
+    files = (CHECKOUT / "wifimgrd" / "wire" / "introspection").glob("*.xml")
     private = {"org.wifimgrd1.Net", "org.wifimgrd1.Cameras", names.SIMULATOR}
     policy = ElementTree.parse(POLICIES / "org.wifimgrd1.conf").find("policy[@context='default']")
     assert policy is not None

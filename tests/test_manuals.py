@@ -20,7 +20,7 @@ from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.camera_state import RECORDING, CameraState
 
 PACKAGING = Path(__file__).parents[1] / "packaging"
-INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "api" / "introspection"
+INTROSPECTION = Path(__file__).parents[1] / "wifimgrd" / "wire" / "introspection"
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def surface() -> list[str]:
     """The promises of this checkout, in order."""
     package = CHECKOUT / "wifimgrd"
     lines = {
-        *_of_bus(package / "api" / "introspection"),
+        *_of_bus(package / "wire" / "introspection"),
         *_of_actions(CHECKOUT / "dbus-policy" / "org.wifimgrd1.policy"),
         *_of_http(_json(package / "http" / "description" / "openapi-with-token.json")),
         *_of_messages("channel", _json(package / "http" / "description" / "asyncapi.json")),

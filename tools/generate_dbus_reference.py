@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""generate_dbus_reference.py: write docs/dbus-api.md from the introspection XML (wifimgrd/api/introspection).
+"""generate_dbus_reference.py: write docs/dbus-api.md from the introspection XML in wifimgrd/wire.
 
 tests/test_descriptions.py proves that it is current.
 """
@@ -18,12 +18,12 @@ sys.path.insert(0, str(CHECKOUT))
 from tools.introspection_comments import Comment, Member, interface_of  # noqa: E402
 from wifimgrd.api import _device_object as device_object  # noqa: E402
 from wifimgrd.api import _manager_object as manager_object  # noqa: E402
-from wifimgrd.api.errors import NAME_OF  # noqa: E402
 from wifimgrd.domain.commands import BLUETOOTH, POWER  # noqa: E402
 from wifimgrd.domain.errors import CLASSES  # noqa: E402
+from wifimgrd.wire.errors import NAME_OF  # noqa: E402
 
 REFERENCE: Final = CHECKOUT / "docs" / "dbus-api.md"
-_INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "api" / "introspection"
+_INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "wire" / "introspection"
 _ACTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Manager": manager_object.ACTIONS,
     "Device": device_object.ACTIONS,
@@ -33,7 +33,7 @@ _ACTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Simulator": {},
 }
 _HEAD: Final = """\
-<!-- Made by tools/generate_dbus_reference.py from wifimgrd/api/introspection. -->
+<!-- Made by tools/generate_dbus_reference.py from wifimgrd/wire/introspection. -->
 
 # The D-Bus API
 

@@ -2,9 +2,9 @@
 """generate_records.py [--page]: write what is derived from the records' fields (wifimgrd/domain/records.py).
 
 - frontend/src/records.ts, the page's types, which the build makes and git does not hold;
-- the properties, and the entries of rows, in wifimgrd/api/introspection, unless --page.
+- the properties, and the entries of rows, in wifimgrd/wire/introspection, unless --page.
 
---page needs only Python's standard library. tests/api/test_records.py proves that the XML is current.
+--page needs only Python's standard library. tests/wire/test_records.py proves that the XML is current.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from tools.descriptions.json_schema import REFERENCE, Schemas  # noqa: E402
-from wifimgrd.api.names import ERROR_PREFIX  # noqa: E402
 from wifimgrd.client.channel_messages import DATA  # noqa: E402
 from wifimgrd.client.json_members import BluetoothDeviceJson, SearchJson  # noqa: E402
 from wifimgrd.domain.commands import BLUETOOTH, CAMERA, CONNECT, POWER  # noqa: E402
@@ -36,8 +35,9 @@ from wifimgrd.domain.records import (  # noqa: E402
     ServiceRecord,
 )
 from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
+from wifimgrd.wire.names import ERROR_PREFIX  # noqa: E402
 
-INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "api" / "introspection"
+INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "wire" / "introspection"
 TYPES: Final = CHECKOUT / "frontend" / "src" / "records.ts"
 RECORDS: Final = {
     "Device": DeviceRecord,
@@ -73,7 +73,7 @@ _END: Final = "  </interface>\n</node>\n"
 
 def introspection(name: str) -> str:
     """The introspection XML of a D-Bus interface with its record's properties; needs the D-Bus library."""
-    from wifimgrd.api.properties import property_xml, row_xml  # noqa: PLC0415
+    from wifimgrd.wire.properties import property_xml, row_xml  # noqa: PLC0415
 
     text = (INTROSPECTION / f"org.wifimgrd1.{name}.xml").read_text(encoding="utf-8")
     first = _FIRST_PROPERTY.search(text)
@@ -86,7 +86,7 @@ def introspection(name: str) -> str:
 
 def _attempt_errors() -> str:
     """The names of the errors by which Connect fails with `wait` only."""
-    from wifimgrd.api.errors import NAME_OF  # noqa: PLC0415
+    from wifimgrd.wire.errors import NAME_OF  # noqa: PLC0415
 
     names = (NAME_OF[code].removeprefix(ERROR_PREFIX) for code in CONNECT.errors if code not in _REFUSALS)
     text = ", ".join(names)

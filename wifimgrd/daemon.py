@@ -19,7 +19,6 @@ import structlog
 
 from wifimgrd import __version__
 from wifimgrd.api.hub_service import HubService
-from wifimgrd.api.names import BUS_NAME
 from wifimgrd.api.simulator_object import World
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.config import Config, ConfigError, load_models
@@ -50,6 +49,7 @@ from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.store import NoHistory, SqliteHistory, SqliteStore, StoreError
+from wifimgrd.wire.names import BUS_NAME
 
 if TYPE_CHECKING:
     from wifimgrd.backend_choice import Choice

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd import __version__
-from wifimgrd.api.kinds import time_text
 from wifimgrd.config import Config
 from wifimgrd.domain.history import HistoryFilter, HistoryRow
 from wifimgrd.domain.records import (
@@ -31,6 +30,7 @@ from wifimgrd.report.sections import as_text, machine_key, report, state_of, ver
 from wifimgrd.report.settings import settings_of
 from wifimgrd.runtime.task_dump import kinds
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire.kinds import time_text
 
 LARGEST: Final = 256 * 1024
 """Octets of a report, of which the end is left out."""

@@ -18,7 +18,7 @@ from benchmarks.table import Row, Target
 from tests.message_bus import MessageBusDaemon
 from tests.namespaces import namespaces
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.helper import names
+from wifimgrd.wire import helper_names as names
 
 _PART: Final = "Host: helper"
 _CHECKOUT: Final = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ import aiohttp
 from benchmarks.host.bus_monitor import watched
 from benchmarks.host.world import DEVICES, World
 from benchmarks.table import Row, Target
-from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
+from wifimgrd.wire import names
 
 _LISTS: Final = 10
 _STATUSES: Final = 400

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from benchmarks.accounting import Account
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, Variant
 from wifimgrd.client.hub import HubClient
+from wifimgrd.wire import names
 
 DEVICES: Final = "/plugin-views/platform_plugin_device_manager/devices"
 _PROGRAMS: Final = Path(sys.executable).parent

@@ -18,7 +18,7 @@ from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.namespace import run
 from tests.lab.guest.network_manager import DeviceState
-from wifimgrd.api import names
+from wifimgrd.wire import names
 
 _ROUNDS: Final = 9
 _OCTETS: Final = 20_000_000

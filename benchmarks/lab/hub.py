@@ -21,7 +21,7 @@ from tests.lab.guest.deadline import async_poll_until
 from tests.lab.guest.namespace import run
 from tests.lab.guest.system_bus import BusError, SystemBus
 from tests.lab.guest.whole_hub import CONFIGURATION, STATE
-from wifimgrd.api import names
+from wifimgrd.wire import names
 
 _UNITS: Final = ("wifimgrd.service", "wifimgrd-http.service")
 _HELPER: Final = "wifimgrd-net.service"

@@ -12,14 +12,14 @@ from types import SimpleNamespace
 import pytest
 
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.api import names
 from wifimgrd.api._authorization import _PLACES, Authorization
-from wifimgrd.api.errors import name_of
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall, Signal
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import names
+from wifimgrd.wire.errors import name_of
 
 POLKIT = "org.freedesktop.PolicyKit1"
 STRANGER = 4242

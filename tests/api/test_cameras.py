@@ -12,10 +12,10 @@ from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import START_TIMEOUT_S, Hub, running_hub
 from tests.recording_cameras import CAMERAS, SCENARIO, camera_of, connected, until
-from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
 from wifimgrd.bus.values import typed
+from wifimgrd.wire import names
 
 NO_OPTIONS: Final[dict[str, Variant]] = {}
 

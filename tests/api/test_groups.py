@@ -11,10 +11,10 @@ import pytest
 from tests.grouped_hub import CHIN, CONFIGURATION, LEFT, NOSE, TAIL, connected, grouped_hub
 from tests.message_bus import MessageBusDaemon
 from tests.processes import START_TIMEOUT_S, Hub
-from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
 from wifimgrd.bus.values import typed
+from wifimgrd.wire import names
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-from wifimgrd.api import names
 from wifimgrd.api._authorization import Authorization
 from wifimgrd.api._object_server import ObjectServer
 from wifimgrd.api._objects import ExportedInterface
 from wifimgrd.api.hub_service import HubService
-from wifimgrd.api.properties import properties_of
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
 from wifimgrd.bus.values import typed
 from wifimgrd.client._live_objects import ObjectCache
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import names
+from wifimgrd.wire.properties import properties_of
 
 PATH = names.device_path(1)
 

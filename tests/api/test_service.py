@@ -20,8 +20,6 @@ import pytest
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import PROGRAMS, Hub
-from wifimgrd.api import names
-from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
 from wifimgrd.bus.values import typed
@@ -40,6 +38,8 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.wire import names
+from wifimgrd.wire.errors import NAME_OF
 
 
 @pytest.fixture
@@ -406,7 +406,7 @@ async def test_introspection_is_the_shipped_xml_without_its_comments(hub: Hub, b
 
 
 def shipped(name: str) -> ElementTree.Element:
-    text = resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
+    text = resources.files("wifimgrd.wire").joinpath("introspection", f"{name}.xml").read_text()
     return ElementTree.fromstring(text)[0]
 
 
@@ -419,7 +419,7 @@ def canonical(element: ElementTree.Element) -> Any:
     [names.MANAGER, names.DEVICE, names.POWER, names.BLUETOOTH, names.INTERFACE, names.SIMULATOR],
 )
 def test_each_member_is_documented(name: str) -> None:
-    text = resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
+    text = resources.files("wifimgrd.wire").joinpath("introspection", f"{name}.xml").read_text()
     members = re.findall(r"(-->)?\s*<(?:method|signal|property) name=", text)
     assert members
     assert all(members), "a member without a comment in front of it"
@@ -431,7 +431,7 @@ def test_each_member_is_documented(name: str) -> None:
     "name", [names.MANAGER, names.DEVICE, names.POWER, names.BLUETOOTH, names.CAMERA, names.SIMULATOR]
 )
 def test_the_documented_errors_are_those_that_there_are(name: str) -> None:
-    text = resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
+    text = resources.files("wifimgrd.wire").joinpath("introspection", f"{name}.xml").read_text()
     known = {one.removeprefix(names.ERROR_PREFIX) for one in NAME_OF.values()}
     for listed in re.findall(r"Errors:(.*?)(?:-->|\n\n)", text, re.DOTALL):
         without_causes = re.sub(r"\(.*?\)", "", listed, flags=re.DOTALL)

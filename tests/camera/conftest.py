@@ -16,11 +16,11 @@ from tests.camera.scripted_control import ScriptedControl
 from tests.fake_bluez import FakeBluez
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, Signal
-from wifimgrd.camera import host as host_module
-from wifimgrd.camera import names
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._service import CameraService
+from wifimgrd.kernel import bluetooth as host_module
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
 
 SOON_S = 8.0
 """Less than the time that what was ended would have taken."""

@@ -12,7 +12,6 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 
-from wifimgrd.api.private_process import process, serve
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera._service import CameraService
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, RecordingState
@@ -20,6 +19,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraRefused, NotConnected, WifimgrdError
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire.private_process import process, serve
 
 PORT = CameraDriver.GOPRO.port
 REFUSING = DeviceId(13)

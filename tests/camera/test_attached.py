@@ -16,7 +16,6 @@ from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
 from tests.descriptors import open_descriptors, settled_descriptors
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
-from wifimgrd.camera import names
 from wifimgrd.camera._attached import AttachedCameras
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera._wanted_sockets import WantedSockets
@@ -31,6 +30,7 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
 )
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
 
 
 async def error_of(call: Any) -> str:

@@ -13,10 +13,10 @@ from tests.fake_bluez import FakeBluez
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera import _objects as objects_module
-from wifimgrd.camera import names
 from wifimgrd.camera._objects import Objects
 from wifimgrd.camera._radio import Radio
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.wire import camera_names as names
 
 
 @pytest.fixture

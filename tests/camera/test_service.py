@@ -17,14 +17,15 @@ from tests.camera.conftest import FAST, Caller, hurried, until
 from tests.camera.scripted_control import ScriptedControl
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.api._definitions import definition
 from wifimgrd.bus.connection import BusConnection, BusError
-from wifimgrd.camera import _theta, names
+from wifimgrd.camera import _theta
 from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._service import CameraService
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
+from wifimgrd.wire.definitions import definition
 
 ADDRESS = "D4:32:60:00:10:01"
 PROGRAM = Path(sys.executable).parent / "wifimgrd-camera"

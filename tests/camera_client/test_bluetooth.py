@@ -20,7 +20,6 @@ from wifimgrd.backends.simulated.emulators import (
     GoProEmulator,
 )
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
-from wifimgrd.camera import names
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera_client.bluetooth import ProcessBluetooth
 from wifimgrd.domain.camera import CameraCommand, CameraReading, RecordingState
@@ -36,6 +35,7 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
 from wifimgrd.proxies.bluez.definitions import BLUEZ
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
 
 __all__ = ["bluez", "bus", "control", "host", "limits", "service"]
 """Fixtures."""

@@ -17,7 +17,6 @@ from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
 from tests.descriptors import open_descriptors, settled_descriptors
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
-from wifimgrd.camera import names
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera_client.control import ProcessControl
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, RecordingState
@@ -34,6 +33,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.wire import camera_names as names
 
 __all__ = ["bus", "control", "host", "limits", "service"]
 """Fixtures."""

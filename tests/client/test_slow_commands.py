@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.api import names
 from wifimgrd.bus.connection import BusConnection, MethodCall
 from wifimgrd.client import hub as client
 from wifimgrd.client.changes import Change
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.commands import CONNECT
 from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.wire import names
 
 OBJECTS: Mapping[str, Mapping[str, object]] = {names.device_path(1): {names.DEVICE: {}}}
 

@@ -19,12 +19,12 @@ from dbus_fast.aio import MessageBus
 
 from tests.http.served import P, Served
 from tests.processes import Hub, camera
-from wifimgrd.api import names
-from wifimgrd.api._definitions import definition
 from wifimgrd.http.settings import Settings
+from wifimgrd.wire import names
+from wifimgrd.wire.definitions import definition
 
 CHECKOUT: Final = Path(__file__).parents[2]
-INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "api" / "introspection"
+INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "wire" / "introspection"
 GENERATORS: Final = CHECKOUT / ".generated-clients"
 """Where tools/set-up installs the generators that are written in Python."""
 FIELDS: Final = frozenset(definition(names.DEVICE).properties)

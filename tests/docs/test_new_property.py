@@ -16,8 +16,8 @@ MOST_FILES: Final = 3
 SHOW: Final = """
 import json, sys
 from wifimgrd.client.json_records import device_json
-from wifimgrd.api._definitions import definition
-from wifimgrd.api.properties import properties_of, updated
+from wifimgrd.wire.definitions import definition
+from wifimgrd.wire.properties import properties_of, updated
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Link, Sighting, Ssid
 from wifimgrd.domain.records import DeviceRecord, device_record
 

@@ -14,8 +14,8 @@ import pytest
 from tests.faults.rude_client import RudeClient
 from tests.message_bus import MessageBusDaemon
 from tests.processes import COLD_DAEMON, Hub, running_hub
-from wifimgrd.api import names
 from wifimgrd.bus.connection import BusConnection
+from wifimgrd.wire import names
 
 _CONFIGURATION = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 
 from wifimgrd.backends.simulated._sockets import SimulatedSockets
 from wifimgrd.domain.addresses import SocketKind
-from wifimgrd.helper.sockets import open_socket
+from wifimgrd.kernel.sockets import open_socket
 
 
 def daemon_with_cameras(ports: dict[str, int]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from dbus_next.constants import MessageFlag, MessageType
 from dbus_next.message import Message
 
-from wifimgrd.api import names
+from wifimgrd.wire import names
 
 _BUS: Final = "org.freedesktop.DBus"
 _PATIENCE_S: Final = 60.0

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests.processes import Hub
 from tests.soak import examples
-from wifimgrd.api import names
-from wifimgrd.api._definitions import parse_interface
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
+from wifimgrd.wire import names
+from wifimgrd.wire.definitions import parse_interface
 
 OBJECTS = {
     "/org/wifimgrd1": names.MANAGER,
@@ -28,7 +28,7 @@ OBJECTS = {
 }
 DEFINITIONS = {
     name: parse_interface(
-        resources.files("wifimgrd.api").joinpath("introspection", f"{name}.xml").read_text()
+        resources.files("wifimgrd.wire").joinpath("introspection", f"{name}.xml").read_text()
     )
     for name in OBJECTS.values()
 }

@@ -14,10 +14,10 @@ from tests.faults.footprint import Footprint
 from tests.faults.rude_client import RudeClient
 from tests.processes import Hub
 from tests.soak import IS_SOAK
-from wifimgrd.api import names
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
 from wifimgrd.bus.values import typed
+from wifimgrd.wire import names
 
 PATIENCE_S = 10.0
 """What the shim waits for an answer before it calls the daemon away."""

@@ -23,7 +23,7 @@ from tests.helper.camera_servers import CameraServers, camera_servers
 from tests.message_bus import MessageBusDaemon
 from tests.warm_start import WarmProcess, WarmProgram
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.helper import names
+from wifimgrd.wire import helper_names as names
 
 NETWORK: Final = "10.77.0.0/24"
 CAMERA_ADDRESS: Final = "192.168.42.1"

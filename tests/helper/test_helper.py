@@ -36,14 +36,13 @@ from tests.helper.small_world import (
 )
 from tests.message_bus import MessageBusDaemon
 from wifimgrd import catalog
-from wifimgrd.api import names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
 from wifimgrd.bus.values import typed
 from wifimgrd.helper import _policy as policy
-from wifimgrd.helper import names as helper_names
 from wifimgrd.helper._policy import Policy, read_policy
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
+from wifimgrd.wire import helper_names, names
 
 SO_DETACH_FILTER = 27
 """asm-generic/socket.h"""

@@ -18,9 +18,9 @@ from wifimgrd.domain.adapter import Adapter, AdapterIdentity
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Link, Ssid
 from wifimgrd.domain.events import DeviceStateChanged, InterfaceAdded
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
-from wifimgrd.helper import names
 from wifimgrd.helper_client.addresses import CameraAddresses, planned_cameras
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import helper_names as names
 
 ADAPTER_PLUGGED = InterfaceAdded(
     InterfaceStatus(

@@ -11,8 +11,8 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall
-from wifimgrd.helper import names
 from wifimgrd.helper_client.helper import HelperLinks
+from wifimgrd.wire import helper_names as names
 
 _BUS = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

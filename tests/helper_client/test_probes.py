@@ -14,9 +14,9 @@ import pytest
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.helper.sockets import open_socket
 from wifimgrd.helper_client import probes as contact
 from wifimgrd.helper_client.probes import SocketProbes
+from wifimgrd.kernel.sockets import open_socket
 from wifimgrd.ports import Answer
 
 LOOPBACK = "127.0.0.1"

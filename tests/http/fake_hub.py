@@ -30,7 +30,7 @@ from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.domain.records import DeviceRecord, OutcomeRecord, ResultRecord, ServiceRecord
 from wifimgrd.domain.rig import Everyone
-from wifimgrd.helper.sockets import open_socket
+from wifimgrd.kernel.sockets import open_socket
 
 
 def changed(device: DeviceRecord, *properties: str) -> DeviceChanged:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd import catalog
-from wifimgrd.api.kinds import settings_json, time_text
 from wifimgrd.client.json_records import (
     connection_status_json,
     device_json,
@@ -20,6 +19,7 @@ from wifimgrd.client.json_records import (
 )
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.wire.kinds import settings_json, time_text
 
 POWER = dict.fromkeys(
     ("connection_phase", "power_state", "last_seen", "auto_wake", "paired", "bluetooth_address")

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.helper import _networkmanager as networkmanager
@@ -11,6 +10,7 @@ from wifimgrd.helper._call_arguments import profile_of
 from wifimgrd.helper_client.helper import profile_arguments
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.wire.errors import NAME_OF
 
 from .supplicant_changes import system_bus
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.api.kinds import RecordError
 from wifimgrd.client.changes import DeviceAdded, DeviceChanged, DeviceRemoved, InterfaceAdded, ServiceChanged
 from wifimgrd.client.json_members import ResultJson
 from wifimgrd.client.json_records import device_json, interface_json
@@ -33,6 +32,7 @@ from wifimgrd.fleet.records import (
 )
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.mqtt.topics import Topics
+from wifimgrd.wire.kinds import RecordError
 
 ROOT = "fleet/wifimgrd/boat"
 FRONT = DeviceRecord(

@@ -7,9 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from wifimgrd.api import names
 from wifimgrd.api._objects import ExportedInterface, switch, text_option
-from wifimgrd.api.properties import has_interface, properties_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.bus.packing import pack_levels, pack_samples
 from wifimgrd.bus.values import typed
@@ -21,6 +19,8 @@ from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.domain.signal_history import MINUTE_US, SignalSample
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
+from wifimgrd.wire import names
+from wifimgrd.wire.properties import has_interface, properties_of
 
 _DEVICE: Final = names.DEVICE.removeprefix(f"{names.BUS_NAME}.")
 

@@ -8,9 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from wifimgrd import __version__
-from wifimgrd.api import names
 from wifimgrd.api._objects import ExportedInterface, switch, text_option
-from wifimgrd.api.properties import properties_of, row_of, variants_of
 from wifimgrd.bus.connection import MethodCall
 from wifimgrd.bus.packing import pack_rows
 from wifimgrd.bus.values import typed
@@ -30,6 +28,8 @@ from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
+from wifimgrd.wire import names
+from wifimgrd.wire.properties import properties_of, row_of, variants_of
 
 ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {

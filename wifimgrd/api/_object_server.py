@@ -15,17 +15,17 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api import names
 from wifimgrd.api._authorization import Authorization
-from wifimgrd.api._definitions import describe_object
 from wifimgrd.api._objects import ExportedInterface, Method, all_of
-from wifimgrd.api.errors import NAME_OF, error_arguments, name_of
-from wifimgrd.api.kinds import valid_text
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, MethodCall
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import names
+from wifimgrd.wire.definitions import describe_object
+from wifimgrd.wire.errors import NAME_OF, error_arguments, name_of
+from wifimgrd.wire.kinds import valid_text
 
 _log = structlog.get_logger()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from wifimgrd.api._definitions import definition
 from wifimgrd.bus.connection import MethodCall, Variant
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.wire.definitions import definition
 
 Method = Callable[[MethodCall], Awaitable[Sequence[object]]]
 """Carries out a call and returns the reply's arguments; raises WifimgrdError."""

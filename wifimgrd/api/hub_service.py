@@ -6,14 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
-from wifimgrd.api import names
 from wifimgrd.api._authorization import Authorization
 from wifimgrd.api._device_object import CommandsObject, interfaces_of
 from wifimgrd.api._manager_object import ManagerObject
 from wifimgrd.api._object_server import ObjectServer
 from wifimgrd.api._objects import ExportedInterface, all_of
-from wifimgrd.api.kinds import valid_text
-from wifimgrd.api.properties import has_interface, properties_of
 from wifimgrd.api.simulator_object import SimulatorObject, World
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection
@@ -54,6 +51,9 @@ from wifimgrd.domain.records import (
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import names
+from wifimgrd.wire.kinds import valid_text
+from wifimgrd.wire.properties import has_interface, properties_of
 
 
 class HubService:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from wifimgrd.api import names
 from wifimgrd.api._objects import ExportedInterface
 from wifimgrd.bus.connection import MethodCall
+from wifimgrd.wire import names
 
 
 class World(Protocol):

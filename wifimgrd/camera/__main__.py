@@ -12,12 +12,12 @@ for _unused in ("ssl", "bz2", "lzma"):
 import asyncio
 from typing import Final
 
-from wifimgrd.api.private_process import command_line, process, serve, uid_of
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera.control import CameraSessions
 from wifimgrd.camera.conversations import now_us
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire.private_process import command_line, process, serve, uid_of
 
 _PROGRAM: Final = "wifimgrd-camera"
 

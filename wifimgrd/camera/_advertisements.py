@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.camera.drivers import gopro_messages as gopro
-from wifimgrd.camera.names import ASLEEP, AWAKE
 from wifimgrd.proxies.bluez.definitions import DeviceProperties
+from wifimgrd.wire.camera_names import ASLEEP, AWAKE
 
 _LONGEST_NAME: Final = 248
 """Bytes of a name: Bluetooth Core 5.4, volume 3, part C, 3.2.2."""

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Final
 
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall
-from wifimgrd.camera import names
 from wifimgrd.camera._radio import Radio
 from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.objects import AgentManager
+from wifimgrd.wire import camera_names as names
 
 AGENT_PATH: Final = names.PATH + "/agent"
 _CAPABILITY: Final = "NoInputNoOutput"

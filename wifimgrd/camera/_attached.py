@@ -10,13 +10,13 @@ from typing import Final
 from wifimgrd.bus.connection import BusConnection, MethodCall, OwnerChange, Watch
 from wifimgrd.bus.packing import ROWS_SIGNATURE, PackedRows, pack_rows
 from wifimgrd.bus.values import typed
-from wifimgrd.camera import names
 from wifimgrd.camera._wanted_sockets import WantedSockets
-from wifimgrd.camera.readings import encode
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import Cancelled, InvalidRequest
 from wifimgrd.ports import CameraControl
+from wifimgrd.wire import camera_names as names
+from wifimgrd.wire.camera_readings import encode
 
 _READ_PAUSE_S: Final = 0.25
 """From one report of a camera's state to the next."""

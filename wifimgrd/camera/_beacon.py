@@ -11,10 +11,10 @@ from typing import Final
 
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, Variant
-from wifimgrd.camera import names
 from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.objects import AdvertisingManager
+from wifimgrd.wire import camera_names as names
 
 BEACONS_PATH: Final = names.PATH + "/beacon/"
 _ERROR: Final = bus_names.BUS_DAEMON + ".Error."

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import structlog
 
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.camera import _theta, names
+from wifimgrd.camera import _theta
 from wifimgrd.camera._beacon import Beacons
 from wifimgrd.camera._central import Central
 from wifimgrd.camera._gopro import GoPro, gopro_bonds
@@ -34,6 +34,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.power import PairedCamera
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")

@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final, NamedTuple
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
-from wifimgrd.camera import host, names
 from wifimgrd.camera._objects import Objects
 from wifimgrd.domain.errors import BluetoothUnavailable
+from wifimgrd.kernel import bluetooth as host
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.objects import Adapter
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
 
 _LOADED_S: Final = 5.0
 

@@ -9,10 +9,8 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api.private_service import PrivateService
 from wifimgrd.bus.connection import BusClosed, BusConnection, MethodCall, OwnerChange, Variant, Watch
 from wifimgrd.bus.values import typed
-from wifimgrd.camera import names
 from wifimgrd.camera._advertisements import Target, is_address
 from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._attached import AttachedCameras, values_of
@@ -23,12 +21,14 @@ from wifimgrd.camera._objects import Objects
 from wifimgrd.camera._operations import Operations, protocol_of
 from wifimgrd.camera._radio import Radio, Status
 from wifimgrd.camera._search import Row, Searches
-from wifimgrd.camera.readings import encode
 from wifimgrd.domain.camera import CameraCommand
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import PairedCamera
 from wifimgrd.ports import CameraControl
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
+from wifimgrd.wire.camera_readings import encode
+from wifimgrd.wire.private_service import PrivateService
 
 _log = structlog.get_logger()
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from wifimgrd.camera._credentials import Credentials, credentials_of
 from wifimgrd.camera._link import Link, Refused, Trouble
-from wifimgrd.camera.host import machine_id
+from wifimgrd.kernel.bluetooth import machine_id
 
 SERVICE: Final = "8af982b1-f1ff-4d49-83f0-a56db4c431a7"
 """Camera Control Command."""

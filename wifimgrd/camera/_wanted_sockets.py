@@ -8,7 +8,6 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from wifimgrd.camera import names
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
     BackendUnavailable,
@@ -19,6 +18,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
     error_of,
 )
+from wifimgrd.wire import camera_names as names
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api.errors import error_of_reply
-from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus.connection import BusClosed, BusError, OwnerChange
 from wifimgrd.bus.proxy import Proxy
-from wifimgrd.camera import names
 from wifimgrd.domain.errors import Unconfirmed, WifimgrdError
+from wifimgrd.wire import camera_names as names
+from wifimgrd.wire.errors import error_of_reply
+from wifimgrd.wire.names import ERROR_PREFIX
 
 _log = structlog.get_logger()
 

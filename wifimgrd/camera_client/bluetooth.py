@@ -19,9 +19,6 @@ import structlog
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
 from wifimgrd.bus.values import typed
-from wifimgrd.camera import names
-from wifimgrd.camera.host import has_adapter, is_blocked
-from wifimgrd.camera.readings import decode
 from wifimgrd.camera_client._process import NO_ANSWER, NOT_INSTALLED, CameraProcess, unanswered
 from wifimgrd.camera_client._results import Result, command_result
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
@@ -35,9 +32,12 @@ from wifimgrd.domain.power import (
     WakeRequest,
 )
 from wifimgrd.domain.time_limits import BLUETOOTH_S
+from wifimgrd.kernel.bluetooth import has_adapter, is_blocked
 from wifimgrd.ports import BluetoothListener
 from wifimgrd.proxies.bluez.definitions import ADAPTER, BLUEZ
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_names as names
+from wifimgrd.wire.camera_readings import decode
 
 _log = structlog.get_logger()
 

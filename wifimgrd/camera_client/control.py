@@ -16,8 +16,6 @@ import structlog
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
 from wifimgrd.bus.values import typed
-from wifimgrd.camera import names
-from wifimgrd.camera.readings import decode
 from wifimgrd.camera_client._process import NO_ANSWER, CameraProcess, unanswered
 from wifimgrd.camera_client._results import Result, command_result
 from wifimgrd.domain.camera import COMMAND_OF_MANY_S, COMMAND_S, CameraDriver, CommandResult
@@ -32,6 +30,8 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
+from wifimgrd.wire import camera_names as names
+from wifimgrd.wire.camera_readings import decode
 
 _log = structlog.get_logger()
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final
 
-from wifimgrd.api.kinds import time_text
 from wifimgrd.cli._arguments import COMMAND_OF, DEFAULT_PREFIX, RECORD, STOP
 from wifimgrd.cli._finding import find_device, meant
 from wifimgrd.cli._fleet_monitor import monitor
@@ -30,6 +29,7 @@ from wifimgrd.fleet.records import CommandAnswer
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.connection import BrokerError, any_of
 from wifimgrd.mqtt.hub_record import hub_json
+from wifimgrd.wire.kinds import time_text
 
 _UNAVAILABLE: Final = "broker-unavailable"
 _NO_HUB: Final = "No hub publishes to this broker under this prefix, or this user may not read its topics."

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wifimgrd.api.kinds import time_text
 from wifimgrd.cli._event_text import EventText, Sentence
 from wifimgrd.cli._monitor import show_sentence
 from wifimgrd.cli._screen import Screen
@@ -27,6 +26,7 @@ from wifimgrd.fleet.fleet import (
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire.kinds import time_text
 
 
 async def monitor(client: FleetClient, screen: Screen) -> bool:

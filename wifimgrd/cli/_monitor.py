@@ -8,7 +8,6 @@ import time
 from datetime import datetime
 from typing import Any, Final
 
-from wifimgrd.api.kinds import time_text
 from wifimgrd.cli._event_text import EventText, Sentence
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import Style, safe
@@ -16,6 +15,7 @@ from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.client.channel_messages import ChannelMessages, Message
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interface_json, service_json
+from wifimgrd.wire.kinds import time_text
 
 _CLOCK: Final = len("12:34:56.789  ")
 

@@ -10,8 +10,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final, Self
 
-from wifimgrd.api import names
-from wifimgrd.api.properties import Properties, updated, without_interface
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal
 from wifimgrd.bus.values import typed
@@ -36,6 +34,8 @@ from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.interface import natural_key
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
+from wifimgrd.wire import names
+from wifimgrd.wire.properties import Properties, updated, without_interface
 
 Listener = Callable[[Change], None]
 Objects = Mapping[str, Mapping[str, Properties]]

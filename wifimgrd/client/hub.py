@@ -9,9 +9,6 @@ from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Final
 
-from wifimgrd.api import names
-from wifimgrd.api.errors import with_own_errors
-from wifimgrd.api.properties import has_interface, record_of
 from wifimgrd.bus.connection import Variant
 from wifimgrd.bus.values import typed
 from wifimgrd.client._command_result import CommandResult
@@ -40,6 +37,9 @@ from wifimgrd.domain.time_limits import (
     SEARCH_S,
 )
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import names
+from wifimgrd.wire.errors import with_own_errors
+from wifimgrd.wire.properties import has_interface, record_of
 
 _COMMANDS_AT_ONCE: Final = 64
 """A message bus allows 128 calls of one client without reply (dbus-daemon(1), max_replies_per_connection)."""

@@ -11,7 +11,6 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, Self, TypedDict, get_args, get_origin
 
-from wifimgrd.api.kinds import FORMS, settings_json, unchanged
 from wifimgrd.client.json_types import FAILED, Id, InterfaceName, Keywords, SettingsJson
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
@@ -28,6 +27,7 @@ from wifimgrd.domain.records import (
     ResultRecord,
     ServiceRecord,
 )
+from wifimgrd.wire.kinds import FORMS, settings_json, unchanged
 
 _PANORAMA_ICON: Final = "/icons/panorama-camera.svg"
 """The icon in the catalog of models with a camera for all directions."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from wifimgrd.api.kinds import time_text
 from wifimgrd.client.json_members import (
     AbsentAdapterJson,
     DeviceJson,
@@ -21,6 +20,7 @@ from wifimgrd.client.json_members import (
 )
 from wifimgrd.client.json_types import SignalHistoryJson
 from wifimgrd.domain.records import InterfaceRecord, SearchRecord, ServiceRecord, SignalHistoryRecord
+from wifimgrd.wire.kinds import time_text
 
 device_json: Final = DeviceJson.of
 """The device record."""

@@ -12,7 +12,7 @@ NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class Kind(StrEnum):
-    """What the value of a field is; `wifimgrd.api.kinds` has how it is written.
+    """What the value of a field is; `wifimgrd.wire.kinds` has how it is written.
 
     If the field may be None, D-Bus has 0, an empty value or `/` for that, which is no value of its own then,
     unless it is `while_connected`. OCTETS, lists and COUNTS are never None, and FLAG is only if the D-Bus

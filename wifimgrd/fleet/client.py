@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from wifimgrd.api.kinds import RecordError
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, Fleet, FleetChange, Limits
@@ -28,6 +27,7 @@ from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefuse
 from wifimgrd.mqtt.library import Received, Request
 from wifimgrd.mqtt.refusals import FAILURE, UNSUITABLE, message_refused
 from wifimgrd.mqtt.topics import Target, Topics
+from wifimgrd.wire.kinds import RecordError
 
 _HUBS_AT_ONCE: Final = 16
 """Hubs whose records are read at once, in one packet with their filters."""

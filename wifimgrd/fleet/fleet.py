@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
 
-from wifimgrd.api.kinds import RecordError
 from wifimgrd.client.changes import (
     BACKEND,
     Change,
@@ -30,6 +29,7 @@ from wifimgrd.config import TOPIC_LEVEL
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.fleet.records import HubRecord, parse_device, parse_hub, parse_interface
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
+from wifimgrd.wire.kinds import RecordError
 
 _HUB_ID: Final = re.compile(TOPIC_LEVEL)
 _DEVICE: Final = re.compile(r"devices/([1-9][0-9]{0,17})")

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from wifimgrd.api.kinds import FORMS, RecordError, read_flag, read_number, read_text
 from wifimgrd.client.json_text import loads
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import InvalidRequest
@@ -20,6 +19,7 @@ from wifimgrd.domain.fields import BoundField, Kind, Record, fields_of
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ResultRecord, ServiceRecord
 from wifimgrd.mqtt.hub_record import OF_SERVICE
+from wifimgrd.wire.kinds import FORMS, RecordError, read_flag, read_number, read_text
 
 LARGEST_RECORD: Final = 64 * 1024
 """Octets of a record."""

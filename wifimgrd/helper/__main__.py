@@ -16,7 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.api.private_process import BUSES, command_line, process, serve, uid_of
 from wifimgrd.bus.connection import BusClosed, BusConnection
 from wifimgrd.helper._kernel_state import KernelState
 from wifimgrd.helper._link_files import LinkFiles
@@ -29,6 +28,7 @@ from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.kernel.nftables_events import NftablesEvents
 from wifimgrd.proxies.networkd.manager import Networkd
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.wire.private_process import BUSES, command_line, process, serve, uid_of
 
 _PROGRAM: Final = "wifimgrd-net"
 _TOPICS: Final = Topic.LINKS | Topic.ROUTES | Topic.RULES | Topic.SETTINGS

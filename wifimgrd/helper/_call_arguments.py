@@ -20,7 +20,6 @@ from wifimgrd.domain.addresses import (
 )
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.helper import names
 from wifimgrd.helper._interfaces import index_of_camera, index_of_wireless
 from wifimgrd.helper._link_files import LinkConfiguration
 from wifimgrd.helper._plan import Camera, Plan
@@ -29,6 +28,7 @@ from wifimgrd.helper._profile import Profile
 from wifimgrd.helper._supplicant import Network
 from wifimgrd.kernel.links import permanent_address
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.wire import helper_names as names
 
 _log = structlog.get_logger()
 

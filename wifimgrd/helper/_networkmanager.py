@@ -11,7 +11,6 @@ import time
 from contextlib import suppress
 from typing import Final
 
-from wifimgrd.api.errors import in_time
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.bus.values import typed
@@ -32,6 +31,7 @@ from wifimgrd.proxies.networkmanager.definitions import (
 )
 from wifimgrd.proxies.networkmanager.objects import marked_device
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.wire.errors import in_time
 
 _ANSWER_S: Final = 10.0
 """How long NetworkManager may take to reply."""

@@ -11,9 +11,6 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api import names
-from wifimgrd.api.errors import NAME_OF
-from wifimgrd.api.private_service import PrivateService
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, OwnerChange
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.addresses import SocketKind
@@ -23,7 +20,6 @@ from wifimgrd.domain.errors import (
     InvalidRequest,
     ServiceRefused,
 )
-from wifimgrd.helper import names as helper_names
 from wifimgrd.helper._call_arguments import (
     bssid_of,
     country_of,
@@ -47,13 +43,16 @@ from wifimgrd.helper._policy import Policy
 from wifimgrd.helper._routing import concerned_by, makes_broadcast
 from wifimgrd.helper._supplicant import add_network, limit_networks, register_interface, set_country
 from wifimgrd.helper._wireless import end_power_save, restart_link
-from wifimgrd.helper.sockets import open_socket
 from wifimgrd.kernel.events import Event
 from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nftables import NftablesError
 from wifimgrd.kernel.routes import RouteKind, route_to
 from wifimgrd.kernel.rtnetlink import KernelError
+from wifimgrd.kernel.sockets import open_socket
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import helper_names, names
+from wifimgrd.wire.errors import NAME_OF
+from wifimgrd.wire.private_service import PrivateService
 
 _log = structlog.get_logger()
 

@@ -12,7 +12,6 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api.errors import in_time
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
@@ -26,6 +25,7 @@ from wifimgrd.proxies.wpa_supplicant.definitions import (
     WPAS_PATH,
     WPAS_UNKNOWN_ERROR,
 )
+from wifimgrd.wire.errors import in_time
 
 _log = structlog.get_logger()
 

@@ -14,8 +14,8 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerCha
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceState, DeviceStatus
 from wifimgrd.domain.events import Event, InterfaceAdded, SignalChanged
-from wifimgrd.helper import names
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
+from wifimgrd.wire import helper_names as names
 
 _log = structlog.get_logger()
 

@@ -10,11 +10,11 @@ from typing import Final
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.bus.values import typed
-from wifimgrd.helper import names
-from wifimgrd.helper.names import NetworkArguments, ProfileArguments
 from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.wire import helper_names as names
+from wifimgrd.wire.helper_names import NetworkArguments, ProfileArguments
 
 _START_TIMED_OUT: Final = "org.freedesktop.DBus.Error.TimedOut"
 

@@ -6,13 +6,13 @@ import socket
 from ipaddress import IPv4Address
 from typing import Final
 
-from wifimgrd.api.errors import with_own_errors
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import ServiceRefused
-from wifimgrd.helper import names
-from wifimgrd.helper.sockets import CONNECT_S, open_socket
+from wifimgrd.kernel.sockets import CONNECT_S, open_socket
+from wifimgrd.wire import helper_names as names
+from wifimgrd.wire.errors import with_own_errors
 
 _ANSWER_S: Final = CONNECT_S + 5.0
 _NO_HELPER: Final = (

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from wifimgrd.api.kinds import time_text
 from wifimgrd.client.changes import (
     Change,
     DaemonAppeared,
@@ -40,6 +39,7 @@ from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire.kinds import time_text
 
 
 class Bridge:

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import pytest
 
-from wifimgrd.api.errors import NAME_OF
 from wifimgrd.backends.wpa_supplicant import _other_supplicants as other_supplicants
 from wifimgrd.backends.wpa_supplicant._other_supplicants import OtherSupplicants
 from wifimgrd.backends.wpa_supplicant._registration import InterfaceTaken, Registrations
@@ -20,6 +19,7 @@ from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE_EXISTS
+from wifimgrd.wire.errors import NAME_OF
 
 OWNER, EARLIER_OWNER = "bus-1 :1.7", "bus-1 :1.2"
 PATH = "/fi/w1/wpa_supplicant1/Interfaces/0"

@@ -12,7 +12,6 @@ import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from tests.message_bus import match_rules
-from wifimgrd.api.errors import NAME_OF
 from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
@@ -29,6 +28,7 @@ from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire.errors import NAME_OF
 
 WLAN0 = WifiInterface(3, "wlan0")
 UNIT = "wpa_supplicant@wlan0.service"

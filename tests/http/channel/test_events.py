@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.api.properties import updated
 from wifimgrd.client.changes import (
     AttemptFailed,
     Change,
@@ -28,6 +27,7 @@ from wifimgrd.client.changes import (
 from wifimgrd.client.channel_messages import ChannelMessages, Message
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.wire.properties import updated
 
 UPDATE = "device.connection_status.update"
 DEVICE = DeviceRecord(3, "Front", "x", ssid=b"CAM")

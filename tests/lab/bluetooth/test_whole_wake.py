@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 import pytest
 
-from wifimgrd.camera import names
 from wifimgrd.client.changes import Change, DeviceChanged
 from wifimgrd.domain.commands import CONNECT, SLEEP, WITH_WAKE
+from wifimgrd.wire import camera_names as names
 
 from ..guest.access_point import Camera
 from ..guest.adapters import Adapter

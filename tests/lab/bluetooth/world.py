@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
-from wifimgrd.camera import names
+from wifimgrd.wire import camera_names as names
 
 from ..guest.deadline import async_poll_until, poll_until
 from ..guest.namespace import run

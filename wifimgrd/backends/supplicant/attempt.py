@@ -9,7 +9,6 @@ from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 import structlog
 
-from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.backends.supplicant import diagnosis
 from wifimgrd.backends.supplicant.bss_choice import BssChoice, Rank
 from wifimgrd.backends.supplicant.bss_users import BssUsers
@@ -31,6 +30,7 @@ from wifimgrd.proxies.wpa_supplicant.bss import Bss, KeyManagement, key_manageme
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
+from wifimgrd.wire.names import ERROR_PREFIX
 
 _log = structlog.get_logger(__name__)
 

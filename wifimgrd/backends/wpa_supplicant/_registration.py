@@ -9,7 +9,6 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api.errors import NAME_OF
 from wifimgrd.backends.wpa_supplicant._other_supplicants import OtherSupplicants
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError
@@ -17,6 +16,7 @@ from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.ports import BackendMemory
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS_INTERFACE_EXISTS
 from wifimgrd.proxies.wpa_supplicant.interface import Supplicant
+from wifimgrd.wire.errors import NAME_OF
 
 _log = structlog.get_logger(__name__)
 

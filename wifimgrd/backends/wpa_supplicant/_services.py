@@ -10,7 +10,6 @@ from typing import Final, Protocol
 
 import structlog
 
-from wifimgrd.api.errors import error_of_reply
 from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.backends.wpa_supplicant._other_supplicants import OtherSupplicants
@@ -27,6 +26,7 @@ from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
 from wifimgrd.proxies.wpa_supplicant.interface import Supplicant, SupplicantInterface
+from wifimgrd.wire.errors import error_of_reply
 
 _log = structlog.get_logger(__name__)
 

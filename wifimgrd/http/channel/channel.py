@@ -14,7 +14,6 @@ from typing import Final, Protocol
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from wifimgrd.api.kinds import time_text
 from wifimgrd.client.changes import Change, DaemonAppeared, DaemonVanished
 from wifimgrd.client.channel_messages import STATUS, ChannelMessages, Message
 from wifimgrd.client.commands import available
@@ -29,6 +28,7 @@ from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
 from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.platform.status_hold import StatusHold
 from wifimgrd.http.routes import Routes
+from wifimgrd.wire.kinds import time_text
 
 REPLAYED: Final = 2048
 """Events that are kept, for clients that reconnect."""

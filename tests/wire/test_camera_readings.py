@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from wifimgrd.bus.library import unpack
-from wifimgrd.camera.readings import LONGEST_TEXT, decode, encode
 from wifimgrd.domain.camera import (
     BatteryState,
     CameraReading,
@@ -17,6 +16,7 @@ from wifimgrd.domain.camera import (
     StorageState,
     TemperatureState,
 )
+from wifimgrd.wire.camera_readings import LONGEST_TEXT, decode, encode
 
 WHOLE = CameraReading(
     read_us=1_800_000_000_000_000,

@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
-from wifimgrd.api import names
 from wifimgrd.domain.camera import RecordingState
 from wifimgrd.domain.fields import NOTHING, Kind
+from wifimgrd.wire import names
 
 _LONGEST_TEXT: Final = 2048
 _LONGEST_SSID: Final = 32

@@ -6,9 +6,9 @@ import asyncio
 import os
 from asyncio import Task
 
-from wifimgrd.api.private_service import PrivateService
 from wifimgrd.bus.connection import BusConnection, MethodCall
-from wifimgrd.helper import names
+from wifimgrd.wire import helper_names as names
+from wifimgrd.wire.private_service import PrivateService
 
 
 def restart_link(caller: BusConnection, service: BusConnection, member: str = "RestartLink") -> Task[object]:

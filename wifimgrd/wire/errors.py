@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final
 
-from wifimgrd.api.names import ERROR_PREFIX
 from wifimgrd.bus.connection import BusClosed, BusError
 from wifimgrd.domain.errors import (
     CLASSES,
@@ -18,6 +17,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
     error_of,
 )
+from wifimgrd.wire.names import ERROR_PREFIX
 
 NAME_OF: Final[Mapping[ErrorCode, str]] = MappingProxyType(
     {code: ERROR_PREFIX + (kind.dbus_name or kind.__name__) for code, kind in CLASSES.items()}

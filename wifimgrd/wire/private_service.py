@@ -8,12 +8,12 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.api._definitions import definition, describe_object
-from wifimgrd.api.errors import NAME_OF
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import InternalError, InvalidRequest, NotAuthorized, WifimgrdError
+from wifimgrd.wire.definitions import definition, describe_object
+from wifimgrd.wire.errors import NAME_OF
 
 _log = structlog.get_logger()
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, OwnerChange
-from wifimgrd.camera import names
+from wifimgrd.wire import camera_names as names
 
 CAMERA: Final = "wifimgrd.camera"
 HELPER: Final = "wifimgrd.helper"

@@ -10,19 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools import generate_records
-from wifimgrd.api import names
-from wifimgrd.api import properties as on_dbus
-from wifimgrd.api._definitions import definition
-from wifimgrd.api.kinds import FORMS
-from wifimgrd.api.properties import (
-    has_interface,
-    properties_of,
-    record_of,
-    row_of,
-    updated,
-    variants_of,
-    without_interface,
-)
 from wifimgrd.bus import library
 from wifimgrd.bus.values import typed
 from wifimgrd.client.json_records import device_json
@@ -49,6 +36,19 @@ from wifimgrd.domain.records import (
     network_record,
 )
 from wifimgrd.domain.reservation import AbsentAdapter
+from wifimgrd.wire import names
+from wifimgrd.wire import properties as on_dbus
+from wifimgrd.wire.definitions import definition
+from wifimgrd.wire.kinds import FORMS
+from wifimgrd.wire.properties import (
+    has_interface,
+    properties_of,
+    record_of,
+    row_of,
+    updated,
+    variants_of,
+    without_interface,
+)
 
 DEVICE = {
     "Id": "t",

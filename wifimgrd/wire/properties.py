@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeVar
 
-from wifimgrd.api.kinds import FORMS, Conversion
 from wifimgrd.bus.library import Variant
 from wifimgrd.bus.packing import Value
 from wifimgrd.domain.device import DeviceState
@@ -25,6 +24,7 @@ from wifimgrd.domain.records import (
     ResultRecord,
     ServiceRecord,
 )
+from wifimgrd.wire.kinds import FORMS, Conversion
 
 Properties = Mapping[str, Any]
 """The name of a property, or of an entry of a row -> plain Python value (variants already unpacked)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.api.errors import NAME_OF, error_of_reply
 from wifimgrd.bus._messages import BusError
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.wire.errors import NAME_OF, error_of_reply
 
 NAMES = {
     "invalid-request": "InvalidArguments",
