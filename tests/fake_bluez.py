@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wifimgrd.backends.simulated.emulators import GoProBluetooth
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, Variant
 from wifimgrd.proxies.bluez import definitions as bluez
+from wifimgrd.simulator.emulators import GoProBluetooth
 
 ABSENT_S = 1.5
 """How long Connect waits for a camera."""

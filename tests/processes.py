@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.warm_start import WarmProcess, WarmProgram
-from wifimgrd.backends import simulated
+from wifimgrd import simulator as simulated
 from wifimgrd.client.hub import HubClient
 
 PROGRAMS = Path(sys.executable).parent
 DAEMON = (str(PROGRAMS / "wifimgrd"),)
 COLD_DAEMON = (sys.executable, "-m", "wifimgrd")
 """For tests of what a process of its own kind takes: its memory, its files."""
-_WARM_DAEMON = WarmProgram("wifimgrd.__main__", "wifimgrd.backends.simulated", "wifimgrd.camera.control")
+_WARM_DAEMON = WarmProgram("wifimgrd.__main__", "wifimgrd.simulator", "wifimgrd.camera.control")
 START_TIMEOUT_S = 20.0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.processes import START_TIMEOUT_S, Hub
-from wifimgrd.backends import simulated
+from wifimgrd import simulator as simulated
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.records import CameraRecord
 

@@ -23,8 +23,6 @@ from wifimgrd.backends.networkmanager._active_connection import ActiveConnection
 from wifimgrd.backends.networkmanager._devices import NmDevice
 from wifimgrd.backends.networkmanager._ip_config import LinkReading
 from wifimgrd.backends.networkmanager._link_monitor import LinkMonitor
-from wifimgrd.backends.simulated import SimulatedWorld
-from wifimgrd.backends.simulated._backend import SimulatedBackend
 from wifimgrd.bus import names
 from wifimgrd.bus._framing import Frame
 from wifimgrd.bus._transport import Reader, Writer
@@ -45,6 +43,8 @@ from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator import SimulatedWorld
+from wifimgrd.simulator._backend import SimulatedBackend
 from wifimgrd.store import NoHistory
 
 _PACKAGE: Final = str(Path(wifimgrd.__file__).parent) + "/"

@@ -330,8 +330,8 @@ def _report(hub: Hub, live: LiveSettings, history: History, tasks: Tasks) -> Cal
 
 
 def _simulated(scenario: Path | None, memory: BackendMemory, tasks: Tasks) -> _Parts:
-    from wifimgrd.backends.simulated import ScenarioError, SimulatedWorld, load_scenario  # noqa: PLC0415
     from wifimgrd.camera.control import CameraSessions  # noqa: PLC0415
+    from wifimgrd.simulator import ScenarioError, SimulatedWorld, load_scenario  # noqa: PLC0415
 
     try:
         world = SimulatedWorld(load_scenario(scenario), memory)

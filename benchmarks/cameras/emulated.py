@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-from wifimgrd.backends.simulated.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
 from wifimgrd.domain.camera import CameraDriver
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
 
 DRIVERS: Final = (CameraDriver.INSTA360, CameraDriver.GOPRO, CameraDriver.OSC)
 CODENAMES: Final = ("insta360-x4", "gopro-hero12", "ricoh-theta-x")

@@ -19,7 +19,7 @@ from wifimgrd.domain.rig import Everyone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-SCENARIO: Final = Path(__file__).parents[2] / "wifimgrd/backends/simulated/recording.toml"
+SCENARIO: Final = Path(__file__).parents[2] / "wifimgrd/simulator/recording.toml"
 CAMERAS: Final = {
     "Front": ("insta360-x4", "X4 SIM401.OSC", "insta-pass-401"),
     "Back": ("insta360-x4", "X4 SIM402.OSC", "insta-pass-402"),

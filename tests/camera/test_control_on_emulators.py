@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from wifimgrd.backends.simulated.emulators import CameraSettings, EmulatedCamera, Emulator, emulator
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera.control import CameraSessions
 from wifimgrd.domain.camera import (
@@ -26,6 +25,7 @@ from wifimgrd.domain.camera import (
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraRefused, DeviceNotReachable, NotSupported
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, Emulator, emulator
 
 LIMITS = SessionLimits(
     idle_s=0.1,

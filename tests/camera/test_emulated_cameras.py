@@ -15,8 +15,7 @@ import structlog
 
 from tests.backends.recording import Recorder
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd.backends import simulated
-from wifimgrd.backends.simulated import SimulatedWorld, parse_scenario
+from wifimgrd import simulator as simulated
 from wifimgrd.camera.control import CameraSessions
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera import (
@@ -37,6 +36,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator import SimulatedWorld, parse_scenario
 
 READ_AGAIN_S: Final = 11.0
 CLOCK_AGAIN_S: Final = 611.0

@@ -11,14 +11,9 @@ import pytest
 
 from tests.camera.conftest import SOON_S, Caller, hurried, until
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro, gp
-from wifimgrd.backends.simulated.emulators import (
-    CameraSettings,
-    EmulatedCamera,
-    GoProBluetooth,
-    GoProEmulator,
-)
 from wifimgrd.bus.connection import BusError
 from wifimgrd.camera._service import CameraService
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
 
 ADDRESS = "D4:32:60:00:10:01"
 OTHER = "D4:32:60:00:10:02"

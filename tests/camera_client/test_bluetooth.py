@@ -13,12 +13,6 @@ import pytest
 from tests.camera.conftest import bluez, bus, control, host, limits, service, until
 from tests.fake_bluez import FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.backends.simulated.emulators import (
-    CameraSettings,
-    EmulatedCamera,
-    GoProBluetooth,
-    GoProEmulator,
-)
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera_client.bluetooth import ProcessBluetooth
@@ -35,6 +29,7 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, WakeRequest
 from wifimgrd.proxies.bluez.definitions import BLUEZ
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
 from wifimgrd.wire import camera_names as names
 
 __all__ = ["bluez", "bus", "control", "host", "limits", "service"]

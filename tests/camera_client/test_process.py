@@ -14,12 +14,12 @@ from pathlib import Path
 from benchmarks.ceilings import most_mb
 from tests.camera.conftest import bus, until
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.backends.simulated.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera_client.control import ProcessControl
 from wifimgrd.domain.camera import CameraDriver, CameraReading
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
 from wifimgrd.wire import camera_names as names
 
 __all__ = ["bus"]

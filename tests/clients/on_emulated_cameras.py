@@ -22,7 +22,7 @@ from tests.namespaces import in_network, namespaces
 
 CHECKOUT: Final = Path(__file__).parents[2]
 CLIENTS: Final = CHECKOUT / ".camera-clients"
-EMULATORS: Final = "wifimgrd.backends.simulated.emulators"
+EMULATORS: Final = "wifimgrd.simulator.emulators"
 ADDRESSES: Final = ("10.5.5.9", "172.22.189.51", "192.168.42.1", "192.168.42.2")
 PATIENCE: Final = ("timeout", "--kill-after=5", "60")
 

@@ -7,9 +7,9 @@ import socket
 import sys
 from ipaddress import IPv4Address
 
-from wifimgrd.backends.simulated._sockets import SimulatedSockets
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.kernel.sockets import open_socket
+from wifimgrd.simulator._sockets import SimulatedSockets
 
 
 def daemon_with_cameras(ports: dict[str, int]) -> tuple[str, ...]:

@@ -26,12 +26,6 @@ from tests.camera.scripted_cameras import (
 )
 from tests.faults.random_http import RandomHttp
 from tests.faults.random_life import duration_s, seed
-from wifimgrd.backends.simulated.emulators import (
-    CameraSettings,
-    EmulatedCamera,
-    GoProBluetooth,
-    GoProEmulator,
-)
 from wifimgrd.camera.drivers import gopro_messages as messages
 from wifimgrd.camera.drivers.gopro import GoProDriver
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
@@ -47,6 +41,7 @@ from wifimgrd.camera.drivers.protocol import (
 )
 from wifimgrd.domain.camera import CameraCommand, CameraReading
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
 
 T = TypeVar("T")
 SEED: Final = seed()

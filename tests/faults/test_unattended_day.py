@@ -28,7 +28,6 @@ from tests.manager.story import Story
 from tests.soak import examples
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import catalog
-from wifimgrd.backends.simulated import SimulatedWorld, load_scenario
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, Link, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendState, Event
@@ -37,6 +36,7 @@ from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator import SimulatedWorld, load_scenario
 from wifimgrd.store import SqliteStore, StoreError
 
 _T = TypeVar("_T")

@@ -14,13 +14,13 @@ from tests.manager.story import Story
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import catalog
-from wifimgrd.backends.simulated import SimulatedWorld, load_scenario
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import AddressRoutes, CameraControl, CameraSockets, HostClock
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator import SimulatedWorld, load_scenario
 
 
 @dataclass

@@ -10,7 +10,6 @@ from itertools import count
 import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
-from wifimgrd.backends.simulated._adapters import SimulatedAdapters
 from wifimgrd.domain.device import BitRates, DeviceId, DeviceState, HeldLink
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.records import device_record
@@ -18,6 +17,7 @@ from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
 from wifimgrd.ports import AdapterListener
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._adapters import SimulatedAdapters
 
 
 class LateAdapters:

@@ -11,11 +11,11 @@ from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.test_power import GOPRO, asleep, fails, is_paired, paired, status
-from wifimgrd.backends.simulated._bluetooth import ADAPTER
 from wifimgrd.domain.device import DeviceId, Passphrase
 from wifimgrd.domain.errors import BluetoothUnavailable, InternalError, NotPaired, PairingFailed
 from wifimgrd.domain.events import OperationFailed
 from wifimgrd.domain.power import Advertiser, PairedCamera
+from wifimgrd.simulator._bluetooth import ADAPTER
 
 OTHER_ADAPTER = "02:00:00:00:00:B2"
 ABSENT = "02:00:00:00:00:99"

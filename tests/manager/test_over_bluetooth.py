@@ -11,7 +11,6 @@ from structlog.testing import capture_logs
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.test_power import GOPRO, INSTA360, THETA, paired
 from wifimgrd import catalog
-from wifimgrd.backends.simulated.emulators import EmulatedCamera
 from wifimgrd.domain.camera import (
     COMMAND_S,
     SILENT_S,
@@ -40,6 +39,7 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.manager.settings import HubSettings
+from wifimgrd.simulator.emulators import EmulatedCamera
 
 SSID = GOPRO["ssid"]
 

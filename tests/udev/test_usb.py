@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import structlog
 
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Ssid
 from wifimgrd.domain.events import InterfaceAdded, InterfaceChanged, InterfaceRemoved, SignalChanged
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._world import BriefMemory
 from wifimgrd.udev._autosuspend import AutosuspendBlock
 from wifimgrd.udev._usb import UsbDevices
 

@@ -253,7 +253,7 @@ function NetworkChoice({ network }: { network: Network }) {
   );
 }
 
-/** What the scenario that comes with the simulator has as passwords: wifimgrd/backends/simulated/default.toml. */
+/** What the scenario that comes with the simulator has as passwords: wifimgrd/simulator/default.toml. */
 export function simulatedPassword(ssid: string): string | undefined {
   const number = service.value?.backend === "simulated" ? /^SIM-CAM-(\d+)$/.exec(ssid)?.[1] : undefined;
   return number && t.add.simulatedPassword(`camera-pass-${number}`);

@@ -15,11 +15,11 @@ from wifimgrd.backends.networkmanager._adoption import adopt, delete_leftovers
 from wifimgrd.backends.networkmanager._devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager._inventory import Inventory
 from wifimgrd.backends.networkmanager._link_monitor import LinkMonitor
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.proxies.networkmanager import definitions as defs
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._world import BriefMemory
 
 SETTINGS: defs.ProfileSettings = {
     "802-11-wireless": {"ssid": b"CAM"},

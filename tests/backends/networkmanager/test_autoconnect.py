@@ -8,8 +8,8 @@ import structlog
 from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from wifimgrd.backends.networkmanager._autoconnect import AutoconnectBlock
 from wifimgrd.backends.networkmanager._devices import NmDevice
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
+from wifimgrd.simulator._world import BriefMemory
 
 OWN, RANDOM = "00:E0:4C:01:02:03", "5A:11:22:33:44:55"
 

@@ -6,12 +6,12 @@ from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from tests.backends.recording import Recorder
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.backends.networkmanager._devices import Carried, NmDevice, obstacle_of
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.adapter import Band
 from wifimgrd.proxies.networkmanager.definitions import DeviceProperties, ProfileSettings
 from wifimgrd.proxies.networkmanager.manager import Radio
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._world import BriefMemory
 
 OURS: ProfileSettings = {"user": {"data": {"org.wifimgrd.device": "3"}}}
 

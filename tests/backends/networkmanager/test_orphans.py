@@ -12,7 +12,6 @@ from tests.backends.networkmanager.manager_on_the_bus import NetworkManagerOnThe
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.backends.networkmanager._devices import Carried, NmDevice
 from wifimgrd.backends.networkmanager._service_watcher import ServiceWatcher
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.proxies.networkmanager.definitions import (
     PROFILE_MARK,
@@ -21,6 +20,7 @@ from wifimgrd.proxies.networkmanager.definitions import (
     ProfileSettings,
 )
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._world import BriefMemory
 
 HUBS: ProfileSettings = {"user": {"data": {PROFILE_MARK: "3"}}}
 

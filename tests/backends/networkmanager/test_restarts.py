@@ -16,13 +16,13 @@ from wifimgrd.backends.networkmanager._inventory import Inventory
 from wifimgrd.backends.networkmanager._ip_config import LinkReading
 from wifimgrd.backends.networkmanager._link_monitor import LinkMonitor
 from wifimgrd.backends.networkmanager._service_watcher import ServiceWatcher
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
 from wifimgrd.ports import BackendListener
 from wifimgrd.proxies.networkmanager.definitions import PROFILE_MARK, DeviceState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._world import BriefMemory
 
 
 class Ending(NoChanges):

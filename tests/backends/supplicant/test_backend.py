@@ -15,7 +15,6 @@ from tests.backends.networkmanager.manager_on_the_bus import NoChanges
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.backends.networkmanager._service_watcher import ServiceWatcher
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.supplicant import backend as base_backend
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.backends.wpa_supplicant._services import Services
@@ -25,6 +24,7 @@ from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.ports import Backend, BackendListener
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.simulator._world import BriefMemory
 
 
 async def no_registration(_: str) -> str:

@@ -12,7 +12,6 @@ import pytest
 from tests.backends.recording import Recorder
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from tests.message_bus import match_rules
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.backends.wpa_supplicant import _backend as backend_module
 from wifimgrd.backends.wpa_supplicant import _link_monitor as link_monitor
@@ -28,6 +27,7 @@ from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.networkd.definitions import NETWORK1
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._world import BriefMemory
 
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.10/24"), "192.168.42.1")
 REQUEST = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)

@@ -12,7 +12,6 @@ import pytest
 
 from tests.backends.wpa_supplicant.services_on_the_bus import Host
 from tests.message_bus import match_rules
-from wifimgrd.backends.simulated._world import BriefMemory
 from wifimgrd.backends.supplicant.country import Country
 from wifimgrd.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.backends.wpa_supplicant import _inventory as inventory
@@ -28,6 +27,7 @@ from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator._world import BriefMemory
 from wifimgrd.wire.errors import NAME_OF
 
 WLAN0 = WifiInterface(3, "wlan0")

@@ -10,12 +10,6 @@ from typing import TypeVar
 import pytest
 
 from tests.camera.drivers.conversations import NOW_US, TOOK_US, talked
-from wifimgrd.backends.simulated.emulators import (
-    CameraSettings,
-    EmulatedCamera,
-    GoProBluetooth,
-    GoProEmulator,
-)
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.protocol import Answer, Conversation, HostTime, Nonsense, Request
 from wifimgrd.domain.camera import (
@@ -26,6 +20,7 @@ from wifimgrd.domain.camera import (
     TemperatureState,
 )
 from wifimgrd.domain.errors import CameraBusy, CameraRefused
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
 
 T = TypeVar("T")
 SETTINGS = CameraSettings(battery=87, charging=True, card_bytes=64_000_000_000)

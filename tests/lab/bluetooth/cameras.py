@@ -12,13 +12,8 @@ from bumble.host import Host
 from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 
-from wifimgrd.backends.simulated.emulators import (
-    CameraSettings,
-    EmulatedCamera,
-    GoProBluetooth,
-    GoProEmulator,
-)
 from wifimgrd.camera.drivers.gopro_messages import values_of
+from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
 
 from .radio import Air, Radio
 

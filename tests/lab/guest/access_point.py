@@ -283,10 +283,10 @@ class Camera:
 
     def emulate(self, driver: str, *options: str) -> None:
         """Answer as a camera of a maker does, at its ports; returns once it does. Options as
-        `python -m wifimgrd.backends.simulated.emulators` has them. It records until `stop_emulating`."""
+        `python -m wifimgrd.simulator.emulators` has them. It records until `stop_emulating`."""
         port = {"gopro": 8080, "insta360": 6666}[driver]
         self._namespace.end("busybox")  # the emulator has port 80, too
-        program = ("python3", "-m", "wifimgrd.backends.simulated.emulators", driver)
+        program = ("python3", "-m", "wifimgrd.simulator.emulators", driver)
         listen = ("--listen", f"{self.address}:{port}", "--listen-http", f"{self.address}:80")
         self._namespace.start(*program, *listen, *options, known_as="emulator")
         poll_until(lambda: self.log("emulator").count("listening on") == 2, f"the emulated {self.name}", 30)

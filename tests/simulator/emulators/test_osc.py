@@ -1,0 +1,256 @@
+"""An emulated Theta: its answers have the shapes that the maker's documents have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from tests.simulator.emulators.served import ServedCamera, Streams, http, served
+from wifimgrd.domain.camera import CameraDriver, StorageState
+from wifimgrd.simulator.emulators._camera import CameraSettings
+
+THETA_X: Final = CameraSettings(model="RICOH THETA X", serial_number="YR1", firmware_version="2.63.0")
+THETA_S: Final = CameraSettings(model="RICOH THETA S", serial_number="00001234", firmware_version="1.82")
+
+# Type by member, after https://github.com/ricohapi/theta-api-specs (Web API v2.1, protocols), which
+# https://github.com/ricohapi/fake-theta follows; those that only some models have are left out.
+INFO: Final[dict[str, Any]] = {
+    "manufacturer": str,
+    "model": str,
+    "serialNumber": str,
+    "firmwareVersion": str,
+    "supportUrl": str,
+    "apiLevel": [int],
+    "endpoints": {"httpPort": int, "httpUpdatesPort": int},
+    "gps": bool,
+    "gyro": bool,
+    "uptime": int,
+    "api": [str],
+}
+STATE: Final[dict[str, Any]] = {
+    "fingerprint": str,
+    "state": {
+        "batteryLevel": float,
+        "storageUri": str,
+        "_captureStatus": str,
+        "_recordedTime": int,
+        "_recordableTime": int,
+        "_latestFileUrl": str,
+        "_batteryState": str,
+        "_apiVersion": int,
+        "_cameraError": [str],
+    },
+}
+STATE_OF_S: Final[dict[str, Any]] = STATE | {
+    "state": {name: kind for name, kind in STATE["state"].items() if name != "_cameraError"}
+}
+"""It has no errors: https://github.com/ricohapi/theta-client has recorded its states."""
+OLD_STATE: Final[dict[str, Any]] = {
+    "fingerprint": str,
+    "state": {
+        "sessionId": str,
+        "batteryLevel": float,
+        "storageChanged": bool,
+        "_captureStatus": str,
+        "_recordedTime": int,
+        "_recordableTime": int,
+        "_latestFileUri": str,
+        "_batteryState": str,
+    },
+}
+OPTIONS: Final[dict[str, Any]] = {
+    "name": str,
+    "state": str,
+    "results": {
+        "options": {
+            "captureMode": str,
+            "remainingSpace": int,
+            "totalSpace": int,
+            "remainingVideoSeconds": int,
+            "dateTimeZone": str,
+            "offDelay": int,
+            "sleepDelay": int,
+            "clientVersion": int,
+        }
+    },
+}
+STOPPED: Final[dict[str, Any]] = {"name": str, "state": str, "results": {"fileUrls": [str]}}
+ERROR: Final[dict[str, Any]] = {"state": str, "error": {"code": str, "message": str}}
+
+
+def has_shape(content: Any, shape: Any) -> bool:
+    """Whether content has every member that the shape has, each of its type."""
+    if isinstance(shape, dict):
+        return isinstance(content, dict) and all(
+            key in content and has_shape(content[key], value) for key, value in shape.items()
+        )
+    if isinstance(shape, list):
+        return isinstance(content, list) and all(has_shape(one, shape[0]) for one in content)
+    return type(content) is shape
+
+
+async def state(streams: Streams) -> Any:
+    return (await http(streams, "POST", "/osc/state"))[1]
+
+
+async def execute(streams: Streams, name: str, **parameters: object) -> tuple[int, Any]:
+    return await http(streams, "POST", "/osc/commands/execute", {"name": name, "parameters": parameters})
+
+
+async def options(streams: Streams, *names: str) -> Any:
+    return (await execute(streams, "camera.getOptions", optionNames=list(names)))[1]["results"]["options"]
+
+
+async def in_video_mode(one: ServedCamera) -> Streams:
+    streams = await one.connect(80)
+    done = {"name": "camera.setOptions", "state": "done"}
+    assert await execute(streams, "camera.setOptions", options={"captureMode": "video"}) == (200, done)
+    return streams
+
+
+async def test_answers_have_the_documented_shapes() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await in_video_mode(one)
+        assert has_shape((await http(streams, "GET", "/osc/info"))[1], INFO)
+        assert has_shape(await state(streams), STATE)
+        updates = await http(streams, "POST", "/osc/checkForUpdates", {"stateFingerprint": "FIG_0001"})
+        assert has_shape(updates[1], {"stateFingerprint": str})
+        wanted = list(OPTIONS["results"]["options"])
+        assert has_shape((await execute(streams, "camera.getOptions", optionNames=wanted))[1], OPTIONS)
+        assert await execute(streams, "camera.startCapture") == (
+            200,
+            {"name": "camera.startCapture", "state": "done"},
+        )
+        assert has_shape((await execute(streams, "camera.stopCapture"))[1], STOPPED)
+        assert has_shape((await execute(streams, "camera.nothing"))[1], ERROR)
+
+
+async def test_the_shapes_say_what_differs() -> None:
+    assert not has_shape({"a": 1}, {"a": str})
+    assert not has_shape({}, {"a": str})
+    assert not has_shape(["x", 1], [str])
+
+
+async def test_a_recording() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await in_video_mode(one)
+        assert (await state(streams))["state"]["_captureStatus"] == "idle"
+        await execute(streams, "camera.startCapture")
+        one.clock.passed_s = 9
+        told = (await state(streams))["state"]
+        assert (told["_captureStatus"], told["_recordedTime"]) == ("shooting", 9)
+        assert told["_recordableTime"] == 5111
+        assert (await execute(streams, "camera.startCapture"))[0] == 403
+        refused, told = await execute(streams, "camera.setOptions", options={"captureMode": "image"})
+        assert (refused, told["error"]["code"]) == (403, "disabledCommand")
+        _, told = await execute(streams, "camera.stopCapture")
+        assert told["results"]["fileUrls"][0].endswith(".MP4")
+        assert (await state(streams))["state"]["_latestFileUrl"] == told["results"]["fileUrls"][0]
+        assert (await execute(streams, "camera.stopCapture"))[0] == 403
+
+
+async def test_it_records_in_the_right_mode_only() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        refused, told = await execute(await one.connect(80), "camera.startCapture")
+        assert (refused, told["error"]["code"]) == (403, "disabledCommand")
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (replace(THETA_X, card_free_bytes=0), "NO_MEMORY"),
+        (replace(THETA_X, card_bytes=0), "READ_ERROR"),
+        (replace(THETA_X, model="RICOH THETA Z1", card_bytes=0), "INTERNAL_MEM_ACCESS_FAIL"),
+        (replace(THETA_X, temperature_c=62), "HIGH_TEMPERATURE_WARNING"),
+        (replace(THETA_X, temperature_c=75), "HIGH_TEMPERATURE"),
+    ],
+)
+async def test_what_is_wrong(settings: CameraSettings, code: str) -> None:
+    async with served(CameraDriver.OSC, settings) as one:
+        assert (await state(await one.connect(80)))["state"]["_cameraError"] == [code]
+
+
+async def test_the_clock_is_set_alone() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await one.connect(80)
+        set_to = {"dateTimeZone": "2024:05:18 01:04:29-03:30"}
+        assert (await execute(streams, "camera.setOptions", options=set_to))[0] == 200
+        assert one.camera.zone_min == -210
+        one.clock.passed_s = 1
+        assert await options(streams, "dateTimeZone") == {"dateTimeZone": "2024:05:18 01:04:30-03:30"}
+        both = set_to | {"offDelay": 600}
+        assert (await execute(streams, "camera.setOptions", options=both))[0] == 400
+        for wrong in ("2024:02:30 00:00:00+00:00", "now", 5, "2024:05:18 01:04:29+0000"):
+            assert (await execute(streams, "camera.setOptions", options={"dateTimeZone": wrong}))[0] == 400
+
+
+async def test_what_cannot_be_set() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await one.connect(80)
+        for wrong in ({"captureMode": "dance"}, {"sleepDelay": -1}, {"offDelay": True}, {"clientVersion": 1}):
+            assert (await execute(streams, "camera.setOptions", options=wrong))[0] == 400
+        refused, told = await execute(streams, "camera.setOptions", options={"totalSpace": 1})
+        assert (refused, told["error"]["code"]) == (400, "invalidParameterName")
+        assert (await execute(streams, "camera.setOptions", options={"sleepDelay": 65535}))[0] == 200
+
+
+async def test_the_fingerprint_changes_with_the_state() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await in_video_mode(one)
+        first = (await state(streams))["fingerprint"]
+        assert (await state(streams))["fingerprint"] == first
+        await execute(streams, "camera.startCapture")
+        assert (await http(streams, "POST", "/osc/checkForUpdates"))[1]["stateFingerprint"] != first
+
+
+async def test_a_theta_s_begins_at_level_1() -> None:
+    async with served(CameraDriver.OSC, THETA_S) as one:
+        streams = await one.connect(80)
+        assert (await http(streams, "GET", "/osc/info"))[1]["apiLevel"] == [1, 2]
+        assert has_shape(await state(streams), OLD_STATE)
+        refused, told = await execute(streams, "camera.getOptions", optionNames=["totalSpace"])
+        assert (refused, told["error"]["code"]) == (400, "missingParameter")
+        _, told = await execute(streams, "camera.startSession")
+        session = told["results"]["sessionId"]
+        assert has_shape(told["results"], {"sessionId": str, "timeout": int})
+        refused, told = await execute(
+            streams, "camera.getOptions", sessionId="SID_0", optionNames=["totalSpace"]
+        )
+        assert (refused, told["error"]["code"]) == (403, "invalidSessionId")
+        to_video: dict[str, object] = {"captureMode": "_video"}
+        assert (await execute(streams, "camera.setOptions", sessionId=session, options=to_video))[0] == 200
+        assert (await execute(streams, "camera.startCapture", sessionId=session))[0] == 400
+        assert (await execute(streams, "camera._startCapture", sessionId=session))[0] == 200
+        assert (await execute(streams, "camera._stopCapture", sessionId=session))[0] == 200
+        to_2: dict[str, object] = {"clientVersion": 2}
+        assert (await execute(streams, "camera.setOptions", sessionId=session, options=to_2))[0] == 200
+        told = await state(streams)
+        assert has_shape(told, STATE_OF_S)
+        assert "_cameraError" not in told["state"]
+        assert (await execute(streams, "camera.startCapture"))[0] == 200
+
+
+async def test_what_is_no_command() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await one.connect(80)
+        wrong: list[Any] = [[], "x", {"name": 5}, {"name": "camera.getOptions", "parameters": []}, None]
+        for body in wrong:
+            assert (await http(streams, "POST", "/osc/commands/execute", body))[0] == 400
+        assert (await execute(streams, "camera.getOptions", optionNames=["totalSpace"] * 65))[0] == 400
+        assert (await execute(streams, "camera.getOptions", optionNames=[{}]))[0] == 400
+        assert (await http(streams, "POST", "/osc/info"))[0] == 404
+        assert (await http(streams, "GET", "/osc/state"))[0] == 404
+
+
+async def test_what_it_says_of_its_card_and_battery() -> None:
+    async with served(CameraDriver.OSC, CameraSettings(battery=33, charging=True)) as one:
+        streams = await one.connect(80)
+        told = (await state(streams))["state"]
+        assert (told["batteryLevel"], told["_batteryState"]) == (0.33, "charging")
+        assert one.camera.storage is StorageState.OK
+        assert await options(streams, "remainingSpace", "totalSpace") == {
+            "remainingSpace": 64_000_000_000,
+            "totalSpace": 64_000_000_000,
+        }

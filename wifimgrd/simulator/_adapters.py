@@ -1,0 +1,95 @@
+"""The adapters of a simulated world, as the manager's adapter source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.ports import AdapterListener
+from wifimgrd.simulator._scenario import AdapterPlan, AdapterTable
+
+
+class SimulatedAdapters:
+    """Implements `wifimgrd.ports.AdapterSource`."""
+
+    def __init__(self, plans: Mapping[str, AdapterPlan]) -> None:
+        self._listener: AdapterListener | None = None
+        self.on_replug: Callable[[str], None] = self.unplug
+        """Called to replug one."""
+        self._known = dict(plans)
+        """Includes those that are not plugged in: one that is plugged in again is the same one."""
+        self._plugged = dict.fromkeys(name for name, plan in plans.items() if plan.plugged)
+
+    async def start(self, listener: AdapterListener) -> None:
+        """Report every adapter that is plugged in."""
+        self._listener = listener
+        for name in tuple(self._plugged):
+            self.report(name)
+
+    async def stop(self) -> None:
+        """Stop watching."""
+        self._listener = None
+
+    @property
+    def plugged(self) -> tuple[str, ...]:
+        """The names of those that are plugged in."""
+        return tuple(self._plugged)
+
+    def get(self, name: str) -> AdapterPlan | None:
+        """An adapter that is plugged in, or None."""
+        return self._known[name] if name in self._plugged else None
+
+    def plug(self, name: str) -> None:
+        """Plug one in, without reporting it (see `report`); an unknown name makes a new one. Raises
+        InvalidRequest."""
+        if name in self._plugged:
+            raise InvalidRequest(f"the adapter {name} is plugged in already")
+        if name not in self._known:
+            self._known[name] = AdapterTable(name).plan(len(self._known))
+        self._plugged[name] = None
+
+    def unplug(self, name: str) -> None:
+        """Unplug one. Raises InvalidRequest."""
+        self.require(name)
+        del self._plugged[name]
+        if self._listener is not None:
+            self._listener.adapter_gone(name)
+
+    async def replug(self, name: str) -> None:
+        """Replug one; raises OSError."""
+        if name not in self._plugged:
+            raise FileNotFoundError(f"{name} is not on USB")
+        self.on_replug(name)
+
+    def of_radio(self, name: str) -> list[str]:
+        """The plugged-in interfaces of the radio of one."""
+        radio = self._known[name].adapter.radio
+        return [one for one in self._plugged if self._known[one].adapter.radio == radio]
+
+    def of_usb_device(self, name: str) -> list[str]:
+        """The plugged-in interfaces of the USB device of one."""
+        ports = {one: self._known[one].adapter.identity.usb_port for one in self._plugged}
+        return [one for one, port in ports.items() if one == name or port == ports[name] != ""]
+
+    def block(self, name: str, rfkill: str) -> None:
+        """Block one by rfkill, or unblock it with the empty string. Raises InvalidRequest."""
+        self.require(name)
+        plan = self._known[name]
+        self._known[name] = replace(plan, adapter=replace(plan.adapter, rfkill=rfkill))
+        self.report(name)
+
+    def firmware_failed(self, name: str) -> None:
+        """Report a crash of its firmware."""
+        if self._listener is not None:
+            self._listener.adapter_firmware_failed(name)
+
+    def require(self, name: str) -> None:
+        """Raises InvalidRequest where no adapter of that name is plugged in."""
+        if name not in self._plugged:
+            raise InvalidRequest(f"there is no adapter {name!r} plugged in")
+
+    def report(self, name: str) -> None:
+        """Report one to the listener."""
+        if self._listener is not None:
+            self._listener.adapter_present(self._known[name].adapter)

@@ -1,0 +1,26 @@
+"""Emulated cameras: servers that speak as cameras do, on one model of a camera.
+
+`EmulatedCamera` is the state: battery, card, clock, recording, what it refuses; it lives by the clocks that
+it is given. `emulator(driver, camera)` makes what serves it: each of its `ports` on any stream. The simulated
+world serves its cameras with it in the daemon, over pairs of sockets, and
+`python -m wifimgrd.simulator.emulators PROTOCOL --listen HOST:PORT` is one camera as a program.
+`GoProBluetooth` answers the messages that a GoPro gets over Bluetooth, for the same state.
+
+What an emulator reads is hostile: heads, bodies, frames and the time for them are bounded.
+"""
+
+from wifimgrd.simulator.emulators._camera import CameraSettings, EmulatedCamera
+from wifimgrd.simulator.emulators._emulators import Emulator, emulator
+from wifimgrd.simulator.emulators._gopro import GoProEmulator
+from wifimgrd.simulator.emulators._gopro_bluetooth import GoProBluetooth
+from wifimgrd.simulator.emulators._models import settings_of
+
+__all__ = [
+    "CameraSettings",
+    "EmulatedCamera",
+    "Emulator",
+    "GoProBluetooth",
+    "GoProEmulator",
+    "emulator",
+    "settings_of",
+]

@@ -1,0 +1,164 @@
+"""Emulated cameras over HTTP: a small HTTP/1.1 server on one stream, and what faulty cameras answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qsl, unquote
+
+from wifimgrd.simulator.emulators._camera import EmulatedCamera
+from wifimgrd.simulator.emulators._garbage import garbage_over_http
+
+_BODY_LIMIT: Final = 65_536
+_HEADERS_LIMIT: Final = 64
+_QUERY_LIMIT: Final = 64
+_REQUEST_S: Final = 30.0
+"""How long a connection may take for its next request."""
+_END_OF_HEAD: Final = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request, its body whole."""
+
+    method: str
+    path: str
+    """Decoded, without the query."""
+    raw_query: str
+    query: Mapping[str, str]
+    """Of a key that is repeated, the last value."""
+    headers: Mapping[str, str]
+    """By their names in lower case."""
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer in JSON."""
+
+    content: object = field(default_factory=dict)
+    status: int = HTTPStatus.OK
+
+
+class _BadRequest(Exception):
+    def __init__(self, status: HTTPStatus) -> None:
+        self.status = status
+        super().__init__(status.phrase)
+
+
+_Answer = Callable[[Request], Response | bytes | None]
+
+
+class HttpEmulator(ABC):
+    """Serves a camera over HTTP, at each of its ports alike."""
+
+    def __init__(self, camera: EmulatedCamera) -> None:
+        self._camera = camera
+        self._garbage = garbage_over_http()
+
+    async def serve(
+        self,
+        port: int,  # noqa: ARG002 - all answer alike
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """Serve one connection until it ends."""
+        await _serve(reader, writer, self._answer_or_fault)
+
+    @property
+    def answers(self) -> bool:
+        """Whether the camera answers at all."""
+        return self._camera.answers
+
+    def _answer_or_fault(self, request: Request) -> Response | bytes | None:
+        if not self.answers:
+            return None
+        if self._camera.garbage:
+            return next(self._garbage)
+        answer = self._answer(request)
+        return answer if self.answers else None
+
+    @abstractmethod
+    def _answer(self, request: Request) -> Response:
+        """What the camera answers to a request."""
+
+
+async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: _Answer) -> None:
+    """Answer the requests of one connection, one after the other, until it ends: bytes are sent as they are,
+    None is not answered. What is no request is answered with a status, and ends it."""
+    try:
+        while True:
+            async with asyncio.timeout(_REQUEST_S):
+                request = await _read(reader)
+            if request is None:
+                return
+            answered = answer(request)
+            if answered is None:
+                continue
+            writer.write(answered if isinstance(answered, bytes) else _encoded(answered))
+            async with asyncio.timeout(_REQUEST_S):
+                await writer.drain()
+            if request.headers.get("connection", "").lower() == "close":
+                return
+    except _BadRequest as bad:
+        writer.write(_encoded(Response({"error": bad.status.phrase}, bad.status), closes=True))
+    except (TimeoutError, ConnectionError, asyncio.IncompleteReadError):
+        return
+
+
+async def _read(reader: asyncio.StreamReader) -> Request | None:
+    """The next request; None where the connection has ended between two."""
+    try:
+        head = await reader.readuntil(_END_OF_HEAD)
+    except asyncio.IncompleteReadError as error:
+        if error.partial.strip():
+            raise _BadRequest(HTTPStatus.BAD_REQUEST) from None
+        return None
+    except asyncio.LimitOverrunError:
+        raise _BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE) from None
+    first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
+    method, _, rest = first.partition(" ")
+    target, _, version = rest.partition(" ")
+    if not method.isalpha() or not target.startswith("/") or version not in {"HTTP/1.0", "HTTP/1.1"}:
+        raise _BadRequest(HTTPStatus.BAD_REQUEST)
+    if len(lines) > _HEADERS_LIMIT:
+        raise _BadRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+    headers = dict(_headers(lines))
+    if "transfer-encoding" in headers:
+        raise _BadRequest(HTTPStatus.NOT_IMPLEMENTED)
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdigit()):
+        raise _BadRequest(HTTPStatus.BAD_REQUEST)
+    if len(length) > len(str(_BODY_LIMIT)) or int(length) > _BODY_LIMIT:
+        raise _BadRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    body = await reader.readexactly(int(length))
+    path, _, raw_query = target.partition("?")
+    try:
+        query = dict(parse_qsl(raw_query, keep_blank_values=True, max_num_fields=_QUERY_LIMIT))
+    except ValueError:
+        raise _BadRequest(HTTPStatus.BAD_REQUEST) from None
+    return Request(method, unquote(path, errors="replace"), raw_query, query, headers, body)
+
+
+def _headers(lines: list[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip():
+            raise _BadRequest(HTTPStatus.BAD_REQUEST)
+        yield name.lower(), value.strip()
+
+
+def _encoded(response: Response, *, closes: bool = False) -> bytes:
+    body = json.dumps(response.content).encode()
+    head = [
+        f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
+        "Content-Type: application/json;charset=utf-8",
+        f"Content-Length: {len(body)}",
+        *(["Connection: close"] if closes else []),
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + body

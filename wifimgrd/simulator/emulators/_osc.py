@@ -1,0 +1,341 @@
+"""Open Spherical Camera over HTTP: a Ricoh Theta, or an Insta360.
+
+Facts: https://github.com/ricohapi/theta-api-specs and https://github.com/Insta360Develop. A Theta S or SC
+starts at API level 1: commands belong to a session until the option `clientVersion` is 2.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from http import HTTPStatus
+from typing import Final
+
+from wifimgrd.domain.camera import StorageState, TemperatureState
+from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refused
+from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_STATUS: Final[Mapping[str, HTTPStatus]] = {
+    "unknownCommand": HTTPStatus.BAD_REQUEST,
+    "disabledCommand": HTTPStatus.FORBIDDEN,
+    "missingParameter": HTTPStatus.BAD_REQUEST,
+    "invalidParameterName": HTTPStatus.BAD_REQUEST,
+    "invalidParameterValue": HTTPStatus.BAD_REQUEST,
+    "invalidSessionId": HTTPStatus.FORBIDDEN,
+    "notFound": HTTPStatus.NOT_FOUND,
+}
+_MOST_OPTIONS: Final = 64
+_FULL: Final = 100
+_PHOTO_BYTES: Final = 4_000_000
+_CARD_STATES: Final[Mapping[StorageState, str]] = {
+    StorageState.OK: "pass",
+    StorageState.SLOW: "pass",
+    StorageState.FULL: "noSpace",
+    StorageState.MISSING: "noCard",
+}
+
+Parameters = Mapping[str, object]
+Results = dict[str, object]
+
+
+class Maker(Enum):
+    """Whose camera it is."""
+
+    RICOH = "RICOH"
+    INSTA360 = "Insta360"
+
+
+class _Failed(Exception):
+    def __init__(self, code: str, text: str) -> None:
+        self.code = code
+        super().__init__(text)
+
+
+class OscEmulator(HttpEmulator):
+    """Serves a camera over Open Spherical Camera."""
+
+    ports: Final = frozenset({80})
+
+    def __init__(self, camera: EmulatedCamera, maker: Maker = Maker.RICOH) -> None:
+        super().__init__(camera)
+        self._maker = maker
+        self._has_level_1 = camera.settings.model in {"RICOH THETA S", "RICOH THETA SC"}
+        self._has_card = camera.settings.model == "RICOH THETA X"
+        """The others have their memory inside."""
+        self._level = 1 if self._has_level_1 else 2
+        self._session = 0
+        self._options: dict[str, object] = {"captureMode": "image", "offDelay": 600, "sleepDelay": 180}
+        self._fingerprint = (0, "")
+        self._began = camera.clock_s
+
+    def _answer(self, request: Request) -> Response:
+        try:
+            return self._answer_to(request)
+        except _Failed as failed:
+            return _error(failed)
+
+    def _answer_to(self, request: Request) -> Response:
+        if (request.method, request.path) == ("GET", "/osc/info"):
+            return Response(self._info())
+        if request.method != "POST" or request.path not in _POSTED:
+            raise _Failed("notFound", "There is no such page.")
+        if self._maker is Maker.INSTA360 and request.headers.get("x-xsrf-protected") != "1":
+            raise _Failed("missingParameter", "X-XSRF-Protected is missing.")
+        if request.path == "/osc/state":
+            return Response({"fingerprint": self._fingerprinted(), "state": self._state()})
+        if request.path == "/osc/checkForUpdates":
+            return Response({"stateFingerprint": self._fingerprinted()})
+        return self._execute(_object(request.body))
+
+    def _execute(self, body: Parameters) -> Response:
+        name, parameters = body.get("name"), body.get("parameters", {})
+        if not isinstance(name, str) or not isinstance(parameters, dict):
+            raise _Failed("missingParameter", "The command is incomplete.")
+        command = _COMMANDS.get((self._level, name))
+        if command is None:
+            raise _Failed("unknownCommand", "Command executed is unknown.")
+        if self._level == 1 and name != "camera.startSession":
+            if "sessionId" not in parameters:
+                raise _Failed("missingParameter", "sessionId is missing.")
+            if parameters["sessionId"] != self._session_id:
+                raise _Failed("invalidSessionId", "This session has ended.")
+        try:
+            results = command(self, parameters)
+        except Refused as refused:
+            raise _Failed("disabledCommand", str(refused)) from None
+        done: dict[str, object] = {"name": name, "state": "done"}
+        return Response(done | ({"results": results} if results else {}))
+
+    @property
+    def _session_id(self) -> str:
+        return f"SID_{self._session:04}"
+
+    def _info(self) -> Results:
+        settings = self._camera.settings
+        level: Results = {"apiLevel": [1, 2] if self._has_level_1 else [2]}
+        return level | {
+            "manufacturer": self._maker.value,
+            "model": settings.model,
+            "serialNumber": settings.serial_number,
+            "firmwareVersion": settings.firmware_version,
+            "supportUrl": "http://camera.invalid/support",
+            "endpoints": {"httpPort": 80, "httpUpdatesPort": 80},
+            "gps": False,
+            "gyro": True,
+            "uptime": max(0, int(self._camera.clock_s - self._began)),
+            "api": ["/osc/info", *_POSTED],
+        }
+
+    def _state(self) -> Results:
+        camera = self._camera
+        state: Results = {"batteryLevel": camera.battery / _FULL}
+        if self._maker is Maker.INSTA360:
+            card = _CARD_STATES[camera.storage]
+            return state | {"storageUri": "http://192.168.42.1:80/DCIM/", "_cardState": card}
+        charged = "charged" if camera.battery == _FULL else "charging"
+        last = camera.last_ended
+        url = "" if last is None else self._url(last)
+        state |= {
+            "_captureStatus": "shooting" if camera.is_recording or camera.takes_photos else "idle",
+            "_recordedTime": camera.counted_s,
+            "_recordableTime": camera.seconds_left if camera.is_recording else 0,
+            "_batteryState": charged if camera.charging else "disconnect",
+        }
+        if not self._has_level_1:
+            state["_cameraError"] = self._errors()
+        if self._level == 1:
+            return state | {
+                "sessionId": self._session_id,
+                "storageChanged": False,
+                "_latestFileUri": url.partition("/files/")[2],
+            }
+        if not self._has_level_1:
+            state["_boardTemp"] = camera.temperature_c
+        return state | {
+            "storageUri": "http://192.168.1.1/files/",
+            "_latestFileUrl": url,
+            "_apiVersion": self._level,
+        }
+
+    def _errors(self) -> list[str]:
+        """Which codes there are depends on the model."""
+        camera = self._camera
+        no_card = "READ_ERROR" if self._has_card else "INTERNAL_MEM_ACCESS_FAIL"
+        applying = {
+            "NO_MEMORY": camera.storage is StorageState.FULL,
+            no_card: camera.storage is StorageState.MISSING,
+            "CANNOT_RECORD_LOWBAT": self._has_card and camera.battery == 0,
+            "HIGH_TEMPERATURE_WARNING": camera.temperature is TemperatureState.WARNING,
+            "HIGH_TEMPERATURE": camera.temperature is TemperatureState.TOO_HOT,
+        }
+        return [code for code, applies in applying.items() if applies]
+
+    def _fingerprinted(self) -> str:
+        """Another text for each state that is told."""
+        number, told = self._fingerprint
+        state = json.dumps(self._state())
+        if state != told:
+            self._fingerprint = (number + 1, state)
+        return f"FIG_{self._fingerprint[0]:04}"
+
+    def _url(self, file: Ended) -> str:
+        return f"http://192.168.1.1/files/100RICOH/R001{file.number:04}.MP4"
+
+    def _start_session(self, parameters: Parameters) -> Results:  # noqa: ARG002
+        self._session += 1
+        return {"sessionId": self._session_id, "timeout": 180}
+
+    def _close_session(self, parameters: Parameters) -> Results:  # noqa: ARG002
+        self._session += 1
+        return {}
+
+    def _get_options(self, parameters: Parameters) -> Results:
+        names = parameters.get("optionNames")
+        if not isinstance(names, list):
+            raise _Failed("missingParameter", "optionNames is missing.")
+        have = self._options | self._read_only()
+        if self._camera.takes_photos:
+            have["captureMode"] = "image"
+        elif have["captureMode"] == "video":
+            have["captureMode"] = self._video
+        if len(names) > _MOST_OPTIONS or not all(isinstance(name, str) and name in have for name in names):
+            raise _Failed("invalidParameterValue", "There is no such option.")
+        return {"options": {name: have[name] for name in names}}
+
+    def _read_only(self) -> Results:
+        camera = self._camera
+        local = _EPOCH + timedelta(seconds=int(camera.clock_s), minutes=camera.zone_min)
+        sign = "-" if camera.zone_min < 0 else "+"
+        hours, minutes = divmod(abs(camera.zone_min), 60)
+        zone = f"{sign}{hours:02}:{minutes:02}"
+        told: Results = {
+            "remainingSpace": camera.card_free,
+            "totalSpace": camera.card_total,
+            "remainingPictures": camera.card_free // _PHOTO_BYTES,
+        }
+        if self._maker is Maker.INSTA360:
+            return told | {
+                "_batteryCapacity": {"powerType": int(camera.charging), "powerLevel": camera.battery},
+                "_dateTime": f"{local:%Y:%m:%d %H:%M:%S}{zone}",
+                "_sysTimestamp": int(camera.clock_s),
+            }
+        return told | {
+            "remainingVideoSeconds": camera.seconds_left,
+            "dateTimeZone": f"{local:%Y:%m:%d %H:%M:%S}{zone}",
+            "clientVersion": self._level,
+        }
+
+    def _set_options(self, parameters: Parameters) -> Results:
+        wanted = parameters.get("options")
+        if not isinstance(wanted, dict):
+            raise _Failed("missingParameter", "options is missing.")
+        if self._camera.is_recording or self._camera.takes_photos:
+            raise _Failed("disabledCommand", "It is shooting.")
+        if "dateTimeZone" in wanted and len(wanted) > 1:
+            raise _Failed("invalidParameterValue", "The clock is set alone.")
+        setters = {**_SETTERS} if self._maker is Maker.RICOH else {**_SETTERS_OF_BOTH}
+        for name in wanted:
+            if name not in setters:
+                raise _Failed("invalidParameterName", "There is no such option to set.")
+        for name, value in wanted.items():
+            setters[name](self, value)
+        return {}
+
+    def _set_mode(self, value: object) -> None:
+        if value not in {"image", self._video}:
+            raise _Failed("invalidParameterValue", "There is no such mode.")
+        self._options["captureMode"] = "video" if value == self._video else "image"
+
+    @property
+    def _video(self) -> str:
+        """The mode for videos, as the level has it."""
+        return "_video" if self._level == 1 else "video"
+
+    def _set_delay(self, name: str, value: object) -> None:
+        if type(value) is not int or not 0 <= value <= 65535:
+            raise _Failed("invalidParameterValue", "A delay is 0 to 65535 seconds.")
+        self._options[name] = value
+
+    def _set_off_delay(self, value: object) -> None:
+        self._set_delay("offDelay", value)
+
+    def _set_sleep_delay(self, value: object) -> None:
+        self._set_delay("sleepDelay", value)
+
+    def _set_version(self, value: object) -> None:
+        if value not in {1, 2} or (value == 1 and not self._has_level_1):
+            raise _Failed("invalidParameterValue", "There is no such version.")
+        self._level = 2 if value == 2 else 1
+
+    def _set_clock(self, value: object) -> None:
+        shape = r"(\d{4}:\d\d:\d\d \d\d:\d\d:\d\d)([+-])(\d\d):(\d\d)"
+        parts = re.fullmatch(shape, value, re.ASCII) if isinstance(value, str) else None
+        invalid = _Failed("invalidParameterValue", "The time is YYYY:MM:DD hh:mm:ss+hh:mm.")
+        if parts is None:
+            raise invalid
+        try:
+            local = datetime.strptime(parts[1], "%Y:%m:%d %H:%M:%S").replace(tzinfo=UTC)
+        except ValueError:
+            raise invalid from None
+        zone_min = (int(parts[3]) * 60 + int(parts[4])) * (-1 if parts[2] == "-" else 1)
+        self._camera.set_clock((local - _EPOCH).total_seconds() - zone_min * 60, zone_min)
+
+    def _start(self, parameters: Parameters) -> Results:  # noqa: ARG002
+        if self._options["captureMode"] != "video":
+            raise _Failed("disabledCommand", "It is in another mode.")
+        self._camera.start()
+        return {}
+
+    def _stop(self, parameters: Parameters) -> Results:  # noqa: ARG002
+        return {"fileUrls": [self._url(self._camera.stop())]}
+
+    def _sleep(self, parameters: Parameters) -> Results:  # noqa: ARG002
+        self._camera.sleep()
+        return {}
+
+
+def _object(body: bytes) -> Parameters:
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise _Failed("missingParameter", "The body is not an object.")
+    return content
+
+
+def _error(failed: _Failed) -> Response:
+    error = {"code": failed.code, "message": str(failed)}
+    return Response({"state": "error", "error": error}, _STATUS[failed.code])
+
+
+_POSTED: Final = ("/osc/state", "/osc/checkForUpdates", "/osc/commands/execute")
+_COMMANDS: Final[Mapping[tuple[int, str], Callable[[OscEmulator, Parameters], Results]]] = {
+    (1, "camera.startSession"): OscEmulator._start_session,
+    (1, "camera.closeSession"): OscEmulator._close_session,
+    (1, "camera.getOptions"): OscEmulator._get_options,
+    (1, "camera.setOptions"): OscEmulator._set_options,
+    (1, "camera._startCapture"): OscEmulator._start,
+    (1, "camera._stopCapture"): OscEmulator._stop,
+    (1, "camera._finishWlan"): OscEmulator._sleep,
+    (2, "camera.getOptions"): OscEmulator._get_options,
+    (2, "camera.setOptions"): OscEmulator._set_options,
+    (2, "camera.startCapture"): OscEmulator._start,
+    (2, "camera.stopCapture"): OscEmulator._stop,
+    (2, "camera._finishWlan"): OscEmulator._sleep,
+}
+"""By the API's level."""
+_SETTERS_OF_BOTH: Final[Mapping[str, Callable[[OscEmulator, object], None]]] = {
+    "captureMode": OscEmulator._set_mode,
+    "offDelay": OscEmulator._set_off_delay,
+    "sleepDelay": OscEmulator._set_sleep_delay,
+}
+_SETTERS: Final = {
+    **_SETTERS_OF_BOTH,
+    "clientVersion": OscEmulator._set_version,
+    "dateTimeZone": OscEmulator._set_clock,
+}
