@@ -13,7 +13,7 @@ import pytest
 from tests.processes import Hub
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import daemon_report
-from wifimgrd.config import Config, Http, Interfaces, Map, Platform, Reserve, Tiles, TileSource
+from wifimgrd.config.configuration import Config, Http, Interfaces, Map, Platform, Reserve, Tiles, TileSource
 from wifimgrd.daemon_report import KEPT_S, DaemonReport, Facts, report_text
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryKind, HistoryRow

@@ -12,7 +12,7 @@ from tools.descriptions.json_schema import Schemas
 from tools.descriptions.openapi import openapi
 from tools.generate_dbus_reference import REFERENCE, reference
 from tools.generate_descriptions import DESCRIPTIONS, text_of
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 
 
 @pytest.mark.parametrize("file", DESCRIPTIONS, ids=lambda file: file.name)

@@ -17,7 +17,7 @@ import pytest
 from tests.message_bus import MessageBusDaemon
 from wifimgrd import daemon
 from wifimgrd.bus.connection import NameTaken
-from wifimgrd.config import ConfigError, FileUnusable, load, load_models
+from wifimgrd.config.configuration import ConfigError, FileUnusable, load, load_models
 from wifimgrd.runtime import restart_pause
 from wifimgrd.start_refusals import refusal_of
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError, StoreFull, StoreReadOnly

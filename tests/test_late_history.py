@@ -11,7 +11,7 @@ import pytest
 
 from tests.manager.conftest import make_bench
 from wifimgrd import daemon
-from wifimgrd.config import Config
+from wifimgrd.config.configuration import Config
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow

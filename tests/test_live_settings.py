@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.conftest import on_bench as on_bench  # noqa: PLC0414 - a fixture
-from wifimgrd.config import load
+from wifimgrd.config.configuration import load
 from wifimgrd.live_settings import LiveSettings
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings

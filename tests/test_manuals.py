@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from wifimgrd.cli._arguments import parser
-from wifimgrd.config import Config
+from wifimgrd.config.configuration import Config
 from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.camera_state import RECORDING, CameraState
 

@@ -33,7 +33,7 @@ sys.path.insert(0, str(_CHECKOUT))
 
 from tools.services import BIN, Service, Watchdog, die_with_parent  # noqa: E402
 from wifimgrd.client.hub import HubClient  # noqa: E402
-from wifimgrd.config import load  # noqa: E402
+from wifimgrd.config.configuration import load  # noqa: E402
 
 _START_TIMEOUT_S: Final = 30.0
 _HOST: Final = "127.0.0.1"

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import structlog
 
-from wifimgrd import __version__, config, daemon
+from wifimgrd import __version__, daemon
+from wifimgrd.config import configuration as config
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.restart_pause import pause_before_restart

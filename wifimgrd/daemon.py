@@ -21,7 +21,7 @@ from wifimgrd import __version__
 from wifimgrd.api.hub_service import HubService
 from wifimgrd.api.simulator_object import World
 from wifimgrd.bus.connection import BusConnection, BusError
-from wifimgrd.config import Config, ConfigError, load_models
+from wifimgrd.config.configuration import Config, ConfigError, load_models
 from wifimgrd.domain.addresses import parse_network
 from wifimgrd.domain.events import CameraChanged, SignalChanged
 from wifimgrd.helper_client.addresses import CameraAddresses

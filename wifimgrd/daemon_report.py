@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd import __version__
-from wifimgrd.config import Config
+from wifimgrd.config.configuration import Config
 from wifimgrd.domain.history import HistoryFilter, HistoryRow
 from wifimgrd.domain.records import (
     DeviceRecord,

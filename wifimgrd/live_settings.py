@@ -11,7 +11,7 @@ from pathlib import Path
 
 import structlog
 
-from wifimgrd.config import Config, ConfigError, load, load_models
+from wifimgrd.config.configuration import Config, ConfigError, load, load_models
 from wifimgrd.domain.adapter import AdapterPin
 from wifimgrd.domain.addresses import AddressPlan, parse_network
 from wifimgrd.domain.allocator import AllocationRules

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.bus.connection import BusClosed, BusError, NameTaken
-from wifimgrd.config import ConfigError, FileUnusable
+from wifimgrd.config.configuration import ConfigError, FileUnusable
 from wifimgrd.daemon import BusLost, DirectoryTaken, StateDirectoryUnusable
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.store import SchemaFromFuture, StoreDamaged

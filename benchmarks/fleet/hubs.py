@@ -25,12 +25,12 @@ from benchmarks.fleet.pipes import lines_of_stdin, reply
 from wifimgrd.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt._bridge import Bridge
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.web_address import BrokerAddress
 
 CAMERAS: Final = 4
 """Of each hub, and as many interfaces."""

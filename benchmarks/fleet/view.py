@@ -19,13 +19,13 @@ from typing import Any
 from benchmarks.fleet.pipes import lines_of_stdin, reply
 from wifimgrd.client.changes import DeviceChanged
 from wifimgrd.client.json_records import device_json
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.fleet.client import FleetClient
 from wifimgrd.fleet.fleet import FleetChange
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.web_address import BrokerAddress
 
 
 async def _run(port: int) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from benchmarks import progress
 from benchmarks.table import Row, Target
 from tests.http.tiles.planet import ENTRIES, LEAVES, write_planet
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.tiles.coordinates import tile_of_id

@@ -19,10 +19,10 @@ from tests.mqtt.mosquitto import Mosquitto, free_port
 from tests.mqtt.observer import Observer, observer
 from tests.processes import has_no_traceback
 from wifimgrd.client.json_records import device_json
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.topics import Topics
-from wifimgrd.web_address import BrokerAddress
 
 USER: Final = "pilot"
 PASSWORD: Final = "a long password"

@@ -18,7 +18,7 @@ from tests.browser.conftest import CHROMIUM, PATIENCE_MS
 from tests.browser.map_content import FONT, RED, write_maplibre_world, write_world
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
-from wifimgrd.config import Map
+from wifimgrd.config.configuration import Map
 from wifimgrd.http.settings import Settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
-from wifimgrd.config import Config, Connect, ConnectGroup, Http, Interfaces, Mqtt, Reserve, Tiles, TileSource
+from wifimgrd.config.configuration import (
+    Config,
+    Connect,
+    ConnectGroup,
+    Http,
+    Interfaces,
+    Mqtt,
+    Reserve,
+    Tiles,
+    TileSource,
+)
 from wifimgrd.daemon_report import Facts, report_text
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow

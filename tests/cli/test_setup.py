@@ -17,7 +17,7 @@ from wifimgrd.cli import _countries, _setup
 from wifimgrd.cli import _setup_file as setup_file
 from wifimgrd.cli._arguments import parser
 from wifimgrd.cli._screen import Screen
-from wifimgrd.config import Config, load
+from wifimgrd.config.configuration import Config, load
 
 NO_BUS = "unix:path=/nowhere"
 WRITTEN = """\

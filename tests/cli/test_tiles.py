@@ -13,7 +13,7 @@ from tests.http.served import Served
 from tests.http.tiles.making import pyramid, write_folder, write_mbtiles, write_pmtiles
 from tests.http.tiles.scripted_upstream import ScriptedUpstream
 from wifimgrd.cli.__main__ import main
-from wifimgrd.config import load
+from wifimgrd.config.configuration import load
 from wifimgrd.http.settings import Settings
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.docs.code_blocks import COMMANDS, DOCUMENTS, PLACES, CodeBlock, code_blocks, prose
 from tests.docs.terminal import is_as_printed
-from wifimgrd import config
+from wifimgrd.config import configuration as config
 
 BLOCKS = [block for document in DOCUMENTS for block in code_blocks(document)]
 TEXT = {"text", "diff", "json", "python", "toml", "xml", "yaml", "nginx", "js"}

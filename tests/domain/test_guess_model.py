@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.camera_model import CameraModel, guess_model
 
 SKY = CameraModel("sky", "Sky", ssid_pattern="SKY-[0-9]+", oui=("d4:d9:19",))

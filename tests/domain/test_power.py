@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd import catalog
+from wifimgrd.config import catalog
+from wifimgrd.config.toml_tables import build
 from wifimgrd.domain.camera_model import CameraModel
 from wifimgrd.domain.checks import Invalid
 from wifimgrd.domain.device import Passphrase, PowerState, Ssid
@@ -27,7 +28,6 @@ from wifimgrd.domain.power import (
     matches,
     wake_request,
 )
-from wifimgrd.toml_tables import build
 
 MODELS = catalog.load()
 GOPRO = MODELS["gopro-hero12"]

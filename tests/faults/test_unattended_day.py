@@ -27,7 +27,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.manager.story import Story
 from tests.soak import examples
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, Link, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendState, Event

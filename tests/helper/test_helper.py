@@ -35,9 +35,9 @@ from tests.helper.small_world import (
     small_world,
 )
 from tests.message_bus import MessageBusDaemon
-from wifimgrd import catalog
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
 from wifimgrd.bus.values import typed
+from wifimgrd.config import catalog
 from wifimgrd.helper import _policy as policy
 from wifimgrd.helper._policy import Policy, read_policy
 from wifimgrd.proxies.networkmanager.definitions import NM

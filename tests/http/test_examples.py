@@ -21,11 +21,11 @@ from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
 from tools.descriptions.examples import EXAMPLES
 from wifimgrd.client.hub import HubClient
-from wifimgrd.config import Map, TileSource
+from wifimgrd.config.configuration import Map, TileSource
+from wifimgrd.config.web_address import web_socket_address
 from wifimgrd.domain.commands import CONNECT, PAIR, STOP_RECORDING
 from wifimgrd.domain.records import CameraRecord
 from wifimgrd.http.settings import Fleet, Settings
-from wifimgrd.web_address import web_socket_address
 
 TOKEN: Final = EXAMPLES["create_session"].body["token"]
 BEARER: Final = {"Authorization": f"Bearer {TOKEN}"}

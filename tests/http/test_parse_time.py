@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from multidict import CIMultiDict
 
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.access.cors import Cors
 from wifimgrd.http.access.request_safety import RequestSafety, host_name, is_foreign
 from wifimgrd.http.access.token import AccessToken

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd import catalog
 from wifimgrd.client.json_records import (
     connection_status_json,
     device_json,
@@ -18,6 +17,7 @@ from wifimgrd.client.json_records import (
     status_json,
 )
 from wifimgrd.client.json_text import dumps
+from wifimgrd.config import catalog
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.wire.kinds import settings_json, time_text
 

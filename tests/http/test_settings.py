@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.config import Config, ConfigError, Http, Platform
+from wifimgrd.config.configuration import Config, ConfigError, Http, Platform
 from wifimgrd.http.settings import Settings, allowed_hosts, read_token
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.manager.story import Story
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.manager.hub import Hub

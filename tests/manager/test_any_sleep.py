@@ -11,7 +11,7 @@ from hypothesis.stateful import initialize, invariant, rule
 
 from tests.manager.test_any_life import BEFORE, DEVICES, MOMENTS, RULES, USUALLY, AnyLife, as_clients_see
 from tests.soak import examples
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.reservation import ReservationRule
 from wifimgrd.manager.settings import HubSettings

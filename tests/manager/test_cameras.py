@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from tests.manager.conftest import Bench, make_bench
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.camera import (
     COMMAND_S,
     BatteryState,

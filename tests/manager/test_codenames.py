@@ -6,7 +6,7 @@ import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.test_power import INSTA360, asleep, fails, status
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceState, PowerState
 from wifimgrd.domain.errors import InvalidRequest

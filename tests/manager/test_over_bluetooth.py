@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from tests.manager.conftest import Bench, RunOnBench
 from tests.manager.test_power import GOPRO, INSTA360, THETA, paired
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.camera import (
     COMMAND_S,
     SILENT_S,

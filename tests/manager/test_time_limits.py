@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.device import DeviceState, Link
 from wifimgrd.domain.group import Group
 from wifimgrd.domain.time_limits import ANSWER_S, CONNECT_S, RELEASE_S, REMOVE_S

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from tests.mqtt.observer import PATIENCE_S, Observer
 from wifimgrd.client.json_records import device_json
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 from wifimgrd.fleet.client import FleetClient
 from wifimgrd.mqtt.access import Access
@@ -16,7 +17,6 @@ from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.web_address import BrokerAddress
 
 DEVICE = DeviceRecord(1, name="Front", codename="insta360-x3", ssid=b"SIM-CAM-1")
 

@@ -13,12 +13,12 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from tests.mqtt.private_host import PrivateHost, network_of
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import Connection
 from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.topics import Topics
-from wifimgrd.web_address import BrokerAddress
 
 PATIENCE_S = 30.0
 

@@ -17,12 +17,12 @@ from tests.mqtt.observer import PATIENCE_S, Observer, observer
 from tests.processes import Hub
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.client.json_text import dumps
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._bridge import Bridge
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.web_address import BrokerAddress
 
 
 async def test_the_records_are_those_of_the_hub(hub: Hub, seen: Observer) -> None:

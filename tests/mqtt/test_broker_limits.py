@@ -13,6 +13,7 @@ from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto, copy, in_front, read_packet
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.mqtt import connection
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._records import RetainedRecords
@@ -20,7 +21,6 @@ from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.topics import Topics
-from wifimgrd.web_address import BrokerAddress
 
 RECORD = f"{HUB}/devices/1"
 CAMERAS = "\U0001f4f7" * 128

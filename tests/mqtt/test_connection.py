@@ -16,13 +16,13 @@ from tests.mqtt.fleet_process import access
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.fleet.client import connected
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.access import Tls
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.topics import Topics
-from wifimgrd.web_address import BrokerAddress
 
 PASSWORD = "correct horse"
 EX_CONFIG = 78

@@ -16,9 +16,9 @@ from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
-from wifimgrd import catalog
 from wifimgrd.client.commands import RecordingOrder, recording_order
-from wifimgrd.config import Config, Http, Mqtt
+from wifimgrd.config import catalog
+from wifimgrd.config.configuration import Config, Http, Mqtt
 from wifimgrd.domain.commands import CONNECT, DISCONNECT, SLEEP, START_RECORDING, STOP_RECORDING, WAKE
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import CameraRecord, DeviceRecord

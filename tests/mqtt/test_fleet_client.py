@@ -15,13 +15,13 @@ from tests.mqtt.fleet_process import access, device, fleet_client, is_online, pu
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.fleet.client import connected
 from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, FleetChange, HubAppeared, HubVanished
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.topics import Topics
-from wifimgrd.web_address import BrokerAddress
 
 MANY = 50
 """Hubs with ten records each: more at once than Mosquitto keeps for a client that reads slowly."""

@@ -24,6 +24,7 @@ from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer
 from tests.mqtt.private_host import PrivateHost, network_of, private_host
 from tests.processes import Hub, camera
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.commands import DISCONNECT
 from wifimgrd.fleet.client import FleetClient, connected
 from wifimgrd.mqtt.access import Access, Tls
@@ -31,7 +32,6 @@ from wifimgrd.mqtt.broker import Broker, Will
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.library import Received
 from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED
-from wifimgrd.web_address import BrokerAddress
 
 BLOCKS = code_blocks("docs/fleet.md")
 VEHICLE = ("/etc/mosquitto/conf.d/vehicle.", "/etc/mosquitto/vehicle.")

@@ -13,6 +13,7 @@ import pytest
 from tests.mqtt.conftest import HUB
 from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import Claim, HubIdTaken
 from wifimgrd.mqtt._pace import BURST
@@ -21,7 +22,6 @@ from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE, Topics
-from wifimgrd.web_address import BrokerAddress
 
 CLAIM = f"{HUB}/claim"
 AVAILABILITY = f"{HUB}/availability"

@@ -8,9 +8,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from tests.mqtt.certificates import Authority
-from wifimgrd.config import ConfigError, load
+from wifimgrd.config.configuration import ConfigError, load
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.mqtt._settings import Settings, derived_hub_id
-from wifimgrd.web_address import BrokerAddress
 
 MACHINE_ID = "4f1c2d3e5a6b7c8d9e0f112233445566"
 

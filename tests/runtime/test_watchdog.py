@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.logs import lines_with
-from wifimgrd.config import Config
+from wifimgrd.config.configuration import Config
 from wifimgrd.daemon import DaemonOptions, run
 from wifimgrd.store._sqlite import SqliteStore
 

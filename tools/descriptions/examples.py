@@ -13,7 +13,6 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from wifimgrd import __version__
-from wifimgrd.catalog import load
 from wifimgrd.client.json_members import (
     BluetoothDeviceJson,
     BluetoothDevicesJson,
@@ -33,6 +32,7 @@ from wifimgrd.client.json_records import (
     signal_history_json,
     status_json,
 )
+from wifimgrd.config.catalog import load
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import (
     AbsentRecord,

@@ -12,7 +12,7 @@ from tools.descriptions.json_schema import REFERENCE, Schemas
 from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
 from wifimgrd.client.hub import HubClient
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http.access.token import COOKIE
 from wifimgrd.http.description.operations import JSON, Operation, Parameter, operation_of, parameter_of

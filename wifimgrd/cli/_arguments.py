@@ -19,7 +19,7 @@ from wifimgrd.cli._hub_arguments import (
 )
 from wifimgrd.cli._parser import Parser, device, everywhere
 from wifimgrd.cli._registering_arguments import add_arguments, import_arguments, set_arguments
-from wifimgrd.config import Mqtt
+from wifimgrd.config.configuration import Mqtt
 from wifimgrd.domain.commands import (
     CAMERA,
     CONNECT,

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from wifimgrd import config
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
+from wifimgrd.config import configuration as config
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions
 from wifimgrd.report.settings import hide_settings

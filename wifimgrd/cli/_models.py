@@ -7,7 +7,7 @@ import argparse
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Column
 from wifimgrd.cli._text import safe
-from wifimgrd.config import ConfigError, load_models
+from wifimgrd.config.configuration import ConfigError, load_models
 from wifimgrd.domain.camera_model import CameraModels
 
 

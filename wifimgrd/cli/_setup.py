@@ -19,9 +19,9 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._setup_dialog import ask, ask_switch, tell
 from wifimgrd.cli._setup_writing import NotWritten, write
 from wifimgrd.cli._text import safe
-from wifimgrd.config import DEFAULT_PATH, Config, ConfigError
+from wifimgrd.config.configuration import DEFAULT_PATH, Config, ConfigError
+from wifimgrd.config.web_address import ip_address_of, listen_address
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.web_address import ip_address_of, listen_address
 
 _SOCKET: Final = Path("/etc/systemd/system/wifimgrd-http.socket.d/50-setup.conf")
 _TOKEN: Final = "token"  # noqa: S105 - a file's name

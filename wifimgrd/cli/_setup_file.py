@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from wifimgrd.config import Config, ConfigError, load
-from wifimgrd.toml_tables import Document, TomlError
+from wifimgrd.config.configuration import Config, ConfigError, load
+from wifimgrd.config.toml_tables import Document, TomlError
 
 NAME: Final = "50-setup.toml"
 Key = tuple[str, str]

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from wifimgrd import config
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column
 from wifimgrd.cli._text import Style, safe
-from wifimgrd.config import TileSource
+from wifimgrd.config import configuration as config
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import read_token
 from wifimgrd.runtime import logging as log
 from wifimgrd.tiles.check import Progress, Question, TilesetReport, check

@@ -25,7 +25,7 @@ from wifimgrd.client.changes import (
     ServiceChanged,
 )
 from wifimgrd.client.json_members import STATUS_MEMBERS
-from wifimgrd.config import TOPIC_LEVEL
+from wifimgrd.config.configuration import TOPIC_LEVEL
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.fleet.records import HubRecord, parse_device, parse_hub, parse_interface
 from wifimgrd.mqtt.topics import OFFLINE, ONLINE

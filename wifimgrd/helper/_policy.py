@@ -8,10 +8,10 @@ from pathlib import Path
 
 import structlog
 
-from wifimgrd.config import Config, ConfigError, load, load_models
+from wifimgrd.config.configuration import Config, ConfigError, load, load_models
+from wifimgrd.config.web_address import listen_address
 from wifimgrd.domain.addresses import AcceptedPort, SocketKind, parse_port, parse_share
 from wifimgrd.domain.camera_model import CameraModels
-from wifimgrd.web_address import listen_address
 
 _log = structlog.get_logger()
 

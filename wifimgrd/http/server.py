@@ -16,11 +16,11 @@ from typing import Any, Final
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from wifimgrd.config.web_address import page_address
 from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.front.door import AnswerLog, FrontDoor
 from wifimgrd.http.front.framing import PIECE_BYTES
-from wifimgrd.web_address import page_address
 
 _NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """Errors of an address family that this host does not use."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from wifimgrd import catalog
-from wifimgrd.config import Config, ConfigError, FileUnusable, Map, TileSource
+from wifimgrd.config import catalog
+from wifimgrd.config.configuration import Config, ConfigError, FileUnusable, Map, TileSource
+from wifimgrd.config.web_address import WebSocketAddress, listen_address, plain_origin, web_socket_address
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name
 from wifimgrd.http.access.tls import TlsFiles
 from wifimgrd.runtime.credentials import credential
-from wifimgrd.web_address import WebSocketAddress, listen_address, plain_origin, web_socket_address
 
 TOKEN_LENGTH: Final = 16
 """The least number of characters of a token."""

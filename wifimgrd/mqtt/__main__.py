@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from wifimgrd import __version__, config
+from wifimgrd import __version__
 from wifimgrd.client.hub import HubClient
+from wifimgrd.config import configuration as config
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups

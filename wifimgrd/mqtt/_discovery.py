@@ -22,7 +22,7 @@ from urllib.parse import quote
 from wifimgrd import __version__
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.client.json_types import Keywords
-from wifimgrd.config import TOPIC_PREFIX
+from wifimgrd.config.configuration import TOPIC_PREFIX
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.records import DeviceRecord

@@ -8,12 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.config import Config, FileUnusable, Http
+from wifimgrd.config.configuration import Config, FileUnusable, Http
+from wifimgrd.config.web_address import (
+    BrokerAddress,
+    broker_address,
+    ip_address_of,
+    listen_address,
+    page_address,
+)
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.topics import Topics
 from wifimgrd.runtime.credentials import credential
-from wifimgrd.web_address import BrokerAddress, broker_address, ip_address_of, listen_address, page_address
 
 MACHINE_ID: Final = Path("/etc/machine-id")
 _APPLICATION: Final = bytes.fromhex("6c0f5be1a7d94b1f9a3ad0b54ce8f213")

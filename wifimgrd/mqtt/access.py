@@ -6,7 +6,7 @@ import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wifimgrd.web_address import BrokerAddress
+from wifimgrd.config.web_address import BrokerAddress
 
 
 @dataclass(frozen=True, slots=True)

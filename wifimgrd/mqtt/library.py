@@ -17,9 +17,9 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.mqtt import refusals
 from wifimgrd.mqtt.refusals import FAILURE
-from wifimgrd.web_address import BrokerAddress
 
 KEEP_ALIVE_S: Final = 30
 LARGEST_PACKET: Final = 256 * 1024

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import structlog
 
-from wifimgrd import __version__, config
+from wifimgrd import __version__
 from wifimgrd.client.hub import HubClient
+from wifimgrd.config import configuration as config
 from wifimgrd.http.access.exposure import open_addresses, refusal
 from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings

@@ -13,6 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final
 
+from wifimgrd.config.toml_tables import Document, TomlError
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.checks import Check, Invalid, expect, matching, one_of, within
@@ -20,7 +21,6 @@ from wifimgrd.domain.device import Passphrase, Sighting, Ssid
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.ports import READING_S
 from wifimgrd.simulator.emulators import CameraSettings, settings_of
-from wifimgrd.toml_tables import Document, TomlError
 
 _DEFAULT: Final = Path(__file__).with_name("default.toml")
 _OPEN: Final = Passphrase("")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+from wifimgrd.config.toml_tables import build
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.checks import Invalid
 from wifimgrd.domain.device import DeviceId
@@ -44,7 +45,6 @@ from wifimgrd.simulator._scenario import (
 )
 from wifimgrd.simulator._sockets import ANSWER_S, SimulatedSockets
 from wifimgrd.simulator.emulators import EmulatedCamera
-from wifimgrd.toml_tables import build
 
 _T = TypeVar("_T")
 

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.tiles._gaps import Square, positions, squares
 from wifimgrd.tiles._tile import DamagedError, UnavailableError
 from wifimgrd.tiles._tileset import OPENERS

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Final, TypeVar, TypeVarTuple
 
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.tiles._readers import Readers
 from wifimgrd.tiles._tileset import FileSlot, Slot, Tileset

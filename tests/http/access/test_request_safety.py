@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.http.fake_hub import FakeHub, changed
 from tests.http.served import P, Served
 from tests.http.tiles.making import pyramid, write_mbtiles
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http.access.request_safety import host_name, is_fetched_ahead, is_foreign
 from wifimgrd.http.settings import Settings

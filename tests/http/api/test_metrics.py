@@ -14,7 +14,7 @@ from tests.http.served import P, Served
 from wifimgrd.bus.connection import Variant
 from wifimgrd.client.changes import AttemptFailed, DeviceAdded, ServiceChanged
 from wifimgrd.client.hub import HubClient
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, ServiceRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.http.settings import Settings

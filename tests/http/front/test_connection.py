@@ -15,7 +15,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from tests.http.tiles.making import pyramid, write_mbtiles, write_pmtiles
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.front import connection
 from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.front.framing import HEAD_BYTES

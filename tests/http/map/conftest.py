@@ -10,7 +10,7 @@ import pytest
 from pmtiles.tile import Compression, TileType
 
 from tests.http.tiles.making import PNG, write_pmtiles
-from wifimgrd.config import Map
+from wifimgrd.config.configuration import Map
 from wifimgrd.http.settings import Settings
 
 MAP = "/plugin-views/platform_plugin_map/map"

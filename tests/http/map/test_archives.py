@@ -15,7 +15,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import MAP
 from tests.http.served import Served
 from tests.http.tiles.making import pyramid, write_mbtiles, write_pmtiles
-from wifimgrd.config import Config, Map, Tiles, TileSource
+from wifimgrd.config.configuration import Config, Map, Tiles, TileSource
 from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.settings import Settings
 

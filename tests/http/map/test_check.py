@@ -12,7 +12,7 @@ import pytest
 from pmtiles.tile import Compression, TileType
 
 from tests.http.tiles.making import PNG, pyramid, write_pmtiles
-from wifimgrd.config import load
+from wifimgrd.config.configuration import load
 from wifimgrd.tiles.map.check import check_map
 
 FONT = "Noto Sans Regular"

@@ -14,7 +14,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.map.conftest import CONTOUR, FONT, LAYERS, MAP
 from tests.http.served import Served
 from tests.http.tiles.making import pyramid, write_pmtiles
-from wifimgrd.config import Map
+from wifimgrd.config.configuration import Map
 from wifimgrd.http.settings import Settings
 
 STYLE = MAP + "/style/"

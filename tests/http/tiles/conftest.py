@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.http.tiles.making import Place, pyramid, write_folder, write_mbtiles, write_pmtiles
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
 
 MISSING = (5, 3, 4)

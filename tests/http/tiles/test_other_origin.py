@@ -11,7 +11,7 @@ from playwright.async_api import async_playwright
 
 from tests.browser.conftest import CHROMIUM
 from tests.http.served import Served
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.tiles._replies import blank_png

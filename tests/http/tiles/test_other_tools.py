@@ -18,7 +18,7 @@ from pmtiles.reader import MmapSource, Reader, all_tiles
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.http.tiles.making import Place
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.tiles._decompress import decompress
 from wifimgrd.tiles._tile import VECTOR

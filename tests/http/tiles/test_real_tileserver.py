@@ -15,7 +15,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.http.tiles.making import pyramid, write_mbtiles
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
 
 pytestmark = pytest.mark.tileserver

@@ -16,7 +16,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.http.tiles.conftest import KINDS, MISSING
 from tests.http.tiles.making import METADATA, Place, vector, write_pmtiles
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.tiles import _replies as replies
 from wifimgrd.tiles._decompress import decompress

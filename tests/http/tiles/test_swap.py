@@ -16,7 +16,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.http.tiles.making import Place, pyramid, write_folder, write_mbtiles, write_pmtiles
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.tiles import _tileset as tileset_module

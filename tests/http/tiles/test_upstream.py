@@ -14,7 +14,7 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.http.tiles.making import vector
 from tests.http.tiles.scripted_upstream import ScriptedUpstream
-from wifimgrd.config import TileSource
+from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.tiles._tile import NotReadyError, Tile, UnavailableError
 from wifimgrd.tiles._upstream import Kept, UpstreamCache, UpstreamSlot

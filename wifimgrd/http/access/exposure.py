@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterable
 
-from wifimgrd.web_address import ip_address_of
+from wifimgrd.config.web_address import ip_address_of
 
 
 def open_addresses(sockets: Iterable[socket.socket]) -> list[str]:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from wifimgrd.web_address import ip_address_of
+from wifimgrd.config.web_address import ip_address_of
 
 _KEPT: Final = 4096
 """Addresses that are stored; the one whose last attempt is the oldest is dropped first."""

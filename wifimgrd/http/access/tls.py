@@ -6,7 +6,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from wifimgrd.config import FileUnusable
+from wifimgrd.config.configuration import FileUnusable
 
 
 @dataclass(frozen=True, slots=True)

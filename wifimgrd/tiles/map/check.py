@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from wifimgrd.config import Map, TileSource
+from wifimgrd.config.configuration import Map, TileSource
 from wifimgrd.tiles._pmtiles import PMTilesSource
 from wifimgrd.tiles._tile import VECTOR_TYPES, DamagedError, vector_encoding
 from wifimgrd.tiles.check import Progress

@@ -14,7 +14,7 @@ import structlog
 from aiohttp import web
 
 from wifimgrd.client.json_text import dumps
-from wifimgrd.config import Map
+from wifimgrd.config.configuration import Map
 from wifimgrd.http.errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http.json_text import json_response
 from wifimgrd.http.routes import Routes

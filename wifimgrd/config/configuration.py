@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
-from wifimgrd import catalog
+from wifimgrd.config import catalog
+from wifimgrd.config.toml_tables import Document, TomlError, TomlUnreadable, build
+from wifimgrd.config.web_address import broker_address, listen_address, plain_origin, web_socket_address
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within
 from wifimgrd.domain.recovery import RecoveryStep
-from wifimgrd.toml_tables import Document, TomlError, TomlUnreadable, build
-from wifimgrd.web_address import broker_address, listen_address, plain_origin, web_socket_address
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.config import Config, ConfigError, ConnectGroup, Reserve, TileSource, load, load_models
+from wifimgrd.config.configuration import (
+    Config,
+    ConfigError,
+    ConnectGroup,
+    Reserve,
+    TileSource,
+    load,
+    load_models,
+)
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.group import Group
@@ -28,7 +36,7 @@ def test_an_empty_file_gives_the_defaults(file: Path) -> None:
 
 
 def test_the_shipped_file_says_the_defaults() -> None:
-    assert load(Path(__file__).parent.parent / "packaging" / "wifimgrd.toml") == Config()
+    assert load(Path(__file__).parents[2] / "packaging" / "wifimgrd.toml") == Config()
 
 
 def test_every_key_is_read(file: Path) -> None:

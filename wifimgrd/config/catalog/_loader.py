@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from wifimgrd.config.toml_tables import Document, TomlError, TomlUnreadable, build
 from wifimgrd.domain.camera_model import CameraModel, CameraModels, codename_key
 from wifimgrd.domain.checks import Invalid, expect
-from wifimgrd.toml_tables import Document, TomlError, TomlUnreadable, build
 
 SHIPPED: Final = Path(__file__).parent
 FOLDER: Final = "catalog.d"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.web_address import listen_address, origin_of, plain_origin, web_socket_address
+from wifimgrd.config.web_address import listen_address, origin_of, plain_origin, web_socket_address
 
 
 @pytest.mark.parametrize(

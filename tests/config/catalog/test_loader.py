@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd import catalog
+from wifimgrd.config import catalog
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.camera_model import (
     GENERIC,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.config.toml_tables import Document, TomlError
 from wifimgrd.domain.checks import within
 from wifimgrd.domain.device import Passphrase
-from wifimgrd.toml_tables import Document, TomlError
 
 
 @dataclass(frozen=True, slots=True)
