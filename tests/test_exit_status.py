@@ -169,9 +169,9 @@ def pauses(module: str, *options: str, **environment: str) -> tuple[int, bool]:
     [
         ("wifimgrd", "[http]", os.EX_IOERR),
         ("wifimgrd", "typing error", os.EX_CONFIG),
-        ("wifimgrd.shim", '[http]\ntoken_file = "/nowhere"', os.EX_IOERR),
-        ("wifimgrd.shim", '[http]\nlisten = "192.0.2.1:1"', os.EX_OSERR),
-        ("wifimgrd.shim", "typing error", os.EX_CONFIG),
+        ("wifimgrd.http", '[http]\ntoken_file = "/nowhere"', os.EX_IOERR),
+        ("wifimgrd.http", '[http]\nlisten = "192.0.2.1:1"', os.EX_OSERR),
+        ("wifimgrd.http", "typing error", os.EX_CONFIG),
         ("wifimgrd.mqtt", MQTT + 'user = "hub"\npassword_file = "/nowhere"', os.EX_IOERR),
         ("wifimgrd.mqtt", MQTT, os.EX_UNAVAILABLE),
         ("wifimgrd.mqtt", "typing error", os.EX_CONFIG),

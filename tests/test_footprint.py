@@ -51,7 +51,7 @@ def test_the_bridge_loads_no_parsers_of_other_protocols_than_its_own() -> None:
 
 @pytest.mark.parametrize(
     "process",
-    ["wifimgrd", "wifimgrd.helper", "wifimgrd.camera", "wifimgrd.shim", "wifimgrd.mqtt", "wifimgrd.cli"],
+    ["wifimgrd", "wifimgrd.helper", "wifimgrd.camera", "wifimgrd.http", "wifimgrd.mqtt", "wifimgrd.cli"],
 )
 def test_what_else_the_host_has_installed_is_not_loaded(process: str, tmp_path: Path) -> None:
     for name in OPTIONAL:

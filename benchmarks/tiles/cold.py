@@ -15,10 +15,10 @@ from benchmarks import progress
 from benchmarks.table import Row, Target
 from tests.http.tiles.planet import ENTRIES, LEAVES, write_planet
 from wifimgrd.config.configuration import TileSource
+from wifimgrd.http.tiles.coordinates import tile_of_id
+from wifimgrd.http.tiles.tilesets import Tilesets
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.tiles.coordinates import tile_of_id
-from wifimgrd.tiles.tilesets import Tilesets
 
 _TILES: Final = 3000
 _TILES_OF_PLANET: Final = 500

@@ -86,7 +86,7 @@ def _running_shim(folder: Path, tables: str) -> Iterator[tuple[Account, int]]:
     port = _free_port()
     configuration = folder / "wifimgrd.toml"
     configuration.write_text(f'[http]\nlisten = "127.0.0.1:{port}"\n' + tables)
-    command = [sys.executable, "-m", "wifimgrd.shim", "--config", str(configuration), "--bus"]
+    command = [sys.executable, "-m", "wifimgrd.http", "--config", str(configuration), "--bus"]
     with _running([*command, f"unix:path={folder}/no-bus"], port) as account:
         yield account, port
 

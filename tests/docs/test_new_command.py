@@ -21,7 +21,7 @@ SHOW: Final = """
 import json, sys
 import wifimgrd
 from wifimgrd.client.hub import HubClient
-from wifimgrd.shim._app import build_app
+from wifimgrd.http._app import build_app
 from wifimgrd.http.channel._commands import parse_command
 from wifimgrd.http.settings import Settings
 from wifimgrd.mqtt._command_messages import CommandMessage

@@ -12,11 +12,11 @@ from typing import Any, Self
 import aiohttp
 
 from wifimgrd.client.hub import HubClient
+from wifimgrd.http._app import build_app
 from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.shim._app import build_app
 
 P = "/plugin-views/platform_plugin_device_manager/devices"
 

@@ -19,7 +19,7 @@ from wifimgrd.domain.records import CameraRecord
 from wifimgrd.http.channel.message_types import DATA
 from wifimgrd.http.description.resource import PLATFORM, SCRIPT
 from wifimgrd.http.settings import Settings
-from wifimgrd.tiles._tile import TYPE_OF_FORMAT
+from wifimgrd.http.tiles._tile import TYPE_OF_FORMAT
 
 ASYNCAPI_SCHEMA = Path("frontend/node_modules/@asyncapi/specs/schemas/3.0.0.json")
 

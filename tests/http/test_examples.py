@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator
 
 from tests.http.conftest import START_S
 from tests.http.fake_hub import FakeHub
-from tests.http.map.conftest import write_map
 from tests.http.served import Answer, Served
 from tests.http.tiles.making import pyramid, write_folder
+from tests.http.tiles.map.conftest import write_map
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
 from tools.descriptions.examples import EXAMPLES

@@ -25,7 +25,7 @@ CERTIFICATES_READ = """
 import os, ssl
 make, made = ssl.create_default_context, []
 ssl.create_default_context = lambda *args, **options: made.append(make(*args, **options)) or made[-1]
-import wifimgrd.shim.__main__
+import wifimgrd.http.__main__
 count = lambda context: context.cert_store_stats()["x509"]
 print(sum(map(count, made)), count(make()), os.environ["SSL_CERT_FILE"])
 """

@@ -31,7 +31,7 @@ async def start(message_bus: MessageBusDaemon) -> AsyncIterator[Start]:
 
     async def start(*arguments: str, **options: Any) -> Process:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "wifimgrd.shim", "--bus", message_bus.address, *arguments,
+            sys.executable, "-m", "wifimgrd.http", "--bus", message_bus.address, *arguments,
             stderr=PIPE, **options,
         )  # fmt: skip
         started.append(process)
@@ -143,7 +143,7 @@ import os, sys
 fd, bus = sys.argv[1:]
 os.dup2(int(fd), 3)
 os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}
-shim = ["-m", "wifimgrd.shim", "--bus", bus, "--listen", "127.0.0.1:1"]
+shim = ["-m", "wifimgrd.http", "--bus", bus, "--listen", "127.0.0.1:1"]
 os.execv(sys.executable, [sys.executable, *shim])
 """
 

@@ -12,10 +12,10 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import server
+from wifimgrd.http._app import build_app
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.shim._app import build_app
 
 
 def test_every_address_of_a_name_gets_the_same_free_port() -> None:

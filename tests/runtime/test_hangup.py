@@ -42,18 +42,18 @@ async def until_said(process: Process, word: bytes) -> None:
     raise AssertionError(f"it ended with {process.returncode}")
 
 
-@pytest.mark.parametrize("module", ["wifimgrd.helper", "wifimgrd.camera", "wifimgrd.mqtt", "wifimgrd.shim"])
+@pytest.mark.parametrize("module", ["wifimgrd.helper", "wifimgrd.camera", "wifimgrd.mqtt", "wifimgrd.http"])
 async def test_a_hangup_ends_no_service(message_bus: MessageBusDaemon, tmp_path: Path, module: str) -> None:
     config = tmp_path / "wifimgrd.toml"
     config.write_text(MQTT)
     options = {
         "wifimgrd.mqtt": ("--config", str(config)),
-        "wifimgrd.shim": ("--listen", "127.0.0.1:0"),
+        "wifimgrd.http": ("--listen", "127.0.0.1:0"),
     }.get(module, ("--user", "root", "--linger", "3600"))
     before = ("unshare", "--net") if module == "wifimgrd.helper" else ()
     command = (*before, sys.executable, "-m", module, "--bus", message_bus.address, *options)
     async with running(*command) as process:
-        await until_said(process, b"listening" if module == "wifimgrd.shim" else b"started")
+        await until_said(process, b"listening" if module == "wifimgrd.http" else b"started")
         process.send_signal(signal.SIGHUP)
         process.send_signal(signal.SIGTERM)
         await process.communicate()
@@ -79,7 +79,7 @@ async def test_a_hangup_while_the_shim_starts_does_not_end_it(
     token, config = tmp_path / "token", tmp_path / "wifimgrd.toml"
     os.mkfifo(token)
     config.write_text(f'[http]\ntoken_file = "{token}"\n')
-    command = [sys.executable, "-m", "wifimgrd.shim", "--bus", message_bus.address, "--listen", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "wifimgrd.http", "--bus", message_bus.address, "--listen", "127.0.0.1:0"]
     async with running(*command, "--config", str(config)) as process:
         with await asyncio.to_thread(token.open, "w") as writing:  # opened once it is being read
             process.send_signal(signal.SIGHUP)

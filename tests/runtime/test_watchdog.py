@@ -26,7 +26,7 @@ PULSE = b"WATCHDOG=1"
 MQTT = '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n'
 PROGRAMS = {
     "daemon": ("wifimgrd", "--simulate"),
-    "http": ("wifimgrd.shim", "--listen", "127.0.0.1:0"),
+    "http": ("wifimgrd.http", "--listen", "127.0.0.1:0"),
     "mqtt": ("wifimgrd.mqtt",),
     "net": ("wifimgrd.helper", "--user", "root", "--linger", "3600"),
 }

@@ -15,9 +15,9 @@ from wifimgrd.cli._text import Style, safe
 from wifimgrd.config import configuration as config
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import read_token
+from wifimgrd.http.tiles.check import Progress, Question, TilesetReport, check
+from wifimgrd.http.tiles.map.check import MapReport, check_map
 from wifimgrd.runtime import logging as log
-from wifimgrd.tiles.check import Progress, Question, TilesetReport, check
-from wifimgrd.tiles.map.check import MapReport, check_map
 
 _WRONG: Final = "invalid-request"
 _BAR: Final = 24

@@ -14,8 +14,8 @@ from wifimgrd.config.web_address import BrokerAddress, broker_address
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import LONGEST_SEARCH_S
 from wifimgrd.domain.registration import parse_bluetooth_address
-from wifimgrd.tiles.coordinates import DEEPEST, Box
-from wifimgrd.tiles.source import numbers_of
+from wifimgrd.http.tiles.coordinates import DEEPEST, Box
+from wifimgrd.http.tiles.source import numbers_of
 
 _LONGEST_TIMEOUT_S: Final = 86400.0
 _SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}

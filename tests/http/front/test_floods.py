@@ -22,12 +22,12 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from tests.http.test_exposure import made_certificate
 from tests.processes import Hub
+from wifimgrd.http._app import build_app
 from wifimgrd.http.front import connection
 from wifimgrd.http.front.connection_limits import IN_ALL, ConnectionLimits
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.shim._app import build_app
 
 NO_BUS = "unix:path=/nowhere"
 ALLOWED_KB = 60 << 10

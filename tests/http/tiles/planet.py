@@ -18,7 +18,7 @@ from pathlib import Path
 from pmtiles.tile import Compression, Entry, TileType, serialize_directory, serialize_header, write_varint
 
 from tests.http.tiles.making import PNG, Place
-from wifimgrd.tiles.coordinates import tile_of_id
+from wifimgrd.http.tiles.coordinates import tile_of_id
 
 LEAVES = 5_000
 ENTRIES = 44_000

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pmtiles.tile import zxy_to_tileid
 
-from wifimgrd.tiles.coordinates import DEEPEST, Box, exists, tile_id, tile_of_id
+from wifimgrd.http.tiles.coordinates import DEEPEST, Box, exists, tile_id, tile_of_id
 
 
 @st.composite

@@ -13,11 +13,11 @@ from pmtiles.tile import Compression, zxy_to_tileid
 
 from tests.http.tiles.conftest import KINDS
 from tests.http.tiles.making import Place, pyramid, write_pmtiles
-from wifimgrd.tiles import _gaps as gaps
-from wifimgrd.tiles._gaps import positions, squares
-from wifimgrd.tiles._pmtiles import PMTilesSource
-from wifimgrd.tiles._tileset import OPENERS
-from wifimgrd.tiles.coordinates import Box, tile_of_id
+from wifimgrd.http.tiles import _gaps as gaps
+from wifimgrd.http.tiles._gaps import positions, squares
+from wifimgrd.http.tiles._pmtiles import PMTilesSource
+from wifimgrd.http.tiles._tileset import OPENERS
+from wifimgrd.http.tiles.coordinates import Box, tile_of_id
 
 WORLD = Box(-180, -90, 180, 90)
 degrees = st.floats(-180, 180)

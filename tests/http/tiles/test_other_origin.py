@@ -14,7 +14,7 @@ from tests.http.served import Served
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Settings
-from wifimgrd.tiles._replies import blank_png
+from wifimgrd.http.tiles._replies import blank_png
 
 PAGE = "<!doctype html><title>another origin</title>"
 SHOW = """([address, crossOrigin]) => new Promise((resolve) => {

@@ -10,7 +10,7 @@ import pytest
 
 from tests.http.tiles.making import Place
 from tests.http.tiles.planet import write_planet
-from wifimgrd.tiles._pmtiles import PMTilesSource
+from wifimgrd.http.tiles._pmtiles import PMTilesSource
 
 AT_MOST_MB = 64
 ASKED = 100
@@ -19,7 +19,7 @@ ASKED = 100
 MEASURED = """
 import sys
 from pathlib import Path
-from wifimgrd.tiles._pmtiles import PMTilesSource
+from wifimgrd.http.tiles._pmtiles import PMTilesSource
 
 def highest_mb():
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) / 1024

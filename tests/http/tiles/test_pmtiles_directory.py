@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pmtiles.tile import Entry as WrittenEntry
 from pmtiles.tile import serialize_directory
 
-from wifimgrd.tiles._pmtiles_directory import Directory, Entry, Header
-from wifimgrd.tiles._tile import DamagedError
+from wifimgrd.http.tiles._pmtiles_directory import Directory, Entry, Header
+from wifimgrd.http.tiles._tile import DamagedError
 
 
 @st.composite

@@ -18,10 +18,10 @@ from tests.http.tiles.conftest import KINDS, MISSING
 from tests.http.tiles.making import METADATA, Place, vector, write_pmtiles
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
-from wifimgrd.tiles import _replies as replies
-from wifimgrd.tiles._decompress import decompress
-from wifimgrd.tiles._replies import blank_png
-from wifimgrd.tiles._tile import MLT
+from wifimgrd.http.tiles import _replies as replies
+from wifimgrd.http.tiles._decompress import decompress
+from wifimgrd.http.tiles._replies import blank_png
+from wifimgrd.http.tiles._tile import MLT
 
 WAYS = ["", "?by=the-application"]
 """What is added to an address, so that it goes the short way or the long one."""

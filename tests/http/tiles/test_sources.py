@@ -38,14 +38,14 @@ from tests.http.tiles.making import (
     write_mbtiles,
     write_pmtiles,
 )
-from wifimgrd.tiles import _decompress as decompress_module
-from wifimgrd.tiles import _mbtiles as mbtiles_module
-from wifimgrd.tiles import _pmtiles as pmtiles_module
-from wifimgrd.tiles._decompress import decompress
-from wifimgrd.tiles._mbtiles import MBTilesSource
-from wifimgrd.tiles._pmtiles import PMTilesSource
-from wifimgrd.tiles._replies import Terms, accepted_codings, tile_reply
-from wifimgrd.tiles._tile import (
+from wifimgrd.http.tiles import _decompress as decompress_module
+from wifimgrd.http.tiles import _mbtiles as mbtiles_module
+from wifimgrd.http.tiles import _pmtiles as pmtiles_module
+from wifimgrd.http.tiles._decompress import decompress
+from wifimgrd.http.tiles._mbtiles import MBTilesSource
+from wifimgrd.http.tiles._pmtiles import PMTilesSource
+from wifimgrd.http.tiles._replies import Terms, accepted_codings, tile_reply
+from wifimgrd.http.tiles._tile import (
     MLT,
     TYPE_OF_FORMAT,
     VECTOR,
@@ -54,8 +54,8 @@ from wifimgrd.tiles._tile import (
     Tile,
     UnavailableError,
 )
-from wifimgrd.tiles._tileset import OPENERS, FileSlot, Tileset
-from wifimgrd.tiles.source import FileSource
+from wifimgrd.http.tiles._tileset import OPENERS, FileSlot, Tileset
+from wifimgrd.http.tiles.source import FileSource
 
 SMALL = pyramid(2)
 Tiles = Mapping[Place, bytes]

@@ -18,11 +18,11 @@ from tests.http.served import Served
 from tests.http.tiles.making import Place, pyramid, write_folder, write_mbtiles, write_pmtiles
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
+from wifimgrd.http.tiles import _tileset as tileset_module
+from wifimgrd.http.tiles import tilesets as tilesets_module
+from wifimgrd.http.tiles._tileset import FileSlot, Tileset
+from wifimgrd.http.tiles.tilesets import Tilesets
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.tiles import _tileset as tileset_module
-from wifimgrd.tiles import tilesets as tilesets_module
-from wifimgrd.tiles._tileset import FileSlot, Tileset
-from wifimgrd.tiles.tilesets import Tilesets
 
 WRITERS: dict[str, Callable[[Path, Mapping[Place, bytes]], Path]] = {
     "pmtiles": write_pmtiles,

@@ -16,8 +16,8 @@ from tests.http.tiles.making import vector
 from tests.http.tiles.scripted_upstream import ScriptedUpstream
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
-from wifimgrd.tiles._tile import NotReadyError, Tile, UnavailableError
-from wifimgrd.tiles._upstream import Kept, UpstreamCache, UpstreamSlot
+from wifimgrd.http.tiles._tile import NotReadyError, Tile, UnavailableError
+from wifimgrd.http.tiles._upstream import Kept, UpstreamCache, UpstreamSlot
 
 PATIENCE_S, HASTE_S = 30.0, 0.3
 
