@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -19,7 +20,6 @@ import structlog
 
 from wifimgrd import __version__
 from wifimgrd.api.hub_service import HubService
-from wifimgrd.api.simulator_object import World
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.config.configuration import Config, ConfigError, load_models
 from wifimgrd.domain.addresses import parse_network
@@ -32,16 +32,11 @@ from wifimgrd.helper_client.sockets import HelperSockets
 from wifimgrd.live_settings import LiveSettings, hub_settings
 from wifimgrd.manager.history import History
 from wifimgrd.manager.hub import Hub
+from wifimgrd.parts import Parts, Simulate
 from wifimgrd.ports import (
-    AdapterSource,
     Backend,
     BackendMemory,
-    CameraBluetooth,
-    CameraContact,
-    CameraControl,
-    CameraSockets,
     EventSink,
-    HostClock,
 )
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.status_line import StatusLine
@@ -59,6 +54,7 @@ if TYPE_CHECKING:
 _log = structlog.get_logger()
 
 STATE_DIRECTORY: Final = Path("/var/lib/wifimgrd")
+_SIMULATOR: Final = "wifimgrd.simulator"
 _HISTORY_AGAIN_S: Final = 60.0
 """Between attempts to open the history's file."""
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
@@ -77,20 +73,6 @@ class DaemonOptions:
     """Instead of `[backend] name`."""
     scenario: Path | None = None
     """A scenario of the simulated world; None is the default one."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What the hub is given that depends on the backend."""
-
-    backend: Backend
-    adapters: AdapterSource
-    sockets: CameraSockets
-    contact: CameraContact
-    bluetooth: CameraBluetooth
-    control: CameraControl | None = None
-    host_clock: HostClock | None = None
-    world: World | None = None
 
 
 class DirectoryTaken(Exception):
@@ -122,6 +104,7 @@ async def run(config: Config, options: DaemonOptions) -> None:
     connection = await BusConnection.open(options.bus, sockets=True)
     tasks = Tasks("wifimgrd")
     tasks.require("message-bus", connection.wait_closed())
+    tasks.check("message-bus", connection.round_trip)
     try:
         service = HubService(connection, tasks.part("service"))
         await service.claim()
@@ -173,12 +156,13 @@ async def _serve(
     hung_up: asyncio.Event,
 ) -> None:
     settings = hub_settings(config, load_models(options.config))
+    name = "simulated" if options.simulate else options.backend or config.backend.name
+    simulate = _simulator() if name == "simulated" else None
     store = await SqliteStore.open(directory)
     history = History(NoHistory(), _now_us, _steady_s)
-    name = "simulated" if options.simulate else options.backend or config.backend.name
-    choice, simulate = await _choice(name, connection), name == "simulated"
+    choice = await _choice(name, connection)
     parts = (
-        _simulated(options.scenario, store, tasks)
+        simulate(options.scenario, store, tasks, _now_us)
         if simulate
         else _on_adapters(choice.name, config, store, connection, tasks)
     )
@@ -216,7 +200,6 @@ async def _serve(
         _steady_s,
     )
     hub.backend_choice = choice.reason
-    tasks.check("message-bus", connection.round_trip)
     tasks.check("store", store.gets_on)
     start_watchdog(tasks)
     await hub.start()
@@ -329,23 +312,23 @@ def _report(hub: Hub, live: LiveSettings, history: History, tasks: Tasks) -> Cal
 # Each backend's modules are imported only where it is used, to save memory.
 
 
-def _simulated(scenario: Path | None, memory: BackendMemory, tasks: Tasks) -> _Parts:
-    from wifimgrd.camera.control import CameraSessions  # noqa: PLC0415
-    from wifimgrd.simulator import ScenarioError, SimulatedWorld, load_scenario  # noqa: PLC0415
-
+def _simulator() -> Simulate:
+    """What makes a simulated world; raises ConfigError on a host that has none."""
     try:
-        world = SimulatedWorld(load_scenario(scenario), memory)
-    except ScenarioError as error:
-        raise ConfigError(str(error)) from None
-    control = CameraSessions(tasks.part("cameras"), _now_us)
-    return _Parts(
-        world.backend, world.adapters, world.sockets, world.contact, world.bluetooth, control, world=world
-    )
+        module = import_module(_SIMULATOR)
+    except ModuleNotFoundError as error:
+        if error.name != _SIMULATOR:
+            raise
+        raise ConfigError(
+            "simulated adapters and cameras are in the package wifimgrd-simulator, which is not installed"
+        ) from None
+    simulate: Simulate = module.parts
+    return simulate
 
 
 def _on_adapters(
     name: str, config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
-) -> _Parts:
+) -> Parts:
     from wifimgrd.camera_client.bluetooth import ProcessBluetooth  # noqa: PLC0415
     from wifimgrd.camera_client.control import ProcessControl  # noqa: PLC0415
     from wifimgrd.proxies.timedated import Timedated  # noqa: PLC0415
@@ -355,7 +338,7 @@ def _on_adapters(
     sockets = HelperSockets(connection)
     backend = make(config, memory, connection, tasks.part(name))
     bluetooth = ProcessBluetooth(connection, tasks.part("bluetooth"))
-    return _Parts(
+    return Parts(
         backend,
         UdevAdapterSource(),
         sockets,

@@ -6,7 +6,7 @@ Every listener method is called on the event loop's thread and must not block.
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Protocol
@@ -16,9 +16,6 @@ from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera import (
     CameraAnswer,
     CameraCommand,
-    CameraDriver,
-    CameraReading,
-    CommandResult,
 )
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.device import Device, DeviceId, HeldLink, Link, Passphrase, Sighting, Ssid
@@ -229,46 +226,6 @@ class CameraBluetooth(Protocol):
     async def has_bond(self, address: str, adapter: str = "") -> bool:
         """Whether this host has keys of a camera, at an adapter or at any. Raises BluetoothUnavailable if
         that is not known, as while the adapter is not there."""
-
-
-OpenCameraSocket = Callable[[DeviceId, int], Awaitable[socket.socket]]
-"""Opens a TCP connection to a port of a connected camera, not blocking; the caller closes it. Raises
-DeviceNotFound, DeviceNotReachable, InterfaceLost, BackendUnavailable."""
-
-
-class CameraControlListener(Protocol):
-    """Receives what connected cameras say of themselves."""
-
-    def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
-        """The state of a camera was read, or it has sent it: all that is known of it now."""
-
-
-class CameraControl(Protocol):
-    """Reads the state of connected cameras and commands them, over their networks."""
-
-    async def start(self, listener: CameraControlListener, open_socket: OpenCameraSocket) -> None:
-        """Nothing is read before `attach`."""
-
-    async def stop(self) -> None:
-        """End everything, and close."""
-
-    def attach(self, device_id: DeviceId, driver: CameraDriver) -> None:
-        """A camera is connected: read its state from now on, every 10 s, every 2 s while it records, and at
-        once after a command. Returns at once; a camera that does not answer is tried again."""
-
-    def detach(self, device_id: DeviceId) -> None:
-        """The camera is no longer connected; commands to it that run end with NotConnected."""
-
-    async def record(self, device_ids: Sequence[DeviceId], *, on: bool) -> Mapping[DeviceId, CommandResult]:
-        """Start or stop recording on attached cameras: all requests are prepared first (mode, readiness,
-        space), then sent together. Each has a result of its own; one that does what is wanted already is
-        done. The errors are CameraRefused, CameraBusy, DeviceNotReachable (no answer), NotConnected,
-        BackendUnavailable. Never raises; ends within COMMAND_S for one camera, COMMAND_OF_MANY_S for
-        several."""
-
-    async def set_clock(self, device_id: DeviceId) -> None:
-        """Set the clock of an attached camera to this host's, with its time zone; raises the errors that
-        `record` has, and NotSupported."""
 
 
 class HostClock(Protocol):

@@ -9,10 +9,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from wifimgrd import daemon
 from wifimgrd.__main__ import main
@@ -20,11 +19,12 @@ from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera_client.control import ProcessControl
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera import CameraDriver, CommandResult
+from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.ports import BackendMemory, CameraControlListener, OpenCameraSocket
+from wifimgrd.parts import Parts
+from wifimgrd.ports import BackendMemory
 from wifimgrd.runtime.tasks import Tasks
-
-_simulated: Final = daemon._simulated
+from wifimgrd.simulator import parts
 
 
 class _Sockets:
@@ -89,11 +89,13 @@ class _Control:
 
 
 def _run(ports: Sequence[int], bus: str) -> None:
-    def parts(scenario: Path | None, memory: BackendMemory, tasks: Tasks) -> daemon._Parts:
+    def simulate(
+        scenario: Path | None, memory: BackendMemory, tasks: Tasks, now_us: Callable[[], int]
+    ) -> Parts:
         control = _Control(bus, tasks.part("cameras"))
-        return replace(_simulated(scenario, memory, tasks), sockets=_Sockets(ports), control=control)
+        return replace(parts(scenario, memory, tasks, now_us), sockets=_Sockets(ports), control=control)
 
-    daemon._simulated = parts
+    daemon._simulator = lambda: simulate
     main()
 
 

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera._service import CameraService
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, RecordingState
+from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraRefused, NotConnected, WifimgrdError
-from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire.private_process import process, serve
 

@@ -14,11 +14,12 @@ from tests.manager.story import Story
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.config import catalog
+from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.manager.hub import Hub
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.ports import AddressRoutes, CameraControl, CameraSockets, HostClock
+from wifimgrd.ports import AddressRoutes, CameraSockets, HostClock
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator import SimulatedWorld, load_scenario
 

@@ -28,6 +28,7 @@ from wifimgrd.domain.camera import (
     StorageState,
     TemperatureState,
 )
+from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
     BackendUnavailable,
@@ -43,7 +44,6 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.events import CameraChanged, DeviceUpdated, RecordingStopped
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.manager.settings import HubSettings
-from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 
 S = 1_000_000
 IDLE = CameraReading(

@@ -15,6 +15,7 @@ from tests.manager.story import Story
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import EndSeen, StopReason
+from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, NoInterfaceAvailable
 from wifimgrd.domain.events import Event, RecordingStopped
@@ -22,7 +23,6 @@ from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.domain.signal_history import Samples, SignalSample
 from wifimgrd.manager._state import Clock, loop_s
 from wifimgrd.manager.history import History
-from wifimgrd.ports import CameraControl
 
 SECOND = 1_000_000
 

@@ -12,9 +12,9 @@ from wifimgrd.bus.packing import ROWS_SIGNATURE, PackedRows, pack_rows
 from wifimgrd.bus.values import typed
 from wifimgrd.camera._wanted_sockets import WantedSockets
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult
+from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import Cancelled, InvalidRequest
-from wifimgrd.ports import CameraControl
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import encode
 

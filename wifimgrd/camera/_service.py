@@ -22,9 +22,9 @@ from wifimgrd.camera._operations import Operations, protocol_of
 from wifimgrd.camera._radio import Radio, Status
 from wifimgrd.camera._search import Row, Searches
 from wifimgrd.domain.camera import CameraCommand
+from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import PairedCamera
-from wifimgrd.ports import CameraControl
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import encode

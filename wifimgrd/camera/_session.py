@@ -25,6 +25,7 @@ from wifimgrd.camera.drivers.protocol import (
     busy_recording,
 )
 from wifimgrd.domain.camera import CameraReading, CommandResult
+from wifimgrd.domain.camera_control import OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
     CameraRefused,
@@ -35,7 +36,6 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
-from wifimgrd.ports import OpenCameraSocket
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
 Report = Callable[[DeviceId, CameraReading], None]

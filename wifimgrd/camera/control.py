@@ -21,9 +21,9 @@ from wifimgrd.domain.camera import (
     CameraDriver,
     CommandResult,
 )
+from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, Unconfirmed, WifimgrdError
-from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Tasks
 
 _DRIVERS: Final[Mapping[CameraDriver, type[NetworkDriver]]] = MappingProxyType(

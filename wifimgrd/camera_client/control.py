@@ -19,6 +19,7 @@ from wifimgrd.bus.values import typed
 from wifimgrd.camera_client._process import NO_ANSWER, CameraProcess, unanswered
 from wifimgrd.camera_client._results import Result, command_result
 from wifimgrd.domain.camera import COMMAND_OF_MANY_S, COMMAND_S, CameraDriver, CommandResult
+from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
     BackendUnavailable,
@@ -28,7 +29,6 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
-from wifimgrd.ports import CameraControlListener, OpenCameraSocket
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import decode

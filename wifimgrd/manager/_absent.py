@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
 from wifimgrd.domain.camera import CameraDriver, CommandResult
+from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import BackendUnavailable, BluetoothUnavailable
 from wifimgrd.domain.power import BluetoothState, BluetoothStatus
-from wifimgrd.ports import BluetoothListener, CameraControlListener, OpenCameraSocket
+from wifimgrd.ports import BluetoothListener
 
 
 class NoBluetooth:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import structlog
 
 from wifimgrd.domain.camera import CameraReading, RecordingState, drift_ppm
+from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraBusy, NotSupported, WifimgrdError
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
-from wifimgrd.ports import CameraControl, HostClock
+from wifimgrd.ports import HostClock
 
 _log = structlog.get_logger()
 

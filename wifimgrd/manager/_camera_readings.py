@@ -22,6 +22,7 @@ from wifimgrd.domain.camera import (
     problems_of,
     stop_reason,
 )
+from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
@@ -30,7 +31,6 @@ from wifimgrd.manager._camera_clocks import CameraClocks
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import HubState
-from wifimgrd.ports import CameraControl
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()

@@ -17,6 +17,7 @@ from wifimgrd.domain.camera import (
     CommandResult,
     Wish,
 )
+from wifimgrd.domain.camera_control import CameraControl, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
     DeviceNotReachable,
@@ -32,7 +33,7 @@ from wifimgrd.manager._camera_readings import CameraReadings
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._over_bluetooth import OverBluetooth
 from wifimgrd.manager._state import HubState
-from wifimgrd.ports import CameraControl, HostClock, OpenCameraSocket
+from wifimgrd.ports import HostClock
 from wifimgrd.runtime.tasks import Tasks
 
 _READ_S: Final = 2.0

@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.commands import (
     CONNECT,
     DISCONNECT,
@@ -58,7 +59,6 @@ from wifimgrd.ports import (
     Backend,
     CameraBluetooth,
     CameraContact,
-    CameraControl,
     CameraSockets,
     DeviceStore,
     EventSink,

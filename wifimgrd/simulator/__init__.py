@@ -47,6 +47,7 @@ A fault that is set for all can be lifted for one camera or interface.
 
 from wifimgrd.simulator._adapters import SimulatedAdapters
 from wifimgrd.simulator._backend import SimulatedBackend
+from wifimgrd.simulator._parts import parts
 from wifimgrd.simulator._scenario import (
     AdapterPlan,
     CameraPlan,
@@ -71,4 +72,5 @@ __all__ = [
     "Times",
     "load_scenario",
     "parse_scenario",
+    "parts",
 ]
