@@ -6,7 +6,7 @@ PYTEST_ARGS ?=
 LIFE_IN_LAB = LAB_TIMEOUT=1209600 tests/lab/run $(if $(JOINS),tests/lab/test_lossy_air.py) $(if $(LAB),tests/lab/test_random_life.py)
 # Random requests, and random sequences of events in virtual time.
 REQUESTS = tests/http/test_schemathesis.py tests/http/test_bad_input.py
-MACHINES = $(addprefix tests/,manager/test_any_life.py manager/test_any_sleep.py domain/test_allocator_machine.py \
+MACHINES = $(addprefix tests/,daemon/manager/test_any_life.py daemon/manager/test_any_sleep.py domain/test_allocator_machine.py \
 	domain/test_group_machine.py domain/test_allocator_choice.py simulator/test_story.py)
 # Files, texts and pictures of any content.
 READERS = tests/faults/test_reader_fuzz.py tests/browser/test_jpeg_size.py tests/browser/test_wifi_text.py

@@ -18,9 +18,9 @@ from wifimgrd.client.hub import HubClient
 
 PROGRAMS = Path(sys.executable).parent
 DAEMON = (str(PROGRAMS / "wifimgrd"),)
-COLD_DAEMON = (sys.executable, "-m", "wifimgrd")
+COLD_DAEMON = (sys.executable, "-m", "wifimgrd.daemon")
 """For tests of what a process of its own kind takes: its memory, its files."""
-_WARM_DAEMON = WarmProgram("wifimgrd.__main__", "wifimgrd.simulator", "wifimgrd.camera.control")
+_WARM_DAEMON = WarmProgram("wifimgrd.daemon.__main__", "wifimgrd.simulator", "wifimgrd.camera.control")
 START_TIMEOUT_S = 20.0
 
 

@@ -11,7 +11,7 @@ from wifimgrd.domain.errors import DeviceNotFound
 
 
 class StoreInMemory:
-    """Keeps what tests/store proves of the real one: ids in order, never reused, one per key."""
+    """Keeps what tests/daemon/store proves of the real one: ids in order, never reused, one per key."""
 
     def __init__(self) -> None:
         self.devices: dict[DeviceId, Device] = {}

@@ -15,12 +15,19 @@ from pathlib import Path
 import pytest
 
 from tests.message_bus import MessageBusDaemon
-from wifimgrd import daemon
 from wifimgrd.bus.connection import NameTaken
 from wifimgrd.config.configuration import ConfigError, FileUnusable, load, load_models
+from wifimgrd.daemon import _daemon as daemon
+from wifimgrd.daemon._start_refusals import refusal_of
+from wifimgrd.daemon.store import (
+    SchemaFromFuture,
+    SqliteStore,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
 from wifimgrd.runtime import restart_pause
-from wifimgrd.start_refusals import refusal_of
-from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 
 CHECKOUT = Path(__file__).parents[1]
 UNITS = sorted((CHECKOUT / "systemd").glob("*.service"))
@@ -33,7 +40,7 @@ exec "$@"
 """
 MAKE_STATE = """
 import asyncio, pathlib, sys
-from wifimgrd.store import SqliteStore
+from wifimgrd.daemon.store import SqliteStore
 async def make():
     await (await SqliteStore.open(pathlib.Path(sys.argv[1]))).close()
 asyncio.run(make())
@@ -62,7 +69,7 @@ def never_restarted(unit: str) -> set[int]:
 
 
 def daemon_ends(bus: str, state: Path, *before: str) -> subprocess.CompletedProcess[str]:
-    command = [*before, sys.executable, "-m", "wifimgrd", "--simulate", "--bus", bus]
+    command = [*before, sys.executable, "-m", "wifimgrd.daemon", "--simulate", "--bus", bus]
     environment = os.environ | {"STATE_DIRECTORY": str(state)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
@@ -167,8 +174,8 @@ def pauses(module: str, *options: str, **environment: str) -> tuple[int, bool]:
 @pytest.mark.parametrize(
     ("module", "text", "status"),
     [
-        ("wifimgrd", "[http]", os.EX_IOERR),
-        ("wifimgrd", "typing error", os.EX_CONFIG),
+        ("wifimgrd.daemon", "[http]", os.EX_IOERR),
+        ("wifimgrd.daemon", "typing error", os.EX_CONFIG),
         ("wifimgrd.http", '[http]\ntoken_file = "/nowhere"', os.EX_IOERR),
         ("wifimgrd.http", '[http]\nlisten = "192.0.2.1:1"', os.EX_OSERR),
         ("wifimgrd.http", "typing error", os.EX_CONFIG),
@@ -202,7 +209,7 @@ async def test_a_daemon_that_is_hung_up_while_it_waits_is_started_again(
 ) -> None:
     options = ("--simulate", "--bus", message_bus.address)
     with daemon._alone_in(tmp_path):
-        ended = await asyncio.to_thread(pauses, "wifimgrd", *options, STATE_DIRECTORY=str(tmp_path))
+        ended = await asyncio.to_thread(pauses, "wifimgrd.daemon", *options, STATE_DIRECTORY=str(tmp_path))
     assert ended == (os.EX_TEMPFAIL, True)
 
 

@@ -36,7 +36,7 @@ def loaded_by(process: str, folder: Path | None = None, *, later: str = "pass") 
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("process", ["wifimgrd", "wifimgrd.helper", "wifimgrd.camera"])
+@pytest.mark.parametrize("process", ["wifimgrd.daemon", "wifimgrd.helper", "wifimgrd.camera"])
 def test_a_process_without_a_network_loads_no_parsers_of_network_protocols(process: str) -> None:
     loaded = loaded_by(process)
     assert {"asyncio", "argparse", "shutil"} <= loaded
@@ -51,7 +51,14 @@ def test_the_bridge_loads_no_parsers_of_other_protocols_than_its_own() -> None:
 
 @pytest.mark.parametrize(
     "process",
-    ["wifimgrd", "wifimgrd.helper", "wifimgrd.camera", "wifimgrd.http", "wifimgrd.mqtt", "wifimgrd.cli"],
+    [
+        "wifimgrd.daemon",
+        "wifimgrd.helper",
+        "wifimgrd.camera",
+        "wifimgrd.http",
+        "wifimgrd.mqtt",
+        "wifimgrd.cli",
+    ],
 )
 def test_what_else_the_host_has_installed_is_not_loaded(process: str, tmp_path: Path) -> None:
     for name in OPTIONAL:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.manager.conftest import make_bench
-from wifimgrd import daemon
+from tests.daemon.manager.conftest import make_bench
 from wifimgrd.config.configuration import Config
+from wifimgrd.daemon import _daemon as daemon
+from wifimgrd.daemon.manager.history import History
+from wifimgrd.daemon.store import NoHistory, SqliteHistory
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
-from wifimgrd.manager.history import History
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.store import NoHistory, SqliteHistory
 
 WANTED = HistoryFilter()
 

@@ -23,7 +23,7 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 SERVICE = "[D-BUS Service]\nName=org.wifimgrd1\nExec={folder}/started\n"
 STARTED = """#!/bin/sh
 export STATE_DIRECTORY={folder}/state
-if [ -e {folder}/failed ]; then exec {python} -m wifimgrd --simulate --bus "$DBUS_STARTER_ADDRESS"; fi
+if [ -e {folder}/failed ]; then exec {python} -m wifimgrd.daemon --simulate --bus "$DBUS_STARTER_ADDRESS"; fi
 touch {folder}/failed
 exit 1
 """

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from wifimgrd.cli._setup_file import text_of
-from wifimgrd.store._schema import open_database
+from wifimgrd.daemon.store._schema import open_database
 
 CHECKOUT = Path(__file__).parents[1]
 DEBIAN = CHECKOUT / "packaging" / "debian"

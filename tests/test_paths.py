@@ -14,15 +14,10 @@ from typing import Any, Final, cast, get_args
 from aiohttp import web
 
 import wifimgrd
-from tests.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
+from tests.daemon.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
 from tests.store_in_memory import StoreInMemory
-from wifimgrd.api.hub_service import HubService
-from wifimgrd.backends.networkmanager._active_connection import ActiveConnection, Joined
-from wifimgrd.backends.networkmanager._devices import NmDevice
-from wifimgrd.backends.networkmanager._ip_config import LinkReading
-from wifimgrd.backends.networkmanager._link_monitor import LinkMonitor
 from wifimgrd.bus import names
 from wifimgrd.bus._framing import Frame
 from wifimgrd.bus._transport import Reader, Writer
@@ -30,22 +25,27 @@ from wifimgrd.bus.connection import BusConnection, Signal, Variant
 from wifimgrd.client.changes import Change
 from wifimgrd.client.channel_messages import STATUS, Message
 from wifimgrd.client.hub import HubClient
+from wifimgrd.daemon.api.hub_service import HubService
+from wifimgrd.daemon.backends.networkmanager._active_connection import ActiveConnection, Joined
+from wifimgrd.daemon.backends.networkmanager._devices import NmDevice
+from wifimgrd.daemon.backends.networkmanager._ip_config import LinkReading
+from wifimgrd.daemon.backends.networkmanager._link_monitor import LinkMonitor
+from wifimgrd.daemon.manager.history import History
+from wifimgrd.daemon.manager.hub import Hub
+from wifimgrd.daemon.manager.settings import HubSettings
+from wifimgrd.daemon.store import NoHistory
 from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import Event
 from wifimgrd.http.channel.channel import ChannelClient
 from wifimgrd.http.channel.message_types import LoggedEvent
 from wifimgrd.http.settings import Settings
-from wifimgrd.manager.history import History
-from wifimgrd.manager.hub import Hub
-from wifimgrd.manager.settings import HubSettings
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator import SimulatedWorld
 from wifimgrd.simulator._backend import SimulatedBackend
-from wifimgrd.store import NoHistory
 
 _PACKAGE: Final = str(Path(wifimgrd.__file__).parent) + "/"
 _DOCUMENT: Final = Path(__file__).parents[1] / "docs" / "architecture.md"

@@ -16,8 +16,8 @@ CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from tools.introspection_comments import Comment, Member, interface_of  # noqa: E402
-from wifimgrd.api import _device_object as device_object  # noqa: E402
-from wifimgrd.api import _manager_object as manager_object  # noqa: E402
+from wifimgrd.daemon.api import _device_object as device_object  # noqa: E402
+from wifimgrd.daemon.api import _manager_object as manager_object  # noqa: E402
 from wifimgrd.domain.commands import BLUETOOTH, POWER  # noqa: E402
 from wifimgrd.domain.errors import CLASSES  # noqa: E402
 from wifimgrd.wire.errors import NAME_OF  # noqa: E402

@@ -13,16 +13,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wifimgrd import daemon
-from wifimgrd.__main__ import main
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.camera_client.control import ProcessControl
+from wifimgrd.daemon import _daemon as daemon
+from wifimgrd.daemon.__main__ import main
+from wifimgrd.daemon.camera_client.control import ProcessControl
+from wifimgrd.daemon.parts import Parts
+from wifimgrd.daemon.ports import BackendMemory
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera import CameraDriver, CommandResult
 from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.parts import Parts
-from wifimgrd.ports import BackendMemory
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator import parts
 

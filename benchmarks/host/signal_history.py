@@ -13,9 +13,9 @@ from typing import Final
 
 from benchmarks.host.footprint import PART
 from benchmarks.table import Row, Target
+from wifimgrd.daemon.store._history import FILE_NAME, SqliteHistory
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import KEPT_DAYS, SignalSample
-from wifimgrd.store._history import FILE_NAME, SqliteHistory
 
 _CAMERAS: Final = 64
 _MINUTES: Final = 10

@@ -13,10 +13,11 @@ from typing import Any, Final
 import pytest
 import structlog
 
-from tests.backends.recording import Recorder
+from tests.daemon.backends.recording import Recorder
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import simulator as simulated
 from wifimgrd.camera.control import CameraSessions
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera import (
     CameraReading,
@@ -34,7 +35,6 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
-from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator import SimulatedWorld, parse_scenario
 

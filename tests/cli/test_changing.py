@@ -11,9 +11,9 @@ import pytest
 from tests.cli.running import wifimgrctl
 from tests.commands import disconnect
 from tests.processes import Hub
+from wifimgrd.daemon.store._history import SqliteHistory
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import SignalSample
-from wifimgrd.store._history import SqliteHistory
 
 
 async def test_set_changes_what_was_said(hub: Hub, tmp_path: Path) -> None:

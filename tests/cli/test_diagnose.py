@@ -25,7 +25,7 @@ from wifimgrd.config.configuration import (
     Tiles,
     TileSource,
 )
-from wifimgrd.daemon_report import Facts, report_text
+from wifimgrd.daemon._report import Facts, report_text
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord

@@ -16,10 +16,10 @@ from wifimgrd.config.configuration import (
     load,
     load_models,
 )
+from wifimgrd.daemon._live_settings import hub_settings
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.group import Group
-from wifimgrd.live_settings import hub_settings
 
 SOURCE = "[[tiles.source]]\ntileset = 't'\n"
 GROUP = "[[connect.group]]\nname = 'a'\ndevices = [1]"

@@ -19,7 +19,7 @@ def daemon_with_cameras(ports: dict[str, int]) -> tuple[str, ...]:
 
 def _main() -> None:
     # Not above: it forbids TLS to the whole process.
-    from wifimgrd import __main__ as program  # noqa: PLC0415
+    from wifimgrd.daemon import __main__ as program  # noqa: PLC0415
 
     ports = dict(one.split("=") for one in sys.argv.pop(1).split())
 

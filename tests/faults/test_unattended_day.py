@@ -24,20 +24,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.manager.story import Story
+from tests.daemon.manager.story import Story
 from tests.soak import examples
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.config import catalog
+from wifimgrd.daemon.manager.hub import Hub
+from wifimgrd.daemon.manager.settings import HubSettings
+from wifimgrd.daemon.ports import JoinRequest
+from wifimgrd.daemon.store import SqliteStore, StoreError
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, Link, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendState, Event
 from wifimgrd.domain.interface import InterfaceState
-from wifimgrd.manager.hub import Hub
-from wifimgrd.manager.settings import HubSettings
-from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator import SimulatedWorld, load_scenario
-from wifimgrd.store import SqliteStore, StoreError
 
 _T = TypeVar("_T")
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.helper.fake_networkd import FakeHost, fake_host
 from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.daemon.helper_client.helper import HelperLinks
 from wifimgrd.domain.errors import AddressFailed, BackendUnavailable
 from wifimgrd.helper import _interfaces as interfaces
 from wifimgrd.helper import _networkd_links as networkd_links
@@ -23,7 +24,6 @@ from wifimgrd.helper._link_files import LinkConfiguration, LinkFiles
 from wifimgrd.helper._networkd_links import NetworkdLinks
 from wifimgrd.helper._policy import Policy
 from wifimgrd.helper._service import NetService
-from wifimgrd.helper_client.helper import HelperLinks
 from wifimgrd.runtime.tasks import Tasks
 
 PATIENCE_S: Final = 10.0

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.backends.networkmanager._profile import bssid_of, ssid_of
 from wifimgrd.bus.library import unpack
 from wifimgrd.bus.values import typed
+from wifimgrd.daemon.backends.networkmanager._profile import bssid_of, ssid_of
+from wifimgrd.daemon.helper_client.helper import profile_arguments
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.helper._call_arguments import profile_of
-from wifimgrd.helper_client.helper import profile_arguments
-from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.networkmanager.definitions import ProfileSettings
 from wifimgrd.proxies.networkmanager.objects import marked_device
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
-from tests.backends.recording import Recorder
+from tests.daemon.backends.recording import Recorder
+from wifimgrd.daemon.ports import Backend
 from wifimgrd.domain.device import Passphrase, Ssid
 from wifimgrd.domain.events import BackendState, BackendStatus
-from wifimgrd.ports import Backend
 
 from .guest.access_point import Camera
 from .guest.adapters import Adapter

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from wifimgrd.bus.connection import BusError
+from wifimgrd.daemon.helper_client.helper import profile_arguments
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.helper import _networkmanager as networkmanager
 from wifimgrd.helper._call_arguments import profile_of
-from wifimgrd.helper_client.helper import profile_arguments
-from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 from wifimgrd.wire.errors import NAME_OF
 

@@ -5,12 +5,12 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from wifimgrd.backends.networkmanager import NetworkManagerBackend
+from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.ports import JoinRequest
 from wifimgrd.runtime.tasks import Tasks
 
 from .guest.access_point import Camera

@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from wifimgrd.bus.connection import BusConnection
+from wifimgrd.daemon.helper_client.helper import network_arguments
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.helper import _supplicant as supplicant
 from wifimgrd.helper._call_arguments import network_of
-from wifimgrd.helper_client.helper import network_arguments
-from wifimgrd.ports import JoinRequest
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 
 

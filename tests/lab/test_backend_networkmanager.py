@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from structlog.testing import capture_logs
 
-from wifimgrd.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.bus.connection import BusError
+from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Sighting
 from wifimgrd.domain.errors import (

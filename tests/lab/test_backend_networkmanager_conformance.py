@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from tests.backends.conformance import BackendConformance, Stage, request
-from wifimgrd.backends.networkmanager import NetworkManagerBackend
+from tests.daemon.backends.conformance import BackendConformance, Stage, request
+from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.errors import BackendUnavailable, ConnectionLost
 from wifimgrd.domain.events import BackendState
 from wifimgrd.runtime.tasks import Tasks

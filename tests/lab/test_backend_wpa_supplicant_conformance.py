@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.backends.conformance import BackendConformance
-from wifimgrd.backends.wpa_supplicant import WpaSupplicantBackend
+from tests.daemon.backends.conformance import BackendConformance
 from wifimgrd.bus.connection import BusConnection
+from wifimgrd.daemon.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.helper._link_files import LinkConfiguration, LinkFiles
 from wifimgrd.helper._networkd_links import NetworkdLinks
 from wifimgrd.kernel.links import permanent_address

@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 import pytest_asyncio
 
-from wifimgrd.backends.networkmanager import NetworkManagerBackend
+from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import Busy
 from wifimgrd.domain.recovery import BackendStep, RecoveryStep

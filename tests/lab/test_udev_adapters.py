@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from wifimgrd.daemon.udev import UdevAdapterSource
 from wifimgrd.domain.adapter import Adapter as Described
 from wifimgrd.domain.adapter import Mode
 from wifimgrd.kernel._messages import Message
 from wifimgrd.kernel.events import Topic
 from wifimgrd.kernel.links import DELETE_LINK, SCANS
 from wifimgrd.kernel.subscription import Subscription
-from wifimgrd.udev import UdevAdapterSource
 
 from .guest.adapters import Adapter
 from .guest.deadline import poll_until
@@ -278,7 +278,7 @@ async def test_a_restart_of_udevd_loses_nothing(
 async def test_a_real_overflow_is_made_up_for(
     listener: Listener, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wifimgrd.udev._source._RECEIVE_BUFFER", 1)
+    monkeypatch.setattr("wifimgrd.daemon.udev._source._RECEIVE_BUFFER", 1)
     source = UdevAdapterSource()
     await source.start(listener)
     monitor = source._monitor

@@ -64,7 +64,15 @@ async def test_a_hangup_while_the_daemon_starts_reloads_it_once_it_has(
     message_bus: MessageBusDaemon, tmp_path: Path
 ) -> None:
     """It waits up to 5 s for a backend, which is not there."""
-    command = [sys.executable, "-m", "wifimgrd", "--backend", "networkmanager", "--bus", message_bus.address]
+    command = [
+        sys.executable,
+        "-m",
+        "wifimgrd.daemon",
+        "--backend",
+        "networkmanager",
+        "--bus",
+        message_bus.address,
+    ]
     async with running(*command, environment={"STATE_DIRECTORY": str(tmp_path)}) as process:
         while not (tmp_path / "wifimgrd.db").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)

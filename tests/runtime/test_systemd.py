@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.manager.conftest import make_bench
+from tests.daemon.manager.conftest import make_bench
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.config.configuration import Config
-from wifimgrd.daemon import BusLost, DaemonOptions, run
+from wifimgrd.daemon._daemon import BusLost, DaemonOptions, run
 from wifimgrd.runtime.systemd import notify, start_watchdog, watchdog_s
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import names

@@ -17,15 +17,15 @@ from structlog.testing import capture_logs
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.logs import lines_with
 from wifimgrd.config.configuration import Config
-from wifimgrd.daemon import DaemonOptions, run
-from wifimgrd.store._sqlite import SqliteStore
+from wifimgrd.daemon._daemon import DaemonOptions, run
+from wifimgrd.daemon.store._sqlite import SqliteStore
 
 LIMIT_US = 400_000
 PATIENCE_S = 20.0
 PULSE = b"WATCHDOG=1"
 MQTT = '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n'
 PROGRAMS = {
-    "daemon": ("wifimgrd", "--simulate"),
+    "daemon": ("wifimgrd.daemon", "--simulate"),
     "http": ("wifimgrd.http", "--listen", "127.0.0.1:0"),
     "mqtt": ("wifimgrd.mqtt",),
     "net": ("wifimgrd.helper", "--user", "root", "--linger", "3600"),
@@ -131,4 +131,4 @@ async def test_there_is_no_pulse_while_the_thread_of_the_store_hangs(
             await asyncio.wait([life])
     parts = [entry["parts"] for entry in entries if entry["event"] == "no_progress"]
     assert parts
-    assert all("wifimgrd/store" in some for some in parts)
+    assert all("wifimgrd/daemon/store" in some for some in parts)

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.backends.conformance import BackendConformance
-from tests.backends.recording import Recorder
+from tests.daemon.backends.conformance import BackendConformance
+from tests.daemon.backends.recording import Recorder
 from wifimgrd.domain.device import Passphrase, Ssid
 from wifimgrd.simulator import SimulatedWorld, parse_scenario
 from wifimgrd.simulator._world import BriefMemory

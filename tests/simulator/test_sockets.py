@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import pytest
 
-from tests.backends.recording import Recorder
+from tests.daemon.backends.recording import Recorder
 from tests.simulator.emulators.served import HELLO, Insta360Client, Streams, http
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import simulator as simulated
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest, ServiceRefused
-from wifimgrd.ports import JoinRequest
 from wifimgrd.simulator import SimulatedWorld, load_scenario, parse_scenario
 
 TEXT: Final = """

@@ -12,12 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.soak import examples
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.device import DeviceId, Link, Passphrase, Ssid
 from wifimgrd.domain.errors import InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.ports import JoinRequest
 from wifimgrd.simulator import SimulatedWorld, parse_scenario
 
 T = TypeVar("T")

@@ -10,8 +10,9 @@ from itertools import pairwise
 
 import pytest
 
-from tests.backends.recording import Recorder
+from tests.daemon.backends.recording import Recorder
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.device import BitRates, DeviceId, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import (
     AddressFailed,
@@ -21,7 +22,6 @@ from wifimgrd.domain.errors import (
     InterfaceLost,
 )
 from wifimgrd.domain.events import BackendState
-from wifimgrd.ports import JoinRequest
 from wifimgrd.simulator import SimulatedWorld, parse_scenario
 from wifimgrd.simulator._world import BriefMemory
 

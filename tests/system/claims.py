@@ -121,7 +121,7 @@ CAN: Final[Claims] = {
         "do with connected cameras whatever they allow a client, such as start and stop recordings and "
         "delete files, at the port of its driver": (
             _CAGE + "test_a_connection_that_is_passed_in_works_in_the_camera_process",
-            "tests/camera_client/test_control.py::test_a_process_gets_only_the_port_of_a_cameras_driver",
+            "tests/daemon/camera_client/test_control.py::test_a_process_gets_only_the_port_of_a_cameras_driver",
         ),
     },
     "the helper, `wifimgrd-net`": {

@@ -11,8 +11,8 @@ from typing import Final
 
 from wifimgrd.cli._password import read_passphrase
 from wifimgrd.cli._screen import Screen
-from wifimgrd.store.errors import StoreError
-from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
+from wifimgrd.daemon.store.errors import StoreError
+from wifimgrd.daemon.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 
 _STATE: Final = Path("/var/lib/wifimgrd")
 _LARGEST: Final = 256 * 1024 * 1024

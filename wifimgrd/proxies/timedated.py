@@ -13,7 +13,7 @@ _ANSWER_S: Final = 10.0
 
 
 class Timedated(Proxy):
-    """Implements `wifimgrd.ports.HostClock`.
+    """Implements `wifimgrd.daemon.ports.HostClock`.
 
     https://www.freedesktop.org/software/systemd/man/252/org.freedesktop.timedate1.html: NTPSynchronized is
     what the kernel says (adjtimex(2)), and so true for every program that keeps the clock right.

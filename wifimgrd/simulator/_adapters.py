@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from wifimgrd.daemon.ports import AdapterListener
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.ports import AdapterListener
 from wifimgrd.simulator._scenario import AdapterPlan, AdapterTable
 
 
 class SimulatedAdapters:
-    """Implements `wifimgrd.ports.AdapterSource`."""
+    """Implements `wifimgrd.daemon.ports.AdapterSource`."""
 
     def __init__(self, plans: Mapping[str, AdapterPlan]) -> None:
         self._listener: AdapterListener | None = None

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from wifimgrd.daemon.ports import BackendListener, BackendMemory, JoinRequest
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.interface import blocked, unplugged
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
-from wifimgrd.ports import BackendListener, BackendMemory, JoinRequest
 from wifimgrd.simulator._adapters import SimulatedAdapters
 from wifimgrd.simulator._camera import Camera
 from wifimgrd.simulator._faults import Faults
@@ -27,7 +27,7 @@ _STOPPED: Final = "the connection was lost: the simulated NetworkManager stopped
 
 
 class SimulatedBackend:
-    """Implements `wifimgrd.ports.Backend`."""
+    """Implements `wifimgrd.daemon.ports.Backend`."""
 
     name: Final = "simulated"
 

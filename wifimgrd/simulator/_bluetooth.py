@@ -10,6 +10,7 @@ from typing import Final
 from wifimgrd.camera.conversations import carry_out, now_us
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.protocol import MICROSECONDS, Answer, Request
+from wifimgrd.daemon.ports import BackendMemory, BluetoothListener
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import (
@@ -27,7 +28,6 @@ from wifimgrd.domain.power import (
     PairedCamera,
     WakeRequest,
 )
-from wifimgrd.ports import BackendMemory, BluetoothListener
 from wifimgrd.simulator._camera import Camera
 from wifimgrd.simulator._faults import Faults
 from wifimgrd.simulator._scenario import BluetoothKind, Times
@@ -50,7 +50,7 @@ _STRANGER: Final = "the camera is not paired with this hub"
 
 
 class SimulatedBluetooth:
-    """Implements `wifimgrd.ports.CameraBluetooth`."""
+    """Implements `wifimgrd.daemon.ports.CameraBluetooth`."""
 
     def __init__(
         self, cameras: Mapping[bytes, Camera], faults: Faults, times: Times, memory: BackendMemory

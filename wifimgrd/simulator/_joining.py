@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import NoReturn
 
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.errors import (
     AddressFailed,
     AssociationRefused,
@@ -13,7 +14,6 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     WifimgrdError,
 )
-from wifimgrd.ports import JoinRequest
 from wifimgrd.simulator._camera import Camera
 from wifimgrd.simulator._faults import Faults
 from wifimgrd.simulator._listening import is_in_reach

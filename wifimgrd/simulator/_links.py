@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from wifimgrd.daemon.ports import BackendMemory, LinkListener
 from wifimgrd.domain.device import BitRates, DeviceId, HeldLink, Link
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
-from wifimgrd.ports import BackendMemory, LinkListener
 from wifimgrd.simulator._camera import CAMERA_ADDRESS, Camera
 from wifimgrd.simulator._radio import rates_of, signal_after
 from wifimgrd.simulator._scenario import Times

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from wifimgrd.camera.control import CameraSessions
 from wifimgrd.config.configuration import ConfigError
-from wifimgrd.parts import Parts
-from wifimgrd.ports import BackendMemory
+from wifimgrd.daemon.parts import Parts
+from wifimgrd.daemon.ports import BackendMemory
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator._scenario import ScenarioError, load_scenario
 from wifimgrd.simulator._world import SimulatedWorld

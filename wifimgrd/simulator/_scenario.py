@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from wifimgrd.config.toml_tables import Document, TomlError
+from wifimgrd.daemon.ports import READING_S
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Band, Mode
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.checks import Check, Invalid, expect, matching, one_of, within
 from wifimgrd.domain.device import Passphrase, Sighting, Ssid
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.ports import READING_S
 from wifimgrd.simulator.emulators import CameraSettings, settings_of
 
 _DEFAULT: Final = Path(__file__).with_name("default.toml")

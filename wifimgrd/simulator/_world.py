@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from wifimgrd.config.toml_tables import build
+from wifimgrd.daemon.ports import Answer, BackendMemory
 from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.checks import Invalid
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.recovery import RecoveryStep
-from wifimgrd.ports import Answer, BackendMemory
 from wifimgrd.simulator._adapters import SimulatedAdapters
 from wifimgrd.simulator._backend import SimulatedBackend
 from wifimgrd.simulator._bluetooth import SimulatedBluetooth

@@ -13,9 +13,9 @@ from tests.http.api.test_connect import connect, register
 from tests.http.served import P, Served
 from tests.processes import Hub
 from wifimgrd.client.hub import HubClient
+from wifimgrd.daemon.store._history import SqliteHistory
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import SignalSample
-from wifimgrd.store._history import SqliteHistory
 
 MEMBERS = {
     "id", "time", "device_id", "device_name", "kind", "interface", "code", "message", "ended",

@@ -1,0 +1,122 @@
+"""The manager with the simulated world, in one process, on a clock that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.daemon.manager.story import Story
+from tests.store_in_memory import StoreInMemory
+from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.config import catalog
+from wifimgrd.daemon.manager.hub import Hub
+from wifimgrd.daemon.manager.settings import HubSettings
+from wifimgrd.daemon.ports import AddressRoutes, CameraSockets, HostClock
+from wifimgrd.domain.camera_control import CameraControl
+from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.simulator import SimulatedWorld, load_scenario
+
+
+@dataclass
+class Bench:
+    """A hub, the world around it and its events."""
+
+    hub: Hub
+    world: SimulatedWorld
+    store: StoreInMemory
+    story: Story
+
+    async def create(self, number: int = 1, **fields: object) -> DeviceId:
+        return await self.hub.create(
+            {
+                "codename": "generic-wifi-camera",
+                "connection_type": "wifi",
+                "ssid": f"SIM-CAM-{number}",
+                "password": f"camera-pass-{number}",
+            }
+            | fields
+        )
+
+    async def connected(self, number: int = 1) -> DeviceId:
+        device = await self.create(number)
+        await self.hub.connections.connect(device, wait=True)
+        self.story.forget()
+        return device
+
+    def learn(self, interface: str, facts: BackendFacts) -> None:
+        """The backend has new facts of an interface."""
+        self.hub._backend_events.interface_facts(interface, facts)
+
+    def state(self, device_id: DeviceId) -> DeviceState:
+        return self.story.devices[device_id].state
+
+    def code(self, device_id: DeviceId) -> str | None:
+        failure = self.story.devices[device_id].device.failure
+        return None if failure is None else failure.code.value
+
+
+def make_bench(
+    settings: HubSettings | None = None,
+    store: StoreInMemory | None = None,
+    sockets: CameraSockets | None = None,
+    scenario: Path | None = None,
+    routes: AddressRoutes | None = None,
+    control: CameraControl | None = None,
+    host_clock: HostClock | None = None,
+    world: SimulatedWorld | None = None,
+) -> Bench:
+    """A hub that is not started yet."""
+    world, story, store = world or SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
+    ticks = iter(range(1, 10**9))
+    hub = Hub(
+        settings or HubSettings(models=catalog.load()),
+        world.backend,
+        world.adapters,
+        store,
+        [story],
+        lambda: next(ticks),
+        sockets or world.sockets,
+        world.contact,
+        Tasks("test"),
+        routes,
+        world.bluetooth,
+        control,
+        host_clock,
+    )
+    return Bench(hub, world, store, story)
+
+
+class RunOnBench(Protocol):
+    """Run a coroutine function on a started hub, in the default world or in one of a scenario."""
+
+    def __call__(
+        self, test: Callable[[Bench], Coroutine[Any, Any, None]], scenario: Path | None = None
+    ) -> None: ...
+
+
+@pytest.fixture
+def on_bench() -> Iterator[RunOnBench]:
+    """Run a coroutine function on a started hub, and stop it after."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+
+        def run(test: Callable[[Bench], Coroutine[Any, Any, None]], scenario: Path | None = None) -> None:
+            async def whole() -> None:
+                bench = make_bench(scenario=scenario)
+                await bench.hub.start()
+                for status in bench.hub.interface_statuses():
+                    bench.story.interfaces[status.interface.name] = status
+                bench.story.forget()
+                await test(bench)
+                bench.story.agrees()
+                await bench.hub.stop()
+
+            runner.run(whole())
+
+        yield run

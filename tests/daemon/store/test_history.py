@@ -1,0 +1,289 @@
+"""The history on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.daemon.store.clocks import HostClock
+from wifimgrd.daemon.store._history import _DELETE_SURPLUS, _MIGRATIONS, FILE_NAME, SqliteHistory
+from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
+
+NOW_US = time.time_ns() // 1000
+DAY_S = 86_400
+
+
+def row(number: int, device: int = 1, **more: int) -> HistoryRow:
+    return HistoryRow(
+        number, NOW_US + number, HistoryKind.FAILURE, DeviceId(device), "Front", "wlan0", "busy", "no", **more
+    )
+
+
+async def test_rows_are_read_newest_first_by_device_and_before_a_row(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    rows = [row(number, device=number % 2 + 1) for number in range(1, 8)]
+    history.put(rows)
+    assert list(await history.read(HistoryFilter())) == rows[::-1]
+    assert [one.id for one in await history.read(HistoryFilter(DeviceId(2)))] == [7, 5, 3, 1]
+    assert [one.id for one in await history.read(HistoryFilter(DeviceId(2), before=5))] == [3, 1]
+    assert [one.id for one in await history.read(HistoryFilter(limit=2))] == [7, 6]
+    await history.close()
+
+
+async def test_rows_outlive_a_restart_and_ids_go_on(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert history.next_id == 1
+    history.put([row(1), row(2, device=2)])
+    history.forget(DeviceId(2))
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert history.next_id == 3
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    await history.close()
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+async def test_an_id_that_no_device_can_have_has_no_rows_to_forget(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs:
+        history.forget(DeviceId(2**64 - 1))
+        await history.close()
+    assert logs == []
+
+
+async def test_sessions_that_have_not_ended_are_known_at_the_next_start(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    lasts = replace(row(1), kind=HistoryKind.SESSION)
+    history.put([lasts, replace(row(2, ended_us=NOW_US), kind=HistoryKind.SESSION), row(3)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert list(history.unended) == [lasts]
+    await history.close()
+
+
+async def test_so_many_rows_are_kept(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(number, device=number % 5 + 1) for number in range(1, 151)])
+    assert [one.id for one in await history.read(HistoryFilter(limit=1000))] == list(range(150, 50, -1))
+    await history.close()
+
+
+async def test_so_many_days_are_kept(tmp_path: Path) -> None:
+    clock = HostClock()
+    history = await SqliteHistory.open(tmp_path, 100, 2, clock.steady)
+    old_us = NOW_US - 3 * DAY_S * 1_000_000
+    history.put([replace(row(1), time_us=old_us), replace(row(2), time_us=old_us, seen_us=NOW_US), row(3)])
+    assert [one.id for one in await history.read(HistoryFilter())] == [3, 2, 1]
+    clock.go_on(3600)
+    history.put([row(4)])
+    assert [one.id for one in await history.read(HistoryFilter())] == [4, 3, 2]
+    await history.close()
+
+
+@pytest.mark.parametrize("seconds", [0, 600])
+async def test_a_clock_that_is_ahead_for_a_while_deletes_nothing(tmp_path: Path, seconds: int) -> None:
+    clock = HostClock()
+    history = await SqliteHistory.open(tmp_path, 100, 90, clock.steady)
+    history.put([row(1)])
+    await history.read(HistoryFilter())
+    clock.go_on(3590)
+    clock.set_ahead(400 * DAY_S)
+    for number in (2, 3):
+        clock.go_on(seconds)
+        history.put([row(number)])
+        await history.read(HistoryFilter())
+    clock.set_ahead(-400 * DAY_S)
+    for number in (4, 5):
+        clock.go_on(3600)
+        history.put([row(number)])
+        await history.read(HistoryFilter())
+    assert [one.id for one in await history.read(HistoryFilter())] == [5, 4, 3, 2, 1]
+    await history.close()
+
+
+async def test_rows_are_written_together_and_read_at_once(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as disk:
+        version = disk.execute("PRAGMA data_version").fetchone()
+        for number in range(1, 21):
+            history.put([row(number)])
+            await asyncio.sleep(0)
+        assert disk.execute("PRAGMA data_version").fetchone() == version
+        assert [one.id for one in await history.read(HistoryFilter(limit=2))] == [20, 19]
+        assert disk.execute("SELECT count(*) FROM history").fetchone() == (20,)
+    await history.close()
+
+
+async def test_what_is_due_is_written_at_the_end(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1)])
+    await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as disk:
+        assert disk.execute("SELECT count(*) FROM history").fetchone() == (1,)
+
+
+async def test_what_could_not_be_written_is_read_and_written_later(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1), row(2, device=2)])
+    await history.read(HistoryFilter())
+    with (
+        closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other,
+        capture_logs() as logs,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        history.put([row(3)])
+        history.forget(DeviceId(2))
+        assert [one.id for one in await history.read(HistoryFilter())] == [3, 1]
+        assert [entry["event"] for entry in logs] == ["history_not_written"]
+        other.execute("ROLLBACK")
+        await history.close()
+        assert other.execute("SELECT id FROM history ORDER BY id").fetchall() == [(1,), (3,)]
+
+
+async def test_a_reader_that_is_cancelled_takes_no_rows_along(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    go_on = threading.Event()
+    slow = history._worker.run(go_on.wait)
+    history.put([row(1)])
+    reader = asyncio.ensure_future(history.read(HistoryFilter()))
+    await asyncio.sleep(0)
+    reader.cancel()
+    await asyncio.wait([reader])
+    go_on.set()
+    await slow
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    await history.close()
+
+
+async def test_a_row_that_can_never_be_written_holds_up_no_other(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs:
+        history.put([row(1), row(2, ended_us=2**64), replace(row(3), kind=HistoryKind.WAKE)])
+        assert [one.id for one in await history.read(HistoryFilter())] == [3, 1]
+    assert [(entry["event"], entry["row"]) for entry in logs] == [("row_dropped", 2)]
+    await history.close()
+
+
+async def test_a_damaged_history_is_set_aside(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"no database at all" * 200)
+    with capture_logs() as logs:
+        history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1)])
+    assert len(await history.read(HistoryFilter())) == 1
+    await history.close()
+    [entry] = logs
+    assert (entry["event"], (tmp_path / entry["kept_as"]).exists()) == ("history_set_aside", True)
+
+
+async def test_a_history_of_a_newer_version_is_kept_and_the_log_says_so(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1)])
+    await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
+        opened.execute("PRAGMA user_version = 99")
+    with capture_logs() as logs:
+        history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert list(await history.read(HistoryFilter())) == []
+    await history.close()
+    [entry] = logs
+    assert entry["event"] == "history_of_newer_version"
+    assert "a newer version of wifimgrd wrote the file (schema 99" in entry["reason"]
+    kept = tmp_path / entry["kept_as"]
+    assert kept.name.startswith(FILE_NAME + ".newer-")
+    with closing(sqlite3.connect(kept)) as opened:
+        opened.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+    kept.replace(tmp_path / FILE_NAME)
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    await history.close()
+
+
+async def test_rows_of_kinds_that_a_later_version_may_have_are_left_out(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1), row(2)])
+    await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as opened:
+        opened.execute("UPDATE history SET kind = 'eclipse' WHERE id = 2")
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert [one.id for one in await history.read(HistoryFilter())] == [1]
+    assert history.next_id == 3
+    await history.close()
+
+
+async def test_interruptions_leave_half_of_the_rows_to_everything_else(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(number, device=number % 2 + 1) for number in range(1, 41)])
+    interruption = replace(row(0, ended_us=NOW_US), kind=HistoryKind.INTERRUPTION)
+    history.put(
+        [replace(interruption, id=number, device_id=DeviceId(number % 4 + 1)) for number in range(41, 201)]
+    )
+    kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
+    assert kept == [*range(200, 150, -1), *range(40, 0, -1)]
+    await history.close()
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        replace(row(0), kind=HistoryKind.RECORDING),
+        replace(row(0), kind=HistoryKind.ADAPTER, device_id=None),
+        replace(row(0), kind=HistoryKind.BACKEND, device_id=None, interface=""),
+    ],
+)
+async def test_one_kind_of_one_device_or_interface_takes_a_quarter_of_the_rows(
+    tmp_path: Path, flood: HistoryRow
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    others = [
+        replace(flood, id=1, device_id=DeviceId(2)),
+        replace(flood, id=2, device_id=None, interface="wlan1"),
+        replace(flood, id=3, kind=HistoryKind.WAKE),
+    ]
+    history.put(others)
+    for first in range(101, 1101, 100):  # many batches
+        history.put([replace(flood, id=number) for number in range(first, first + 100)])
+        await history.read(HistoryFilter())
+    kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
+    assert kept == [*range(1100, 1075, -1), 3, 2, 1]
+    await history.close()
+
+
+async def test_a_file_in_which_one_kind_has_more_is_put_right_by_the_next_row(tmp_path: Path) -> None:
+    """Of a version that had no such limit, or after `rows` was made smaller."""
+    history = await SqliteHistory.open(tmp_path, 1000, 90)
+    history.put([row(number) for number in range(1, 201)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(201, device=2)])
+    kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
+    assert kept == [201, *range(200, 175, -1)]
+    await history.close()
+
+
+async def test_the_rows_of_one_kind_are_counted_by_an_index(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    plan = history._connection.execute(f"EXPLAIN QUERY PLAN {_DELETE_SURPLUS}", ("wake", 1, 25)).fetchall()
+    assert all("USING" in step[3] and "history_subject" in step[3] for step in plan if "history" in step[3])
+    await history.close()
+
+
+async def test_ten_thousand_rows_are_looked_into_within_20_ms(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 10_000, 90)
+    history.put([row(number, device=number % 30 + 1) for number in range(1, 10_001)])
+    await history.read(HistoryFilter())
+    spent = []
+    for wanted in (HistoryFilter(), HistoryFilter(DeviceId(7)), HistoryFilter(DeviceId(7), before=5000)) * 5:
+        started = time.thread_time_ns()
+        assert len(history._rows_of(wanted)) == 100
+        spent.append(time.thread_time_ns() - started)
+    await history.close()
+    assert min(spent) < 20_000_000

@@ -1,5 +1,0 @@
-"""Joins networks through wpa_supplicant, and takes addresses by systemd-networkd."""
-
-from wifimgrd.backends.wpa_supplicant._backend import WpaSupplicantBackend
-
-__all__ = ["WpaSupplicantBackend"]

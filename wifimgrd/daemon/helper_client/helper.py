@@ -1,0 +1,190 @@
+"""The calls of the daemon to the privileged helper, by what they are about."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from wifimgrd.bus.connection import BusConnection, BusError
+from wifimgrd.bus.proxy import Proxy
+from wifimgrd.bus.values import typed
+from wifimgrd.daemon.ports import JoinRequest
+from wifimgrd.proxies.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
+from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
+from wifimgrd.wire import helper_names as names
+from wifimgrd.wire.helper_names import NetworkArguments, ProfileArguments
+
+_START_TIMED_OUT: Final = "org.freedesktop.DBus.Error.TimedOut"
+
+
+class Helper(Proxy):
+    """The helper's object."""
+
+    SERVICE = names.BUS_NAME
+    INTERFACE = names.INTERFACE
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, names.PATH)
+
+    async def call(
+        self,
+        member: str,
+        signature: str = "",
+        body: Sequence[object] = (),
+        on_reply: Callable[[list[object]], None] | None = None,
+    ) -> list[object]:
+        """See Proxy; the helper is started where it does not run.
+
+        dbus-daemon waits 25 s for a service that it has asked systemd to start, also where systemd has long
+        failed to. A call in that time waits for the same start and fails with it, so it is made once more.
+        """
+        try:
+            return await super().call(member, signature, body, on_reply)
+        except BusError as error:
+            if error.name != _START_TIMED_OUT:
+                raise
+        return await super().call(member, signature, body, on_reply)
+
+
+class HelperSupplicant(Helper):
+    """The helper's methods for wpa_supplicant, whose own errors are passed on; each raises BusError,
+    BusClosed, TimeoutError."""
+
+    TIMEOUT_S = 10.0
+
+    async def register_interface(self, interface: str) -> str:
+        """Register the interface, and return its object path."""
+        return await self.ask(str, "RegisterInterface", "s", [interface])
+
+    async def add_network(self, request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
+        """Configure the network of an attempt, disabled, and return its object path."""
+        arguments = network_arguments(request, key_management, bssid)
+        return await self.ask(str, "AddNetwork", "staysssb", arguments)
+
+    async def limit_networks(self, interface: str, bssid: str) -> None:
+        """Have the interface's networks be joined at this access point alone."""
+        await self.call("LimitNetworks", "ss", [interface, bssid])
+
+    async def set_country(self, interface: str, country: str) -> None:
+        """Set the regulatory domain."""
+        await self.call("SetCountry", "ss", [interface, country])
+
+
+def network_arguments(request: JoinRequest, key_management: KeyManagement, bssid: str) -> NetworkArguments:
+    """As the call `AddNetwork` takes them."""
+    return NetworkArguments(
+        request.interface,
+        request.device_id,
+        request.ssid.octets,
+        key_management.value,
+        request.passphrase.reveal() if key_management.has_password else "",
+        bssid,
+        request.hidden,
+    )
+
+
+class HelperNetworkManager(Helper):
+    """The helper's methods for NetworkManager, whose own errors are passed on; each raises BusError,
+    BusClosed, TimeoutError."""
+
+    TIMEOUT_S = 12.0
+    """The helper waits for NetworkManager for 10 s."""
+
+    async def activate(
+        self,
+        request: JoinRequest,
+        key_management: KeyManagement,
+        bssid: str,
+        device: str,
+        uuid: str,
+        remaining_s: float,
+    ) -> tuple[str, str]:
+        """Activate the profile of an attempt; returns the object paths of the profile and of the active
+        connection."""
+        arguments = profile_arguments(
+            request, key_management, bssid, device, uuid, remaining_s, self.TIMEOUT_S
+        )
+        return typed(tuple[str, str], await self.call("ActivateProfile", "staysssbosust", arguments))
+
+    async def deactivate(self, active_connection: str) -> None:
+        """Deactivate an active connection."""
+        await self.call("DeactivateProfile", "o", [active_connection])
+
+    async def delete(self, profile: str) -> None:
+        """Delete a profile."""
+        await self.call("DeleteProfile", "o", [profile])
+
+    async def set_managed(self, interface: str, value: bool) -> None:
+        """Set whether NetworkManager manages an adapter."""
+        await self.call("SetManaged", "sb", [interface, value])
+
+    async def set_autoconnect(self, interface: str, value: bool) -> None:
+        """Set whether NetworkManager may activate profiles on an adapter automatically."""
+        await self.call("SetAutoconnect", "sb", [interface, value])
+
+
+def profile_arguments(
+    request: JoinRequest,
+    key_management: KeyManagement,
+    bssid: str,
+    device: str,
+    uuid: str,
+    remaining_s: float,
+    patience_s: float,
+) -> ProfileArguments:
+    """As the call `ActivateProfile` takes them; DHCP does not end before the attempt, and nothing begins when
+    the caller no longer waits."""
+    return ProfileArguments(
+        *network_arguments(request, key_management, bssid),
+        device,
+        uuid,
+        max(1, math.ceil(remaining_s)),
+        request.local_address,
+        time.monotonic_ns() // 1000 + int(patience_s * 1e6),
+    )
+
+
+class HelperLinks(Helper):
+    """The helper's methods for the addresses of links; each raises BusError, BusClosed, TimeoutError."""
+
+    TIMEOUT_S = 40.0
+    """The helper may have to start networkd, and waits for it and for what it answers."""
+
+    async def configure_link(self, interface: str, local_address: str) -> None:
+        """Have the interface take `local_address`, with its prefix such as `192.168.54.2/24`, once it has a
+        carrier; or an address by DHCP, if that is empty."""
+        await self.call("ConfigureLink", "ss", [interface, local_address])
+
+    async def request_lease(self, interface: str) -> None:
+        """Have the interface, which is associated, request its address by DHCP from the beginning, unless
+        networkd has a lease."""
+        await self.call("RequestLease", "s", [interface])
+
+    async def release_link(self, interface: str) -> None:
+        """Have the interface lose that address; it may be gone."""
+        await self.call("ReleaseLink", "s", [interface])
+
+    @staticmethod
+    def are_configured() -> bool:
+        """Whether the helper has had networkd take addresses, for this daemon or an earlier one."""
+        return (SETTINGS_FOLDER / SETTINGS_FILE).exists()
+
+    async def clear(self) -> None:
+        """Have networkd take no more addresses; the cameras' routes and rules end, too."""
+        await self.call("Clear")
+
+
+class HelperWireless(Helper):
+    """The helper's methods for wireless interfaces; each raises BusError, BusClosed, TimeoutError."""
+
+    TIMEOUT_S = 10.0
+
+    async def restart_link(self, interface: str) -> None:
+        """Take the link down and up."""
+        await self.call("RestartLink", "s", [interface])
+
+    async def end_power_save(self, interface: str) -> bool:
+        """Switch power save off; returns whether it was on."""
+        return await self.ask(bool, "EndPowerSave", "s", [interface])

@@ -1,0 +1,167 @@
+"""The backend's events: its state, its facts of interfaces, and links that change, drop, come back or end.
+
+An event of a link that is not published yet is processed after that (`_arrivals.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import structlog
+
+from wifimgrd.daemon.manager._arrivals import Arrivals
+from wifimgrd.daemon.manager._connections import Connections
+from wifimgrd.daemon.manager._entry import DeviceEntry
+from wifimgrd.daemon.manager._notices import Notice
+from wifimgrd.daemon.manager._state import PULL_S, HubState, with_sighting
+from wifimgrd.daemon.ports import Backend, BackendListener
+from wifimgrd.domain.device import DeviceState, Link
+from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
+from wifimgrd.domain.events import BackendChanged, BackendStatus, DeviceUpdated, SignalChanged
+from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+
+class BackendEvents(BackendListener):
+    """Updates the state of interfaces and devices."""
+
+    def __init__(
+        self, state: HubState, connections: Connections, arrivals: Arrivals, backend: Backend, tasks: Tasks
+    ) -> None:
+        self._state = state
+        self._connections = connections
+        self._arrivals = arrivals
+        self._backend = backend
+        self._tasks = tasks
+        self._facts: dict[str, BackendFacts] = {}
+        """Of interfaces, listed or not."""
+        self.status_changed = Notice[BackendStatus]()
+        """The state of the backend has changed, and that was published."""
+
+    # -- the backend and its interfaces
+
+    def backend_changed(self, status: BackendStatus) -> None:
+        """See BackendListener."""
+        _log.info("backend_changed", backend=self._backend.name, state=status.state, reason=status.reason)
+        self._state.publish(BackendChanged(status))
+        self.status_changed.notify(status)
+
+    def interface_facts(self, name: str, facts: BackendFacts | None) -> None:
+        """See BackendListener."""
+        if facts is None:
+            self.forget_facts(name)
+        else:
+            self._facts[name] = facts
+        before = self._state.allocator
+        self._state.allocator = before.update_facts(name, self.facts(name))
+        if self._state.allocator is not before:
+            self._state.publish_interface(name)
+
+    def facts(self, name: str) -> BackendFacts:
+        """The facts of an interface, also of one that the backend does not have, or no longer has."""
+        unknown = BackendFacts(obstacle=f"not known to {self._backend.name} yet", known=False)
+        return self._facts.get(name, unknown)
+
+    def forget_facts(self, name: str) -> None:
+        """An interface is gone."""
+        self._facts.pop(name, None)
+
+    # -- links
+
+    def link_interrupted(self, interface: str, error: WifimgrdError) -> None:
+        """See LinkListener."""
+        self._process(interface, partial(self._interrupt, interface, error), is_end=True)
+
+    def link_restored(self, interface: str, link: Link) -> None:
+        """See LinkListener."""
+        self._process(interface, partial(self._restore, interface, link))
+
+    def link_ended(self, interface: str, error: WifimgrdError) -> None:
+        """See LinkListener."""
+        self._process(interface, partial(self._end, interface, error), is_end=True)
+
+    def link_changed(self, interface: str, link: Link) -> None:
+        """See LinkListener."""
+        self._process(interface, partial(self._change, interface, link))
+
+    def _process(self, interface: str, event: Callable[[], None], *, is_end: bool = False) -> None:
+        """Process an event of a link now, or as soon as the link is published."""
+        if not self._arrivals.hold(interface, event, is_end=is_end):
+            event()
+
+    def _interrupt(self, interface: str, error: WifimgrdError) -> None:
+        entry = self._state.holder(interface)
+        if entry is None or entry.state is not DeviceState.CONNECTED:
+            return
+        _log.warning(
+            "link_interrupted",
+            device=entry.device.id,
+            device_name=entry.device.name,
+            interface=interface,
+            reason=error.message,
+        )
+        self._state.interrupt(entry, error)
+        loop, grace_s = asyncio.get_running_loop(), self._state.settings.grace_s
+        entry.grace = loop.call_later(grace_s, self._grace_over, entry, error)
+
+    def _grace_over(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        entry.grace = None
+        self._connections.start_leaving(entry, ConnectionLost(error.message))
+
+    def _restore(self, interface: str, link: Link) -> None:
+        entry = self._state.holder(interface)
+        if entry is None or entry.grace is None or not self._is_waiting(entry):
+            return
+        if not self._arrivals.is_needed(entry, link):
+            self._state.establish(entry, link)
+            return
+        entry.grace.cancel()  # the cancelled timer stays: the link still counts as interrupted
+        self._tasks.start("arrive", self._arrive(entry, interface, link))
+
+    async def _arrive(self, entry: DeviceEntry, interface: str, link: Link) -> None:
+        grace = entry.grace
+        await self._arrivals.wait(entry, interface, link)
+        if self._state.holder(interface) is entry and entry.grace is grace and self._is_waiting(entry):
+            self._state.establish(entry, link)
+        self._arrivals.replay(entry, interface)
+
+    def _end(self, interface: str, error: WifimgrdError) -> None:
+        entry = self._state.holder(interface)
+        if entry is None or not (entry.state is DeviceState.CONNECTED or self._is_waiting(entry)):
+            return
+        if self._state.may_be_pulled(interface, error):
+            # The adapter source is about to report it too; the interface is removed before the link ends.
+            if entry.grace is not None:
+                entry.grace.cancel()
+            entry.grace = asyncio.get_running_loop().call_later(PULL_S, self._lose_after_all, entry, error)
+        else:
+            self._state.lose(entry, error)
+
+    def _lose_after_all(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        entry.grace = None
+        self._state.lose(entry, error)
+
+    def _change(self, interface: str, link: Link) -> None:
+        state, entry = self._state, self._state.holder(interface)
+        if entry is None or entry.link is None:
+            return
+        state.read_signal(entry, link.signal_percent)
+        before = entry.link
+        entry.link = now = state.completed(link, entry.device, before)
+        if now.sighting != before.sighting:
+            seen = with_sighting(now.sighting, entry.device.sightings)
+            state.record(entry, replace(entry.device, sightings=seen))
+        if replace(now, signal_percent=before.signal_percent, rates=before.rates) != before:
+            state.publish(DeviceUpdated(state.status(entry)))
+        elif now != before:
+            state.publish(SignalChanged(state.status(entry)))
+
+    @staticmethod
+    def _is_waiting(entry: DeviceEntry) -> bool:
+        """Whether an interrupted link may still come back."""
+        return entry.state is DeviceState.CONNECTING and entry.attempt is None and entry.grace is not None

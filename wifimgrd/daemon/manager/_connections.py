@@ -1,0 +1,416 @@
+"""Connecting and disconnecting: commands, attempts, links that are interrupted and restored."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import structlog
+
+from wifimgrd.daemon.manager._arrivals import Arrivals
+from wifimgrd.daemon.manager._claims import claim_of, with_band_hint
+from wifimgrd.daemon.manager._entry import DeviceEntry
+from wifimgrd.daemon.manager._notices import Notice
+from wifimgrd.daemon.manager._state import PULL_S, HubState
+from wifimgrd.daemon.manager._turns import Turns, require_no_disconnect
+from wifimgrd.daemon.manager._waking import Waking
+from wifimgrd.daemon.ports import Backend, JoinRequest
+from wifimgrd.domain.allocator import Claim
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, Link
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    Cancelled,
+    DeviceNotReachable,
+    InterfaceLost,
+    InternalError,
+    NoInterfaceAvailable,
+    WifimgrdError,
+)
+from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
+from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
+from wifimgrd.domain.power import supported
+from wifimgrd.domain.time_limits import ATTEMPT_END_S, LEAVE_S
+from wifimgrd.runtime.tasks import Tasks
+
+_log = structlog.get_logger()
+
+_GUARD_S: Final = 2.0
+"""The time by which a backend may exceed an attempt's limit before it is cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """The result of an attempt that was not cancelled."""
+
+    device: Device
+    interface: str
+    error: WifimgrdError | None
+    """None if it succeeded."""
+
+
+class Connections:
+    """The connections of the devices, and their changes."""
+
+    def __init__(
+        self,
+        state: HubState,
+        backend: Backend,
+        arrivals: Arrivals,
+        waking: Waking,
+        turns: Turns,
+        tasks: Tasks,
+    ) -> None:
+        self._state = state
+        self._turns = turns
+        self._backend = backend
+        self._waking = waking
+        self._arrivals = arrivals
+        self._tasks = tasks
+        self.device_commanded = Notice[DeviceEntry]()
+        """A client is about to have a device connected or disconnected."""
+        self.device_waits = Notice[DeviceEntry]()
+        """A device is to be connected as soon as an interface is free."""
+        self.attempt_started = Notice[DeviceEntry]()
+        """A device has an interface for an attempt; it is not published yet."""
+        self.attempt_over = Notice[AttemptEnd]()
+        """An attempt ended, and that was published."""
+
+    # -- commands
+
+    async def connect(
+        self,
+        device_id: DeviceId,
+        *,
+        wait: bool,
+        when_free: bool = False,
+        wake: bool = False,
+        is_first: bool = False,
+    ) -> None:
+        """Connect a device; returns when an attempt runs, with `wait` when it has ended.
+
+        With `when_free` a device for which no interface is free waits for one, and this returns at once. With
+        `wake` the camera is woken if its network is not on the air. A new device whose first attempt
+        (`is_first`) is refused is not expected to be connected. Raises DeviceNotFound, Busy,
+        NoInterfaceAvailable, BackendUnavailable, NotSupported (`wake`), and with `wait` the error that made
+        the attempt fail, or Cancelled.
+        """
+        entry = self._state.entry_to_change(device_id)
+        if wake:
+            supported(self._state.model(entry.device))
+        with self._turns.wanted(entry):
+            await self._have_room(entry)
+            is_waiting = self._begin(entry, when_free=when_free, wake=wake, is_first=is_first)
+        if is_waiting:
+            await self._until_stored(entry)
+        elif wait and entry.outcome is not None:
+            await asyncio.shield(entry.outcome)
+
+    def _begin(self, entry: DeviceEntry, *, when_free: bool, wake: bool, is_first: bool) -> bool:
+        """Start an attempt, join the one that runs, or let the device wait for an interface; returns whether
+        it waits. Raises as `start_attempt`, and Busy."""
+        means = connect_means(entry.state)
+        self._state.expect(entry, connected=True, state_follows=means is ConnectMeans.START)
+        match means:
+            case ConnectMeans.START:
+                self.device_commanded.notify(entry)
+                entry.wake_asked = wake
+                if when_free and self._must_wait(entry):
+                    self._start_waiting(entry)
+                    return True
+                self.start_attempt(entry, is_first=is_first)
+            case ConnectMeans.JOIN if entry.automatic:
+                self._prepare(entry)
+                entry.automatic = False
+        return False
+
+    def _must_wait(self, entry: DeviceEntry) -> bool:
+        """Whether no interface is free for a device, while the backend could join."""
+        is_ready = self._backend.status.state is BackendState.READY
+        return is_ready and self._state.allocator.would_get(self.claim(entry.device)) is None
+
+    async def _until_stored(self, entry: DeviceEntry) -> None:
+        """A caller is answered once it is on disk that a device waits. Raises what the store raises."""
+        since_us = entry.device.waiting_since_us
+        try:
+            await self._state.store.flush()
+        except WifimgrdError:
+            if (
+                entry.device.waiting_since_us == since_us
+            ):  # else it was connected, or waits by another command
+                self._state.end_waiting(entry)
+            raise
+
+    def _start_waiting(self, entry: DeviceEntry) -> None:
+        state, device = self._state, entry.device
+        if not device.waiting_since_us:
+            _log.info("waiting_for_interface", device=device.id)
+            state.record(entry, replace(device, waiting_since_us=state.clock()), at_once=True)
+        state.publish(DeviceStateChanged(state.status(entry)))
+        self.device_waits.notify(entry)
+
+    async def _have_room(self, entry: DeviceEntry) -> None:
+        """If no interface is left for a device, cancel an automatic attempt, whose radio the device is
+        promised: a command takes precedence. Returns once nothing is being freed for the device, which may be
+        in any state then; raises Cancelled if a disconnect came meanwhile, DeviceNotFound, Busy."""
+        disconnects = entry.disconnects
+        while True:
+            claim = self.claim(entry.device)
+            if entry.turns:
+                await asyncio.shield(entry.turns[-1])
+            elif (
+                connect_means(entry.state) is ConnectMeans.START
+                and self._state.allocator.would_get(claim) is None
+                and (unasked := self._in_the_way(claim))
+            ):
+                other = min(unasked, key=lambda other: (other.device.priority, -other.device.id))
+                await self._free_for(entry, other)
+            else:
+                return
+            self._state.entry_to_change(entry.device.id)
+            require_no_disconnect(entry, disconnects)
+
+    async def _free_for(self, entry: DeviceEntry, other: DeviceEntry) -> None:
+        """Cancel the automatic attempt of another device for a device."""
+        turn = self._turns.begin(entry, self._state.allocator.assignments[other.device.id])
+        try:
+            await self.release(other)
+        finally:
+            self._turns.end(entry, turn)
+
+    def _in_the_way(self, claim: Claim) -> list[DeviceEntry]:
+        """The automatic attempts of which each has an interface that would serve a claim."""
+        return [
+            other
+            for other in self._state.entries.values()
+            if other.automatic and self._state.allocator.release(other.device.id).would_get(claim) is not None
+        ]
+
+    def may_begin(self, device: Device) -> bool:
+        """Whether a command to connect a device would begin an attempt now."""
+        claim, is_ready = self.claim(device), self._backend.status.state is BackendState.READY
+        would_get = self._state.allocator.would_get(claim) is not None
+        return is_ready and (would_get or bool(self._in_the_way(claim)))
+
+    async def disconnect(self, device_id: DeviceId, *, wait: bool = True) -> None:
+        """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
+        entry = self._state.entry_to_change(device_id)
+        entry.disconnects += 1
+        was_waiting = bool(entry.device.waiting_since_us)
+        is_released = disconnect_means(entry.state) is DisconnectMeans.RELEASE
+        self._state.expect(entry, connected=False, state_follows=is_released or was_waiting)
+        self._state.end_waiting(entry)
+        if entry.state is DeviceState.DISCONNECTED:
+            self._prepare(entry)
+            if was_waiting:
+                self._state.publish(DeviceStateChanged(self._state.status(entry)))
+        else:
+            self.device_commanded.notify(entry)
+        await self.release(entry, wait=wait)
+
+    def _prepare(self, entry: DeviceEntry) -> None:
+        """Prepare for a command; if this ends an automatic reconnection with no state change, publish it."""
+        before = self._state.status(entry)
+        self.device_commanded.notify(entry)
+        if self._state.status(entry).lost_us != before.lost_us:
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
+
+    async def release(self, entry: DeviceEntry, *, wait: bool = True) -> None:
+        """Disconnect a device, whatever its state."""
+        if disconnect_means(entry.state) is DisconnectMeans.RELEASE:
+            self._start_release(entry)
+        if wait and entry.teardown is not None:
+            await asyncio.shield(entry.teardown)
+
+    def claim(self, device: Device) -> Claim:
+        """A device's request for an interface."""
+        return claim_of(self._state, device)
+
+    def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False, is_first: bool = False) -> None:
+        """Assign an interface and start an attempt; a refusal is published and raised."""
+        state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
+        entry.automatic = automatic
+        try:
+            self._backend.status.require_ready(self._backend.name)
+            state.allocator, name = state.allocator.assign(self.claim(entry.device), state.device_name)
+        except (NoInterfaceAvailable, BackendUnavailable) as refusal:
+            state.record(entry, replace(device, expected=device.expected and not is_first))
+            _log.warning(
+                "connection_refused",
+                device=device.id,
+                device_name=device.name,
+                code=refusal.code,
+                reason=refusal.message,
+            )
+            state.fail(entry, refusal)
+            raise
+        identity = state.allocator.interfaces[name].adapter.identity
+        state.step(entry, Step.BEGIN)
+        state.record(entry, replace(device, last_adapter=identity))
+        entry.outcome = asyncio.get_running_loop().create_future()
+        self.attempt_started.notify(entry)
+        state.publish_interface(name)
+        state.publish(DeviceStateChanged(state.status(entry)))
+        entry.attempt = self._tasks.start("attempt", self._ending(entry, partial(self._attempt, entry, name)))
+
+    # -- attempts
+
+    async def _attempt(self, entry: DeviceEntry, interface: str) -> None:
+        device = entry.device
+        _log.info("connecting", device=device.id, interface=interface, automatic=entry.automatic)
+        timeout_s = self._state.settings.attempt_timeout_s
+        error: WifimgrdError
+        try:
+            passphrase = await self._state.store.passphrase(device.id)
+            model = self._state.model(device)
+            request = JoinRequest(
+                device.id,
+                interface,
+                device.ssid,
+                passphrase,
+                timeout_s,
+                device.sightings,
+                self._state.registry.cameras_of_others(device),
+                hidden=model.hidden,
+                local_address=model.local_address,
+            )
+            async with self._waking.woken(entry, interface), asyncio.timeout(timeout_s + _GUARD_S):
+                link = await self._backend.join(request)
+        except InterfaceLost as failure:
+            # If the adapter was unplugged, the adapter source reports it soon, which cancels this task here.
+            await asyncio.sleep(PULL_S if self._state.may_be_pulled(interface, failure) else 0)
+            error = failure
+        except DeviceNotReachable as failure:
+            error = with_band_hint(self._state, failure, device.sightings, interface)
+        except WifimgrdError as failure:
+            error = failure
+        except TimeoutError:
+            _log.error("join_overran", device=device.id, interface=interface)
+            error = DeviceNotReachable(f"no link came up within {timeout_s:g} seconds")
+        except Exception:  # noqa: BLE001 - a backend's bug must not leave a device connecting for ever
+            _log.exception("join_crashed", device=device.id, interface=interface)
+            error = InternalError("the attempt ended with an internal error")
+        else:
+            await self._arrive(entry, device, interface, link)
+            return
+        if entry.attempt is asyncio.current_task():
+            entry.attempt = None
+            self._state.step(entry, Step.FAIL)
+            _log.log(
+                logging.INFO if entry.automatic else logging.WARNING,
+                "connection_failed",
+                device=device.id,
+                device_name=device.name,
+                interface=interface,
+                code=error.code,
+                reason=error.message,
+                automatic=entry.automatic,
+            )
+            self._state.free(entry)
+            self._state.end_waiting(entry)
+            self._state.fail(entry, error)
+            self.attempt_over.notify(AttemptEnd(device, interface, error))
+
+    async def _arrive(self, entry: DeviceEntry, device: Device, interface: str, link: Link) -> None:
+        """Publish the link of an attempt, once the device's address leads to the camera.
+
+        A cancellation does not end the task as cancelled, since the link is up: who cancelled takes it down.
+        """
+        try:
+            await self._arrivals.wait(entry, interface, link)
+        except asyncio.CancelledError:
+            return
+        if entry.attempt is asyncio.current_task():
+            entry.attempt = None
+            self._state.establish(entry, link)
+            self.attempt_over.notify(AttemptEnd(device, interface, None))
+        self._arrivals.replay(entry, interface)
+
+    # -- endings
+
+    def _start_release(self, entry: DeviceEntry) -> None:
+        state = self._state
+        state.step(entry, Step.RELEASE)
+        entry.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
+        state.publish(DeviceStateChanged(state.status(entry)))
+        self.start_leaving(entry, None)
+
+    def start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
+        """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
+        attempt, entry.attempt = entry.attempt, None
+        if attempt is not None:
+            attempt.cancel()
+        before = [task for task in (attempt, entry.teardown) if task is not None]
+        leaving = partial(self._leave_and_free, entry, attempt, before, error)
+        entry.teardown = self._tasks.start("leave", self._ending(entry, leaving))
+
+    async def _leave_and_free(
+        self,
+        entry: DeviceEntry,
+        attempt: asyncio.Task[None] | None,
+        before: Sequence[asyncio.Task[None]],
+        error: WifimgrdError | None,
+    ) -> None:
+        name = self._state.interface_of(entry)
+        if before:
+            await asyncio.wait(before, timeout=ATTEMPT_END_S)
+        if name is not None and (attempt is None or not attempt.cancelled()):
+            await self.leave(name)  # a cancelled join has no link left
+        if entry.teardown is not asyncio.current_task():
+            return  # the adapter was unplugged meanwhile, which ended the link
+        entry.teardown = None
+        if error is not None:
+            self._state.lose(entry, error)
+            return
+        _log.info("disconnected", device=entry.device.id, interface=name)
+        self._state.step(entry, Step.RELEASED)
+        entry.automatic = False
+        self._state.free(entry)
+        self._state.publish(DeviceStateChanged(self._state.status(entry)))
+
+    async def _ending(self, entry: DeviceEntry, work: Callable[[], Awaitable[None]]) -> None:
+        """Run an attempt or a disconnect; a bug in it leaves the device disconnected, not in a state that
+        nothing ends."""
+        try:
+            await work()
+        except Exception:
+            if self._is_stuck(entry, asyncio.current_task()):
+                entry.attempt = entry.teardown = None
+                if (name := self._state.interface_of(entry)) is not None:
+                    await self.leave(name)
+                if self._is_stuck(entry, None):
+                    self._state.lose(entry, InternalError("the connection was ended by an internal error"))
+            raise
+
+    @staticmethod
+    def _is_stuck(entry: DeviceEntry, ended: asyncio.Task[None] | None) -> bool:
+        """Whether nothing but the task that has ended would end the device's state."""
+        waits = entry.state in (DeviceState.CONNECTING, DeviceState.DISCONNECTING)
+        return waits and {entry.attempt, entry.teardown} <= {None, ended}
+
+    async def leave(self, interface: str) -> None:
+        """Let the backend take a link down; its errors are only logged."""
+        try:
+            async with asyncio.timeout(LEAVE_S):
+                await self._backend.leave(interface)
+        except TimeoutError:
+            _log.error("leave_overran", interface=interface)
+        except Exception:  # noqa: BLE001 - a backend's bug must not keep an interface for ever
+            _log.exception("leave_crashed", interface=interface)
+
+    async def stop(self) -> None:
+        """Cancel running attempts; links that are up stay up."""
+        running: list[asyncio.Task[None]] = []
+        for entry in self._state.entries.values():
+            attempt, entry.attempt = entry.attempt, None
+            if attempt is not None:
+                attempt.cancel()
+                running.append(attempt)
+            if entry.teardown is not None:
+                running.append(entry.teardown)
+            entry.resolve(BackendUnavailable("wifimgrd is stopping"))
+        if running:
+            await asyncio.wait(running, timeout=ATTEMPT_END_S)
