@@ -29,7 +29,7 @@ from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt._bridge import Bridge
 from wifimgrd.mqtt._settings import Settings
-from wifimgrd.mqtt.topics import Topics
+from wifimgrd.mqtt._topics import Topics
 from wifimgrd.runtime.tasks import Tasks
 
 CAMERAS: Final = 4

@@ -22,7 +22,7 @@ from wifimgrd.client.json_records import device_json
 from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._settings import Settings
-from wifimgrd.mqtt.topics import Topics
+from wifimgrd.mqtt._topics import Topics
 
 USER: Final = "pilot"
 PASSWORD: Final = "a long password"

@@ -48,8 +48,8 @@ from tests.mqtt.test_client_ids import client_ids, told
 from wifimgrd.client.json_records import interface_json
 from wifimgrd.config.web_address import web_socket_address
 from wifimgrd.domain.records import CameraRecord, InterfaceRecord
+from wifimgrd.http._server import bind
 from wifimgrd.http.page.resource import content_security_policy
-from wifimgrd.http.server import bind
 from wifimgrd.http.settings import Fleet, Settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -26,7 +26,7 @@ from wifimgrd.http.channel._commands import parse_command
 from wifimgrd.http.settings import Settings
 from wifimgrd.mqtt._command_messages import CommandMessage
 from wifimgrd.mqtt._command_messages import parse_command as parse_message
-from wifimgrd.mqtt.topics import Target
+from wifimgrd.mqtt._topics import Target
 from wifimgrd.runtime.tasks import Tasks
 
 app = build_app(HubClient(), Settings(), Tasks(""))

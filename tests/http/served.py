@@ -13,8 +13,8 @@ import aiohttp
 
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http._app import build_app
+from wifimgrd.http._server import Server, bind
 from wifimgrd.http.front.connection_limits import ConnectionLimits
-from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.http.client import Answer, HttpBroken, HttpConnection, Origin
+from wifimgrd.http._client import Answer, HttpBroken, HttpConnection, Origin
 from wifimgrd.http.front.framing import FRAMING_BYTES
 
 HEADERS = {"Host": "camera"}

@@ -16,7 +16,7 @@ from tests.docs.code_blocks import code_blocks
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http.server import bind
+from wifimgrd.http._server import bind
 from wifimgrd.http.settings import Settings
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")

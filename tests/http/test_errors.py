@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
-from wifimgrd.http.errors import STATUSES, Problem, field_members, problem_of
+from wifimgrd.http._errors import STATUSES, Problem, field_members, problem_of
 
 OF_CONTRACT = {
     "invalid-request": 400,

@@ -14,11 +14,11 @@ from aiohttp import web
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, Served
 from wifimgrd.config.web_address import web_socket_address
-from wifimgrd.http.errors import problems_middleware
+from wifimgrd.http._errors import problems_middleware
+from wifimgrd.http._routes import Routes
+from wifimgrd.http._server import Server, bind
 from wifimgrd.http.page.files import Files
 from wifimgrd.http.page.resource import Page, accepts_gzip
-from wifimgrd.http.routes import Routes
-from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Fleet, Settings
 
 SCRIPT_LIMIT = 180 * 1024

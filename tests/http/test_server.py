@@ -11,9 +11,9 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http import server
+from wifimgrd.http import _server as server
 from wifimgrd.http._app import build_app
-from wifimgrd.http.server import Server, bind
+from wifimgrd.http._server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 

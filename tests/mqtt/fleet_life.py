@@ -33,8 +33,8 @@ from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.fleet.client import FleetClient
 from wifimgrd.mqtt._pace import is_small
+from wifimgrd.mqtt._topics import Topics
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.topics import Topics
 
 DURATION_S: Final = duration_s("2m")
 SEED: Final = seed()

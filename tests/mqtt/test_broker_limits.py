@@ -19,8 +19,8 @@ from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt._topics import Topics
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.topics import Topics
 
 RECORD = f"{HUB}/devices/1"
 CAMERAS = "\U0001f4f7" * 128

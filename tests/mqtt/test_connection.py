@@ -19,10 +19,10 @@ from tests.processes import Hub
 from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.fleet.client import connected
 from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt._topics import Topics
 from wifimgrd.mqtt.access import Tls
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.topics import Topics
 
 PASSWORD = "correct horse"
 EX_CONFIG = 78

@@ -28,7 +28,7 @@ from wifimgrd.mqtt._discovery import Discovery, parse_prefix, retained_topics
 from wifimgrd.mqtt._discovery_rights import LOSSES, DiscoveryRights
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._settings import Settings
-from wifimgrd.mqtt.topics import Topics
+from wifimgrd.mqtt._topics import Topics
 
 TOPICS = Topics("wifimgrd", "boat", ("homeassistant",))
 DISCOVERY = Discovery(TOPICS, "homeassistant", commands=True)

@@ -30,8 +30,8 @@ from wifimgrd.fleet.records import (
     parse_hub,
     parse_interface,
 )
+from wifimgrd.mqtt._topics import Topics
 from wifimgrd.mqtt.hub_record import encoded, hub_json
-from wifimgrd.mqtt.topics import Topics
 from wifimgrd.wire.kinds import RecordError
 
 ROOT = "fleet/wifimgrd/boat"

@@ -20,8 +20,8 @@ from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.fleet.client import connected
 from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, FleetChange, HubAppeared, HubVanished
 from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt._topics import Topics
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.topics import Topics
 
 MANY = 50
 """Hubs with ten records each: more at once than Mosquitto keeps for a client that reads slowly."""

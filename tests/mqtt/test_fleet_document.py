@@ -27,11 +27,11 @@ from tests.processes import Hub, camera
 from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.commands import DISCONNECT
 from wifimgrd.fleet.client import FleetClient, connected
+from wifimgrd.mqtt._library import Received
+from wifimgrd.mqtt._refusals import FAILURE, NOT_AUTHORIZED
 from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.mqtt.broker import Broker, Will
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.library import Received
-from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED
 
 BLOCKS = code_blocks("docs/fleet.md")
 VEHICLE = ("/etc/mosquitto/conf.d/vehicle.", "/etc/mosquitto/vehicle.")

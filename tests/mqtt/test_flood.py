@@ -17,9 +17,9 @@ from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer
 from tests.processes import Hub
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE
+from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._pace import AGAIN_S
 from wifimgrd.mqtt.broker import Broker
-from wifimgrd.mqtt.library import Received
 
 SENDERS = 2
 RECORDS = 30

@@ -16,8 +16,8 @@ from tests.mqtt.conftest import Start
 from tests.mqtt.fleet_process import access
 from tests.mqtt.flood import number
 from tests.mqtt.logs import lines_with
+from wifimgrd.mqtt._library import MOST_UNSENT
 from wifimgrd.mqtt.broker import Broker
-from wifimgrd.mqtt.library import MOST_UNSENT
 
 TOPIC = b"wifimgrd/boat/command"
 CONNACK = b"\x20\x03\x00\x00\x00"

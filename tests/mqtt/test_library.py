@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from wifimgrd.mqtt.library import Request, read_properties
+from wifimgrd.mqtt._library import Request, read_properties
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 OF_A_REQUEST = {

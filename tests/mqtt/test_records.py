@@ -32,8 +32,8 @@ from wifimgrd.mqtt._hub_id import Claim, parse_claim
 from wifimgrd.mqtt._pace import BURST, MessageRate, Pace, is_small
 from wifimgrd.mqtt._records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
 from wifimgrd.mqtt._rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
+from wifimgrd.mqtt._topics import Target, Topics
 from wifimgrd.mqtt.hub_record import encoded
-from wifimgrd.mqtt.topics import Target, Topics
 
 TOPICS = Topics("fleet/wifimgrd", "boat", ("homeassistant",))
 records = st.dictionaries(st.sampled_from("abcdef"), st.binary(min_size=1, max_size=2))

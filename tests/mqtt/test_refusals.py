@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from wifimgrd.mqtt.refusals import cannot_connect, connection_lost, connection_refused, message_refused
+from wifimgrd.mqtt._refusals import cannot_connect, connection_lost, connection_refused, message_refused
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from wifimgrd.mqtt._pace import BURST
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt._topics import OFFLINE, ONLINE, Topics
 from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.topics import OFFLINE, ONLINE, Topics
 
 CLAIM = f"{HUB}/claim"
 AVAILABILITY = f"{HUB}/availability"

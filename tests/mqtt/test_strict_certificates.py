@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.mqtt.certificates import Authority, Extensions
+from wifimgrd.mqtt._refusals import cannot_connect
 from wifimgrd.mqtt.access import Tls
-from wifimgrd.mqtt.refusals import cannot_connect
 
 BROKER = "mqtts://127.0.0.1"
 

@@ -38,7 +38,8 @@ FAILURES: Final = 2
 class RecoveryStep(StrEnum):
     """A recovery step, from the least to the most intrusive.
 
-    `Backend.recover` carries out a BackendStep, `AdapterSource.replug` REPLUG (`manager/_recovering.py`).
+    `Backend.recover` carries out a BackendStep, `AdapterSource.replug` REPLUG
+    (`daemon/manager/_recovering.py`).
     """
 
     RESCAN = "rescan"

@@ -21,12 +21,12 @@ from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import DeviceCommand
 from wifimgrd.fleet.fleet import BrokerAppeared, BrokerVanished, Fleet, FleetChange, Limits
 from wifimgrd.fleet.records import CommandAnswer, parse_answer
+from wifimgrd.mqtt._library import Received, Request
+from wifimgrd.mqtt._refusals import FAILURE, UNSUITABLE, message_refused
+from wifimgrd.mqtt._topics import Target, Topics
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
-from wifimgrd.mqtt.library import Received, Request
-from wifimgrd.mqtt.refusals import FAILURE, UNSUITABLE, message_refused
-from wifimgrd.mqtt.topics import Target, Topics
 from wifimgrd.wire.kinds import RecordError
 
 _HUBS_AT_ONCE: Final = 16

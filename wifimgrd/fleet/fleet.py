@@ -28,7 +28,7 @@ from wifimgrd.client.json_members import STATUS_MEMBERS
 from wifimgrd.config.configuration import TOPIC_LEVEL
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.fleet.records import HubRecord, parse_device, parse_hub, parse_interface
-from wifimgrd.mqtt.topics import OFFLINE, ONLINE
+from wifimgrd.mqtt._topics import OFFLINE, ONLINE
 from wifimgrd.wire.kinds import RecordError
 
 _HUB_ID: Final = re.compile(TOPIC_LEVEL)

@@ -6,7 +6,7 @@ import os
 
 _chosen = os.environ.get("SSL_CERT_FILE")
 # The server of aiohttp imports its client, which reads the host's CA certificates (1.9 MB, 40 ms). No request
-# here is made by it: what verifies a server (`http/client.py`) reads them itself.
+# here is made by it: what verifies a server (`_client.py`) reads them itself.
 os.environ["SSL_CERT_FILE"] = os.devnull
 try:
     import aiohttp  # noqa: F401
@@ -33,8 +33,8 @@ from wifimgrd import __version__
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import configuration as config
 from wifimgrd.http._app import build_app
+from wifimgrd.http._server import Server, bind, passed_sockets
 from wifimgrd.http.access.exposure import open_addresses, refusal
-from wifimgrd.http.server import Server, bind, passed_sockets
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.hangup import ignore_hangups

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 
 from wifimgrd.client.hub import HubClient
+from wifimgrd.http._errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
+from wifimgrd.http._routes import Routes
+from wifimgrd.http._server import SHORT_WAYS
 from wifimgrd.http.access.cors import Cors
 from wifimgrd.http.access.link_addresses import LinkAddresses
 from wifimgrd.http.access.request_safety import RequestSafety
@@ -28,13 +31,10 @@ from wifimgrd.http.api.requests import BODY_LIMIT
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
 from wifimgrd.http.description.resource import Description
-from wifimgrd.http.errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
 from wifimgrd.http.front.transport import front_of
 from wifimgrd.http.page.resource import Page
 from wifimgrd.http.platform.squawk import Squawk
 from wifimgrd.http.relay.cameras import Cameras
-from wifimgrd.http.routes import Routes
-from wifimgrd.http.server import SHORT_WAYS
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles.map.resource import MapResource
 from wifimgrd.http.tiles.none import NoTiles

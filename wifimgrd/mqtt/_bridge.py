@@ -34,10 +34,10 @@ from wifimgrd.mqtt._pace import Pace, is_small
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt._topics import OFFLINE, ONLINE
 from wifimgrd.mqtt.broker import RECONNECT
 from wifimgrd.mqtt.connection import BrokerError
 from wifimgrd.mqtt.hub_record import encoded, hub_json
-from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire.kinds import time_text
 

@@ -12,7 +12,7 @@ from wifimgrd.client.commands import group_order, recording_order, registered_va
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.domain.commands import CONNECT, DEVICE_COMMANDS
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
-from wifimgrd.mqtt.topics import Target
+from wifimgrd.mqtt._topics import Target
 
 PAYLOAD_LIMIT: Final = 64 * 1024
 """Octets of a command."""

@@ -29,10 +29,10 @@ from wifimgrd.mqtt._command_messages import (
     named_command,
     parse_command,
 )
+from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._session import Outbox
 from wifimgrd.mqtt._settings import Settings
-from wifimgrd.mqtt.library import Received
-from wifimgrd.mqtt.topics import LONGEST_RESPONSE, RESPONSE_LEVELS, Target
+from wifimgrd.mqtt._topics import LONGEST_RESPONSE, RESPONSE_LEVELS, Target
 from wifimgrd.runtime.tasks import Tasks
 
 RUNNING_LIMIT: Final = 64

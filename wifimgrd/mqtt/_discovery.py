@@ -41,7 +41,7 @@ from wifimgrd.mqtt._entities import (
     RESERVED,
     WAKE_BUTTON,
 )
-from wifimgrd.mqtt.topics import Target, Topics
+from wifimgrd.mqtt._topics import Target, Topics
 
 _LONGEST_RECORD: Final = 1024
 

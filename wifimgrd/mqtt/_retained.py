@@ -12,12 +12,12 @@ import structlog
 
 from wifimgrd.mqtt._discovery import parse_prefix, retained_topics
 from wifimgrd.mqtt._discovery_rights import DiscoveryRights
+from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._rediscovery import Rediscovery
+from wifimgrd.mqtt._refusals import UNSUITABLE
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
-from wifimgrd.mqtt.library import Received
-from wifimgrd.mqtt.refusals import UNSUITABLE
 
 MARK_S: Final = 2.0
 _MARKERS: Final = 10

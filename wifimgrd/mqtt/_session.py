@@ -21,16 +21,16 @@ from wifimgrd.mqtt._discovery_rights import DiscoveryRights
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import CHALLENGE_S, HubIdClaim, HubIdTaken
 from wifimgrd.mqtt._inflow import CommandInflow
+from wifimgrd.mqtt._library import Received, Request
 from wifimgrd.mqtt._pace import MessageRate
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._rediscovery import Rediscovery
+from wifimgrd.mqtt._refusals import FAILURE, NOT_AUTHORIZED, message_refused
 from wifimgrd.mqtt._retained import MARK_S, RetainedReader
 from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt._topics import OFFLINE, ONLINE
 from wifimgrd.mqtt.broker import Broker, Will
 from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
-from wifimgrd.mqtt.library import Received, Request
-from wifimgrd.mqtt.refusals import FAILURE, NOT_AUTHORIZED, message_refused
-from wifimgrd.mqtt.topics import OFFLINE, ONLINE
 
 _ANSWERS_KEPT: Final = 256
 _OFFLINE_S: Final = 2.0

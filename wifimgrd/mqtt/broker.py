@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from wifimgrd.mqtt import refusals
+from wifimgrd.mqtt import _refusals as refusals
+from wifimgrd.mqtt._library import Received, connect_socket, new_client
 from wifimgrd.mqtt.access import Access
 from wifimgrd.mqtt.connection import WINDOW, BrokerError, Connection, Unsupported
-from wifimgrd.mqtt.library import Received, connect_socket, new_client
 from wifimgrd.runtime.tasks import Backoff
 
 CONNECT_S: Final = 30.0

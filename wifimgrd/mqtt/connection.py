@@ -14,8 +14,9 @@ from contextlib import suppress
 from math import inf
 from typing import Any, Final, Protocol
 
-from wifimgrd.mqtt import library, refusals
-from wifimgrd.mqtt.library import KEEP_ALIVE_S, Client, Misbehaviour, Received, Request
+from wifimgrd.mqtt import _library as library
+from wifimgrd.mqtt import _refusals as refusals
+from wifimgrd.mqtt._library import KEEP_ALIVE_S, Client, Misbehaviour, Received, Request
 
 _CHECKS: Final = 4
 """How often in a keep-alive interval it is checked whether a ping is due or was not answered. The broker

@@ -13,7 +13,7 @@ from wifimgrd.bus.connection import Variant
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import BackendUnavailable, Busy, Cancelled, ErrorCode, InternalError, error_of
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http.errors import STATUSES
+from wifimgrd.http._errors import STATUSES
 
 
 async def register(shim: Served, ssid: str = "SIM-CAM-1", password: str = "camera-pass-1") -> int:

@@ -11,8 +11,8 @@ from tests.http.api.test_connect import register
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.http._errors import Problem
 from wifimgrd.http.api.diagnose import Diagnose
-from wifimgrd.http.errors import Problem
 from wifimgrd.http.settings import Settings
 
 TOKEN = "token-of-this-test"

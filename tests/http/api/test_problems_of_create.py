@@ -9,7 +9,7 @@ import pytest
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, P, Served
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest, error_of
-from wifimgrd.http.errors import STATUSES
+from wifimgrd.http._errors import STATUSES
 from wifimgrd.http.settings import Settings
 
 GOOD: dict[str, Any] = {

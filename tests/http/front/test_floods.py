@@ -23,9 +23,9 @@ from tests.http.served import P, Served
 from tests.http.test_exposure import made_certificate
 from tests.processes import Hub
 from wifimgrd.http._app import build_app
+from wifimgrd.http._server import Server, bind
 from wifimgrd.http.front import connection
 from wifimgrd.http.front.connection_limits import IN_ALL, ConnectionLimits
-from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 from multidict import CIMultiDict
 
-from wifimgrd.http.client import HttpBroken, HttpConnection
+from wifimgrd.http._client import HttpBroken, HttpConnection
 from wifimgrd.http.front.framing import PIECE_BYTES
 from wifimgrd.http.relay._camera_socket import MESSAGE_BYTES, CameraSocket
 

@@ -26,7 +26,7 @@ from tests.http.channel.test_channel import register
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, P, Served
 from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.http import client
+from wifimgrd.http import _client as client
 from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.relay import cameras as cameras_module
 from wifimgrd.http.relay._headers import from_camera

@@ -12,7 +12,7 @@ from playwright.async_api import async_playwright
 from tests.browser.conftest import CHROMIUM
 from tests.http.served import Served
 from wifimgrd.config.configuration import TileSource
-from wifimgrd.http.server import bind
+from wifimgrd.http._server import bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles._replies import blank_png
 

@@ -9,8 +9,8 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.config.web_address import origin_of
+from wifimgrd.http._errors import Handler
 from wifimgrd.http.description.operations import operation_of
-from wifimgrd.http.errors import Handler
 
 _METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE"
 _HEADERS: Final = (

@@ -10,13 +10,13 @@ from typing import Final, TypeVar
 from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._errors import PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS, UNAUTHORIZED, Handler, Problem
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.access.throttle import Throttle
 from wifimgrd.http.api.body_types import SessionInput
 from wifimgrd.http.api.requests import json_body
 from wifimgrd.http.description.operations import Operation
-from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS, UNAUTHORIZED, Handler, Problem
-from wifimgrd.http.routes import Routes
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
 

@@ -26,14 +26,14 @@ from wifimgrd.domain.commands import (
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.http._errors import Handler
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import CommandAnswer, ConnectAnswer, DisconnectAnswer, WaitingAnswer
 from wifimgrd.http.api.requests import query_id, query_wait, query_wake, query_when_free
 from wifimgrd.http.description.operations import Operation
-from wifimgrd.http.errors import Handler
-from wifimgrd.http.json_text import json_response
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
-from wifimgrd.http.routes import Routes
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 _WAIT_S: Final = 25.0

@@ -12,6 +12,14 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import DeviceJson
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
+from wifimgrd.http._errors import (
+    PATCH_TYPES,
+    PAYLOAD_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE,
+    shows_problems_in_form,
+)
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import ChangeInput, CreateInput
 from wifimgrd.http.api.requests import (
@@ -24,15 +32,7 @@ from wifimgrd.http.api.requests import (
     query_switch,
 )
 from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.errors import (
-    PATCH_TYPES,
-    PAYLOAD_TOO_LARGE,
-    UNSUPPORTED_MEDIA_TYPE,
-    shows_problems_in_form,
-)
-from wifimgrd.http.json_text import json_response
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
-from wifimgrd.http.routes import Routes
 
 _OF_ONE: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 """Errors of a request for one device."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from aiohttp import web
 
 from wifimgrd.client.hub import HubClient
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.token import AccessToken, public
 from wifimgrd.http.api.body_types import HealthJson
 from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.json_text import json_response
-from wifimgrd.http.routes import Routes
 
 
 @Parameter("verbose", str, "Given with any value: more details.")

@@ -9,10 +9,10 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import InterfacesJson, SearchJson
 from wifimgrd.client.json_records import interfaces_json, search_json
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.api.requests import query_interface
 from wifimgrd.http.description.operations import Operation
-from wifimgrd.http.json_text import json_response
-from wifimgrd.http.routes import Routes
 
 
 class Interfaces:

@@ -12,11 +12,11 @@ from wifimgrd.client.commands import available
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import CameraModel, CameraModels, Wizard
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.api.body_types import ModelJson, ModelsJson, StepJson
 from wifimgrd.http.description.operations import Operation
-from wifimgrd.http.json_text import json_response
 from wifimgrd.http.page.files import LARGE
-from wifimgrd.http.routes import Routes
 
 _ICONS: Final = "/icons/"
 _FORM: Final = '<slot name="wizard_field_block"></slot>'

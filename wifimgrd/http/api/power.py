@@ -16,13 +16,13 @@ from wifimgrd.domain.commands import PAIR, SLEEP, UNPAIR, WAKE, DeviceCommand
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
 from wifimgrd.domain.records import BluetoothRecord
+from wifimgrd.http._errors import PAYLOAD_TOO_LARGE, Handler
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import PairingInput
 from wifimgrd.http.api.requests import integer_id, invalid, json_body, path_id, query_wait
 from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.errors import PAYLOAD_TOO_LARGE, Handler
-from wifimgrd.http.json_text import json_response
-from wifimgrd.http.routes import Routes
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 _PAIRING: Final = "pairing"

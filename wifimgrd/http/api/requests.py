@@ -13,8 +13,14 @@ from aiohttp.http_exceptions import HttpProcessingError
 from wifimgrd.client.json_text import loads
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._errors import (
+    ACCEPT_PATCH,
+    PATCH_TYPES,
+    PAYLOAD_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE,
+    Problem,
+)
 from wifimgrd.http.description.operations import Parameter
-from wifimgrd.http.errors import ACCEPT_PATCH, PATCH_TYPES, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, Problem
 
 BODY_LIMIT: Final = 64 * 1024
 """Octets of a request body, after decompression."""

@@ -30,6 +30,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import CONNECT, WAIT
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._errors import TOO_MANY_REQUESTS, Problem, problem_of_failure
 from wifimgrd.http.api.requests import integer_id, invalid
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
@@ -39,7 +40,6 @@ from wifimgrd.http.channel.message_types import (
     CommandFailedJson,
     LoggedEvent,
 )
-from wifimgrd.http.errors import TOO_MANY_REQUESTS, Problem, problem_of_failure
 
 _UNFINISHED: Final = 64
 """Commands for one device that a client may have waiting and running, and the same of commands to groups."""

@@ -11,9 +11,9 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.client.json_text import dumps
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.description.operations import JSON, Operation
 from wifimgrd.http.page.files import Files
-from wifimgrd.http.routes import Routes
 
 PLATFORM: Final = "{platform}"
 """In a file: the host platform's name."""

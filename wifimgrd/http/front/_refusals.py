@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.http.errors import Problem
+from wifimgrd.http._errors import Problem
 from wifimgrd.http.front.framing import Refused
 
 

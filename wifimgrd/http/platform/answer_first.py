@@ -10,7 +10,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from wifimgrd.http.errors import Handler, problems_middleware
+from wifimgrd.http._errors import Handler, problems_middleware
 
 
 class CommandEvents(Protocol):

@@ -16,7 +16,7 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Ping, TextMessa
 from wsproto.frame_protocol import LOCAL_ONLY_CLOSE_REASONS, CloseReason
 from wsproto.utilities import LocalProtocolError
 
-from wifimgrd.http.client import HttpBroken, HttpConnection
+from wifimgrd.http._client import HttpBroken, HttpConnection
 from wifimgrd.http.front.framing import PIECE_BYTES
 
 MESSAGE_BYTES: Final = 4 * 2**20

@@ -16,15 +16,15 @@ from multidict import CIMultiDict
 from wifimgrd.client.commands import known_device
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
+from wifimgrd.http._client import HttpBroken, HttpConnection
+from wifimgrd.http._errors import Problem
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.requests import invalid, path_id
-from wifimgrd.http.client import HttpBroken, HttpConnection
 from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.errors import Problem
 from wifimgrd.http.relay._camera_socket import MESSAGE_BYTES, CameraSocket
 from wifimgrd.http.relay._headers import from_camera, reason_of, to_camera
 from wifimgrd.http.relay._references import CameraPage
-from wifimgrd.http.routes import Routes
 
 AT_ONCE: Final = 16
 """Connections to one camera. Cameras serve only a few."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from wifimgrd.http.errors import TILE_NOT_FOUND, Problem, is_for_picture
+from wifimgrd.http._errors import TILE_NOT_FOUND, Problem, is_for_picture
 from wifimgrd.http.tiles._decompress import decompress
 from wifimgrd.http.tiles._tile import LARGEST_TILE, VECTOR_TYPES, Tile
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import structlog
 from yarl import URL
 
-from wifimgrd.http.client import Answer, HttpBroken, Origin
+from wifimgrd.http._client import Answer, HttpBroken, Origin
 from wifimgrd.http.tiles._tile import (
     LARGEST_TILE,
     TYPE_OF_FORMAT,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from wifimgrd.http._errors import TILE_NOT_FOUND, Problem
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.api.requests import invalid
-from wifimgrd.http.errors import TILE_NOT_FOUND, Problem
-from wifimgrd.http.json_text import json_response
-from wifimgrd.http.routes import Routes
 from wifimgrd.http.tiles import _operations as operations
 from wifimgrd.http.tiles.coordinates import place_of, without_ending
 

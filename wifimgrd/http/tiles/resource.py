@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from wifimgrd.http._errors import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.api.requests import invalid
-from wifimgrd.http.errors import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
-from wifimgrd.http.json_text import json_response
-from wifimgrd.http.routes import Routes
 from wifimgrd.http.tiles import _operations as operations
 from wifimgrd.http.tiles._replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles._tile import DamagedError, Tile, UnavailableError

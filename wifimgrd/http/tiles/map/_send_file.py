@@ -11,7 +11,7 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
-from wifimgrd.http.errors import Problem
+from wifimgrd.http._errors import Problem
 from wifimgrd.http.front.connection import IDLE_S, FrontConnection
 from wifimgrd.http.front.transport import front_of
 from wifimgrd.http.tiles._replies import is_named

@@ -15,9 +15,9 @@ from aiohttp import web
 
 from wifimgrd.client.json_text import dumps
 from wifimgrd.config.configuration import Map
-from wifimgrd.http.errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
-from wifimgrd.http.json_text import json_response
-from wifimgrd.http.routes import Routes
+from wifimgrd.http._errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
+from wifimgrd.http._json_text import json_response
+from wifimgrd.http._routes import Routes
 from wifimgrd.http.tiles._files import identity_of
 from wifimgrd.http.tiles._replies import Reply, Terms, is_named, tile_reply
 from wifimgrd.http.tiles._tile import VECTOR, VECTOR_TYPES, DamagedError

@@ -18,8 +18,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from wifimgrd.config.web_address import BrokerAddress
-from wifimgrd.mqtt import refusals
-from wifimgrd.mqtt.refusals import FAILURE
+from wifimgrd.mqtt import _refusals as refusals
+from wifimgrd.mqtt._refusals import FAILURE
 
 KEEP_ALIVE_S: Final = 30
 LARGEST_PACKET: Final = 256 * 1024

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from aiohttp import web
 
+from wifimgrd.http._errors import Handler
 from wifimgrd.http.api.requests import BODY_LIMIT
-from wifimgrd.http.errors import Handler
 
 
 class Routes:

@@ -11,7 +11,7 @@ import structlog
 from aiohttp import web
 
 from wifimgrd.domain.errors import CLASSES, ErrorCode, InvalidRequest, WifimgrdError
-from wifimgrd.http.json_text import json_response
+from wifimgrd.http._json_text import json_response
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
