@@ -16,10 +16,10 @@ from multidict import CIMultiDict
 
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.http._errors import Problem
+from wifimgrd.http._requests import integer_id
 from wifimgrd.http.access.cors import Cors
 from wifimgrd.http.access.request_safety import RequestSafety, host_name, is_foreign
 from wifimgrd.http.access.token import AccessToken
-from wifimgrd.http.api.requests import integer_id
 from wifimgrd.http.channel.channel import EventLog
 from wifimgrd.http.front.framing import Body, Head, Refused, end_of_head, parse_head
 from wifimgrd.http.relay._headers import from_camera, to_camera

@@ -48,6 +48,8 @@ from wifimgrd.domain.records import (
     ServiceRecord,
     SignalHistoryRecord,
 )
+from wifimgrd.http._operations import Operation, Parameter, parameter_of
+from wifimgrd.http.access.token import SessionInput
 from wifimgrd.http.api.body_types import (
     ChangeInput,
     ConnectAnswer,
@@ -56,13 +58,11 @@ from wifimgrd.http.api.body_types import (
     HealthJson,
     ListedTilesetJson,
     ModelsJson,
-    SessionInput,
     TilesetJson,
     TilesetsJson,
     WaitingAnswer,
 )
 from wifimgrd.http.api.models import model_json
-from wifimgrd.http.description.operations import Operation, Parameter, parameter_of
 from wifimgrd.http.description.resource import SCRIPT
 
 

@@ -16,8 +16,8 @@ from wifimgrd.config.configuration import TileSource
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._app import build_app
 from wifimgrd.http._errors import STATUSES, UNAUTHORIZED
+from wifimgrd.http._operations import JSON, Operation, Parameter, operation_of, parameter_of
 from wifimgrd.http.access.token import COOKIE
-from wifimgrd.http.description.operations import JSON, Operation, Parameter, operation_of, parameter_of
 from wifimgrd.http.description.resource import PLATFORM
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks

@@ -2,8 +2,7 @@
 
 The codes are public (docs/http.md, "Errors"). Their names on D-Bus, their statuses over HTTP, the errors of a
 command and the counters of attempts are derived from the classes. The sentence of an error is where it is
-raised: that of a join or a link mostly in `daemon/backends/supplicant/diagnosis.py`, which the backends share,
-else in the backend.
+raised: that of a join or a link mostly in `diagnosis.py`, which the backends share, else in the backend.
 """
 
 from __future__ import annotations

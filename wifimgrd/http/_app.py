@@ -10,6 +10,7 @@ from aiohttp import web
 
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http._errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
+from wifimgrd.http._requests import BODY_LIMIT
 from wifimgrd.http._routes import Routes
 from wifimgrd.http._server import SHORT_WAYS
 from wifimgrd.http.access.cors import Cors
@@ -27,7 +28,6 @@ from wifimgrd.http.api.metrics import Metrics
 from wifimgrd.http.api.models import Models
 from wifimgrd.http.api.power import Power
 from wifimgrd.http.api.recording import Recording
-from wifimgrd.http.api.requests import BODY_LIMIT
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
 from wifimgrd.http.description.resource import Description

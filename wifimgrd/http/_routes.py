@@ -7,7 +7,7 @@ from contextlib import suppress
 from aiohttp import web
 
 from wifimgrd.http._errors import Handler
-from wifimgrd.http.api.requests import BODY_LIMIT
+from wifimgrd.http._requests import BODY_LIMIT
 
 
 class Routes:

@@ -13,7 +13,7 @@ from tests.http.channel.test_channel import UPDATE, receive, register, until
 from tests.http.served import P, Served
 from wifimgrd.bus.connection import Variant
 from wifimgrd.client.hub import HubClient
-from wifimgrd.http.platform import status_hold
+from wifimgrd.http.channel import _status_hold as status_hold
 
 AHEAD_S = 0.05
 STANDS_S = 1.0

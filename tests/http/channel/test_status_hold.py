@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.client.channel_messages import STATUS, Message
-from wifimgrd.http.platform.status_hold import ANSWER_AHEAD_S, FAILED_STANDS_S, PendingAnswer, StatusHold
+from wifimgrd.http.channel._status_hold import ANSWER_AHEAD_S, FAILED_STANDS_S, PendingAnswer, StatusHold
 
 CREATED = Message("device.created", {"id": 1, "connection_status": "disconnected"})
 UPDATED = Message("device.updated", {"id": 1, "connection_status": "disconnected"})

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from wifimgrd.config.web_address import origin_of
 from wifimgrd.http._errors import Handler
-from wifimgrd.http.description.operations import operation_of
+from wifimgrd.http._operations import operation_of
 
 _METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE"
 _HEADERS: Final = (

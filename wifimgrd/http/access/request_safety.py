@@ -11,8 +11,8 @@ from aiohttp import web
 from wifimgrd.config.web_address import ip_address_of, origin_of
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._errors import Handler, Problem
+from wifimgrd.http._requests import invalid
 from wifimgrd.http.access.exposure import is_loopback
-from wifimgrd.http.api.requests import invalid
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
 

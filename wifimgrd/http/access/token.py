@@ -5,18 +5,17 @@ from __future__ import annotations
 import hmac
 import math
 from collections.abc import Callable, Mapping
-from typing import Final, TypeVar
+from typing import Final, TypedDict, TypeVar
 
 from aiohttp import web
 
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._errors import PAYLOAD_TOO_LARGE, TOO_MANY_REQUESTS, UNAUTHORIZED, Handler, Problem
+from wifimgrd.http._operations import Operation
+from wifimgrd.http._requests import json_body
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.access.throttle import Throttle
-from wifimgrd.http.api.body_types import SessionInput
-from wifimgrd.http.api.requests import json_body
-from wifimgrd.http.description.operations import Operation
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., object])
 
@@ -33,6 +32,12 @@ def public(handler: HandlerT) -> HandlerT:
     """Mark a handler that answers without a token."""
     setattr(handler, _MARK, True)
     return handler
+
+
+class SessionInput(TypedDict):
+    """The token, for a cookie."""
+
+    token: str
 
 
 class AccessToken:

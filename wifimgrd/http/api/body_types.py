@@ -248,12 +248,6 @@ class HealthJson(TypedDict):
     tiles: NotRequired[Annotated[list[dict[str, object]], "With `?verbose`: how each tileset's sources are."]]
 
 
-class SessionInput(TypedDict):
-    """The token, for a cookie."""
-
-    token: str
-
-
 class TilesetJson(TypedDict):
     """TileJSON 3.0.0 of a tileset; further members are those of its file."""
 

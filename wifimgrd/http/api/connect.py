@@ -28,11 +28,11 @@ from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http._errors import Handler
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation
+from wifimgrd.http._requests import query_id, query_wait, query_wake, query_when_free
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import CommandAnswer, ConnectAnswer, DisconnectAnswer, WaitingAnswer
-from wifimgrd.http.api.requests import query_id, query_wait, query_wake, query_when_free
-from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)

@@ -19,10 +19,8 @@ from wifimgrd.http._errors import (
     shows_problems_in_form,
 )
 from wifimgrd.http._json_text import json_response
-from wifimgrd.http._routes import Routes
-from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.body_types import ChangeInput, CreateInput
-from wifimgrd.http.api.requests import (
+from wifimgrd.http._operations import Operation, Parameter
+from wifimgrd.http._requests import (
     SwitchText,
     idempotency_key,
     invalid,
@@ -31,7 +29,9 @@ from wifimgrd.http.api.requests import (
     path_id,
     query_switch,
 )
-from wifimgrd.http.description.operations import Operation, Parameter
+from wifimgrd.http._routes import Routes
+from wifimgrd.http.access.request_safety import own_site_only
+from wifimgrd.http.api.body_types import ChangeInput, CreateInput
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
 
 _OF_ONE: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)

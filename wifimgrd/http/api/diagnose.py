@@ -10,10 +10,10 @@ from wifimgrd.client.commands import available
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._errors import Problem
+from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.exposure import is_loopback
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name, own_site_only
-from wifimgrd.http.description.operations import Operation
 
 _FORWARDED: Final = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 """Fields that a proxy adds, whose clients may be anywhere."""

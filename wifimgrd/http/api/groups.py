@@ -13,10 +13,10 @@ from wifimgrd.client.json_records import groups_json
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation, Parameter
+from wifimgrd.http._requests import SwitchText, query_switch
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.requests import SwitchText, query_switch
-from wifimgrd.http.description.operations import Operation, Parameter
 
 
 @Parameter(

@@ -8,10 +8,10 @@ from aiohttp import web
 
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.token import AccessToken, public
 from wifimgrd.http.api.body_types import HealthJson
-from wifimgrd.http.description.operations import Operation, Parameter
 
 
 @Parameter("verbose", str, "Given with any value: more details.")

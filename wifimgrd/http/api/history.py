@@ -17,9 +17,9 @@ from wifimgrd.client.json_types import Keywords, SignalHistoryJson, Time
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation, Parameter
+from wifimgrd.http._requests import invalid, path_id
 from wifimgrd.http._routes import Routes
-from wifimgrd.http.api.requests import invalid, path_id
-from wifimgrd.http.description.operations import Operation, Parameter
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER: Final = re.compile("[0-9]{1,19}")

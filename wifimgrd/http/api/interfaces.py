@@ -10,9 +10,9 @@ from wifimgrd.client.json_members import InterfacesJson, SearchJson
 from wifimgrd.client.json_records import interfaces_json, search_json
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation
+from wifimgrd.http._requests import query_interface
 from wifimgrd.http._routes import Routes
-from wifimgrd.http.api.requests import query_interface
-from wifimgrd.http.description.operations import Operation
 
 
 class Interfaces:

@@ -33,10 +33,10 @@ from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.api._device_metrics import device_families
 from wifimgrd.http.channel.channel import now_us
-from wifimgrd.http.description.operations import Operation
 
 _ATTEMPT_BUCKETS: Final = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60)
 _SENDING_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)

@@ -13,9 +13,9 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import CameraModel, CameraModels, Wizard
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.api.body_types import ModelJson, ModelsJson, StepJson
-from wifimgrd.http.description.operations import Operation
 from wifimgrd.http.page.files import LARGE
 
 _ICONS: Final = "/icons/"

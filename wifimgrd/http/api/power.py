@@ -18,11 +18,11 @@ from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
 from wifimgrd.domain.records import BluetoothRecord
 from wifimgrd.http._errors import PAYLOAD_TOO_LARGE, Handler
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation, Parameter
+from wifimgrd.http._requests import integer_id, invalid, json_body, path_id, query_wait
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import PairingInput
-from wifimgrd.http.api.requests import integer_id, invalid, json_body, path_id, query_wait
-from wifimgrd.http.description.operations import Operation, Parameter
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 _PAIRING: Final = "pairing"

@@ -14,11 +14,11 @@ from wifimgrd.domain.errors import ErrorCode, NotSupported
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.http._errors import PAYLOAD_TOO_LARGE
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._operations import Operation
+from wifimgrd.http._requests import invalid, json_body, path_id
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import RecordingInput, RecordingOfMany
-from wifimgrd.http.api.requests import invalid, json_body, path_id
-from wifimgrd.http.description.operations import Operation
 
 _READS: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_SUPPORTED, ErrorCode.BACKEND_UNAVAILABLE)
 _WANTED: Final = 'The body must be an object: {"recording": true} or {"recording": false}.'

@@ -31,7 +31,7 @@ from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.commands import CONNECT, WAIT
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.http._errors import TOO_MANY_REQUESTS, Problem, problem_of_failure
-from wifimgrd.http.api.requests import integer_id, invalid
+from wifimgrd.http._requests import integer_id, invalid
 from wifimgrd.http.channel.message_types import (
     ACTION_FAILED,
     COMMAND_FAILED,

@@ -21,13 +21,13 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import connection_status_json, device_json, interface_json, service_json
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._operations import Operation, Parameter
+from wifimgrd.http._requests import invalid
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.channel._commands import ClientCommands
+from wifimgrd.http.channel._status_hold import StatusHold
 from wifimgrd.http.channel.message_types import LoggedEvent, SnapshotJson
-from wifimgrd.http.description.operations import Operation, Parameter
-from wifimgrd.http.platform.status_hold import StatusHold
 from wifimgrd.wire.kinds import time_text
 
 REPLAYED: Final = 2048

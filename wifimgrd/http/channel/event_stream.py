@@ -16,11 +16,11 @@ from aiohttp import web
 from wifimgrd.client.commands import available
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import changes_nothing, own_site_only
 from wifimgrd.http.channel.channel import HEARTBEAT_S, QUEUE_LIMIT, Channel, bound_send_buffer, query_since
 from wifimgrd.http.channel.message_types import LoggedEvent
-from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.front.transport import front_of
 
 _MEDIA_TYPE: Final = "text/event-stream"

@@ -11,8 +11,8 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.client.json_text import dumps
+from wifimgrd.http._operations import JSON, Operation
 from wifimgrd.http._routes import Routes
-from wifimgrd.http.description.operations import JSON, Operation
 from wifimgrd.http.page.files import Files
 
 PLATFORM: Final = "{platform}"

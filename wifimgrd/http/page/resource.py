@@ -7,9 +7,9 @@ from typing import Final
 from aiohttp import ETag, web
 
 from wifimgrd.http._errors import NOT_FOUND, Handler, Problem
+from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.token import AccessToken, public
-from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.page.files import File, Files
 from wifimgrd.http.settings import Fleet
 

@@ -19,11 +19,11 @@ from wifimgrd.client.json_members import StatusUpdateJson
 from wifimgrd.client.json_text import dumps
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.channel.channel import Channel, ChannelClient
 from wifimgrd.http.channel.message_types import ACTION_FAILED, COMMAND_FAILED, ActionFailedJson, LoggedEvent
-from wifimgrd.http.description.operations import Operation
 
 ADDRESS: Final = "/ws/squawk/"
 _SNAPSHOT: Final = "snapshot"

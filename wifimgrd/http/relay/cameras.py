@@ -18,10 +18,10 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
 from wifimgrd.http._client import HttpBroken, HttpConnection
 from wifimgrd.http._errors import Problem
+from wifimgrd.http._operations import Operation, Parameter
+from wifimgrd.http._requests import invalid, path_id
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
-from wifimgrd.http.api.requests import invalid, path_id
-from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.relay._camera_socket import MESSAGE_BYTES, CameraSocket
 from wifimgrd.http.relay._headers import from_camera, reason_of, to_camera
 from wifimgrd.http.relay._references import CameraPage

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.http._errors import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE
+from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http.api.body_types import TilesetJson, TilesetsJson
-from wifimgrd.http.description.operations import Operation, Parameter
 from wifimgrd.http.tiles._tile import FORMAT_OF_TYPE
 
 _NUMBER: Final = Annotated[int, Keywords(minimum=0, maximum=2**30)]

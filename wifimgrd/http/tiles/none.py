@@ -6,8 +6,8 @@ from aiohttp import web
 
 from wifimgrd.http._errors import TILE_NOT_FOUND, Problem
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._requests import invalid
 from wifimgrd.http._routes import Routes
-from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.tiles import _operations as operations
 from wifimgrd.http.tiles.coordinates import place_of, without_ending
 

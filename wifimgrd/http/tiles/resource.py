@@ -6,8 +6,8 @@ from aiohttp import web
 
 from wifimgrd.http._errors import TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http._json_text import json_response
+from wifimgrd.http._requests import invalid
 from wifimgrd.http._routes import Routes
-from wifimgrd.http.api.requests import invalid
 from wifimgrd.http.tiles import _operations as operations
 from wifimgrd.http.tiles._replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles._tile import DamagedError, Tile, UnavailableError

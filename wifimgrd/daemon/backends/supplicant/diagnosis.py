@@ -1,8 +1,8 @@
 """Map wpa_supplicant's states and codes to errors that a user can act on. Pure functions.
 
 Both backends with real adapters use this, also for addresses and adapters. NetworkManager's own reasons are
-in `networkmanager/_failure_reasons.py`, beside this folder; errors that only the wpa_supplicant backend has are in
-those of its modules that raise them.
+in `networkmanager/_failure_reasons.py`; errors that only the wpa_supplicant backend has are in those of its
+modules that raise them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.http._errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE
-from wifimgrd.http.description.operations import Operation, Parameter
+from wifimgrd.http._operations import Operation, Parameter
 
 ARCHIVE_TYPE: Final = "application/vnd.pmtiles"
 _HAS_IT: Final = {304: "The client has it."}

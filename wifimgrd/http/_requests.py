@@ -20,7 +20,7 @@ from wifimgrd.http._errors import (
     UNSUPPORTED_MEDIA_TYPE,
     Problem,
 )
-from wifimgrd.http.description.operations import Parameter
+from wifimgrd.http._operations import Parameter
 
 BODY_LIMIT: Final = 64 * 1024
 """Octets of a request body, after decompression."""
