@@ -1,1 +1,12 @@
-"""The process that speaks with cameras over Bluetooth LE, and parses what they send; it has no rights."""
+"""`wifimgrd-camera`: speaks with cameras over Bluetooth LE and over their networks, and has no rights.
+
+Over Bluetooth: advertisements (`_advertisements.py`), the adapter (`_radio.py`), connections and bonds
+(`_central.py`), one class for each protocol (`_gopro.py`, `_theta.py`, `_beacon.py`), and one operation at
+a time with each camera (`_operations.py`). Over a network: `drivers/` turn bytes into readings, without
+I/O; `control.py` and `_session.py` carry their conversations out on sockets that the daemon passes in
+(`_attached.py`). All that cameras send is parsed here, where a mistake can harm nothing else. The daemon
+starts it and calls it over the bus.
+
+Used by: `simulator`.
+Imports: `bus`, `domain`, `kernel`, `proxies`, `runtime`, `wire`.
+"""

@@ -1,4 +1,10 @@
-"""The kernel over netlink: addresses in use, Wi-Fi interfaces, their bands, the regulatory domain.
+"""The kernel, in its own words and in one way: netlink, nftables, sockets to cameras, Bluetooth adapters.
 
-Reading needs no privilege: https://man7.org/linux/man-pages/man7/rtnetlink.7.html.
+Interfaces, addresses, routes and rules are values that are listed, changed and reported (`links.py`,
+`addresses.py`, `routes.py`, `rules.py`, `events.py`, on `rtnetlink.py`), Wi-Fi comes by nl80211, nftables
+by its library. It starts no program and parses no text of one. Reading needs no privilege:
+https://man7.org/linux/man-pages/man7/rtnetlink.7.html.
+
+Used by: `camera`, `daemon`, `helper`.
+Imports: `domain`, `runtime`.
 """

@@ -1,1 +1,8 @@
-"""Other services on the message bus as typed proxies, without any policy: one package for each service."""
+"""Other services on the message bus as typed proxies, without any policy: a package for each.
+
+Each has the names, objects and states of one service, with a TypedDict for each interface whose properties
+are read. What a state means for a link or a camera is decided by those who use them.
+
+Used by: `camera`, `daemon`, `helper`.
+Imports: `bus`, `domain`.
+"""

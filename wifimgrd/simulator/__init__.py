@@ -43,6 +43,11 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
   BackendUnavailable
 
 A fault that is set for all can be lifted for one camera or interface.
+
+No room imports it: the daemon loads it by its name, and a hub on adapters does not have it.
+
+Used by: no other room.
+Imports: `camera`, `config`, `daemon`, `domain`, `runtime`.
 """
 
 from wifimgrd.simulator._adapters import SimulatedAdapters

@@ -1,1 +1,8 @@
-"""The daemon's client of the privileged helper: addresses, camera sockets, liveness probes, power save."""
+"""The daemon's side of `wifimgrd-net`: addresses, sockets to cameras, probes, power save.
+
+It carries out the ports that need rights, by calls over the bus, and applies everything again when the
+helper restarts.
+
+Used by: `daemon`.
+Imports: `bus`, `daemon/ports`, `domain`, `kernel`, `proxies`, `runtime`, `wire`.
+"""

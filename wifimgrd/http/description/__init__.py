@@ -1,2 +1,7 @@
-"""The API's description: OpenAPI for HTTP, AsyncAPI for the channel. `tools/generate_descriptions.py` makes
-both of the code that serves the requests."""
+"""OpenAPI for HTTP and AsyncAPI for the channel, as files.
+
+`tools/generate_descriptions.py` writes both from the code that serves the requests.
+
+Used by: `http`.
+Imports: `client`, `http/_operations`, `http/_routes`, `http/page`.
+"""
