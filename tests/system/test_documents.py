@@ -38,7 +38,10 @@ def hub(machine: Machine) -> Hub:
         for block in BLOCKS[README]:
             terminal.run(block)
     # Some of the commands are for hosts with NetworkManager, Bluetooth, the bridge to MQTT, or a broker.
-    machine.sh(f"{APT_INSTALL} network-manager bluez /host/wifimgrd-mqtt_*.deb mosquitto")
+    machine.sh(
+        f"{APT_INSTALL} network-manager bluez mosquitto "
+        "/host/wifimgrd-mqtt_*.deb /host/wifimgrd-simulator_*.deb"
+    )
     hub = Hub(machine)
     hub.configure("simulated", '[backend]\nname = "simulated"\n')
     machine.run("systemctl", "restart", "wifimgrd")

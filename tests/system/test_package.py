@@ -15,6 +15,9 @@ from wifimgrd import __version__
 
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 --quiet -y --no-install-recommends"
 
+SIMULATED = '[backend]\nname = "simulated"\n'
+NO_SIMULATOR = "simulated adapters and cameras are in the package wifimgrd-simulator, which is not installed"
+
 
 @pytest.fixture
 def own_machine(installed: list[Path], packages: Path) -> Iterator[Machine]:
@@ -26,7 +29,8 @@ def own_machine(installed: list[Path], packages: Path) -> Iterator[Machine]:
 @pytest.fixture
 def own_hub(own_machine: Machine) -> Hub:
     hub = Hub(own_machine)
-    hub.configure("simulated", '[backend]\nname = "simulated"\n')
+    own_machine.sh(f"{APT} install /host/wifimgrd-simulator_*.deb")
+    hub.configure("simulated", SIMULATED)
     own_machine.run("systemctl", "restart", UNIT)
     return hub
 
@@ -53,6 +57,21 @@ def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> 
     # What else fails of the end of a control group in a container, systemd ignores.
     assert not re.search(r"Failed (with result|to start)", first_boot)
     assert own_machine.sh("systemctl --failed --no-legend") == ""
+
+
+def test_a_hub_has_no_simulator_until_it_is_installed(own_machine: Machine) -> None:
+    machine = own_machine
+    load = "python3 -c 'import wifimgrd.simulator'"
+    assert "No module named 'wifimgrd.simulator'" in machine.run("sh", "-c", load, check=False).stderr
+    hub = Hub(machine)
+    state = machine.sh("stat -c %Y /var/lib/wifimgrd/wifimgrd.db")
+    hub.configure("simulated", SIMULATED)
+    machine.run("systemctl", "restart", UNIT, check=False)
+    assert (hub.show("ExecMainStatus"), hub.show("ActiveState")) == ("78", "failed")
+    assert NO_SIMULATOR in hub.journal()
+    assert machine.sh("stat -c %Y /var/lib/wifimgrd/wifimgrd.db") == state
+    machine.sh(f"{APT} install /host/wifimgrd-simulator_*.deb; systemctl restart {UNIT}")
+    assert hub.property("/org/wifimgrd1", "Manager", "Backend") == "simulated"
 
 
 def test_the_helper_needs_no_commands_of_others(own_machine: Machine) -> None:
@@ -87,7 +106,8 @@ def test_an_upgrade_keeps_links_state_and_configuration(own_hub: Hub) -> None:
         # The new version's own configuration file differs, too: the administrator's stays.
         '[ "$name" != wifimgrd ] || echo "# newer" >>"$name/etc/wifimgrd/wifimgrd.toml"; '
         'dpkg-deb --root-owner-group -b "$name" "$name.deb" >/dev/null; done; '
-        f"{APT} -o Dpkg::Options::=--force-confold install ./wifimgrd.deb ./wifimgrd-http.deb"
+        f"{APT} -o Dpkg::Options::=--force-confold install "
+        "./wifimgrd.deb ./wifimgrd-http.deb ./wifimgrd-simulator.deb"
     )
     assert own_hub.show("ActiveState") == "active"
     assert own_hub.show("MainPID") != pid
@@ -113,9 +133,12 @@ def test_removed_it_keeps_cameras_and_passwords_and_a_purge_takes_them(own_hub: 
     machine.sh(f"{APT} remove wifimgrd")
     assert machine.run("pgrep", "-u", "wifimgrd", check=False).stdout == ""
     assert machine.sh("ls /var/lib/wifimgrd/wifimgrd.db /etc/wifimgrd/wifimgrd.toml")
-    machine.sh(f"{APT} install /host/wifimgrd_*.deb")
+    machine.sh(f"{APT} install /host/wifimgrd_*.deb /host/wifimgrd-simulator_*.deb")
     assert own_hub.property(f"{DEVICE}1", "Device", "Name") == "SIM-CAM-1"
-    machine.sh(f"rm /etc/wifimgrd/wifimgrd.toml.d/simulated.toml; {APT} purge wifimgrd wifimgrd-http")
+    machine.sh(
+        "rm /etc/wifimgrd/wifimgrd.toml.d/simulated.toml; "
+        f"{APT} purge wifimgrd wifimgrd-http wifimgrd-simulator"
+    )
     left = machine.sh(
         "find / -xdev -name '*wifimgr*' -not -path '/proc/*' -not -path '/host/*' -not -path '/tmp/*' "
         "-not -path '/var/cache/*' -not -path '/var/log/*' -not -path '/run/*'"

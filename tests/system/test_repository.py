@@ -88,7 +88,10 @@ def test_an_upgrade_from_the_first_version_keeps_cameras_links_and_configuration
     machine.sh("sed -i 's/^grace_s = 10/grace_s = 12/' /etc/wifimgrd/wifimgrd.toml")
     attempts = [hub.property(f"{DEVICE}{one}", "Device", "LastConnectionAttempt") for one in devices]
     machine.sh(UPGRADE)
-    assert (version(machine), hub.show("ActiveState")) == (__version__, "active")
+    assert (version(machine), hub.show("ExecMainStatus")) == (__version__, "78")
+    assert "in the package wifimgrd-simulator, which is not installed" in hub.journal()
+    machine.sh(f"{APT} install wifimgrd-simulator; systemctl restart {UNIT}")
+    assert hub.show("ActiveState") == "active"
     assert "grace_s = 12" in machine.sh("cat /etc/wifimgrd/wifimgrd.toml")
     for device, attempt in zip(devices, attempts, strict=True):
         assert hub.property(f"{DEVICE}{device}", "Device", "State") == "connected"
@@ -103,7 +106,7 @@ def test_an_upgrade_from_the_first_version_keeps_cameras_links_and_configuration
     machine.sh(f"{downgrade} --allow-downgrades -o Dpkg::Options::=--force-confold")
     assert version(machine) == FIRST
     assert "the state was written by a newer version of the daemon" in hub.journal()
-    machine.sh(UPGRADE)
+    machine.sh(f"{UPGRADE}; {APT} install wifimgrd-simulator; systemctl restart {UNIT}")
     names = [hub.property(f"{DEVICE}{one}", "Device", "Name") for one in devices]
     assert names == ["SIM-CAM-1", "SIM-CAM-2"]
 
