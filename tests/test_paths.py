@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -22,9 +23,13 @@ from wifimgrd.bus import names
 from wifimgrd.bus._framing import Frame
 from wifimgrd.bus._transport import Reader, Writer
 from wifimgrd.bus.connection import BusConnection, Signal, Variant
+from wifimgrd.camera._session import Session
+from wifimgrd.camera.control import CameraSessions
 from wifimgrd.client.changes import Change
+from wifimgrd.client.channel_messages import CAMERA as CAMERA_UPDATE
 from wifimgrd.client.channel_messages import STATUS, Message
 from wifimgrd.client.hub import HubClient
+from wifimgrd.config import catalog
 from wifimgrd.daemon.api.hub_service import HubService
 from wifimgrd.daemon.backends.networkmanager._active_connection import ActiveConnection, Joined
 from wifimgrd.daemon.backends.networkmanager._devices import NmDevice
@@ -44,7 +49,7 @@ from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS, WPAS_INTERFACE, SupplicantState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.simulator import SimulatedWorld
+from wifimgrd.simulator import Scenario, SimulatedWorld, load_scenario
 from wifimgrd.simulator._backend import SimulatedBackend
 
 _PACKAGE: Final = str(Path(wifimgrd.__file__).parent) + "/"
@@ -59,6 +64,7 @@ loop's factory, and runs it at once."""
 _RECEIVED: Final = Reader._read.__code__
 _SENT_TO_BUS: Final = Writer.send.__code__
 _SENT_TO_BROWSER: Final = ChannelClient.offer.__code__
+_ASKED: Final = Session.record.__code__
 _JOINED: Final = SimulatedBackend.join.__code__
 
 
@@ -130,7 +136,7 @@ class Recorder:
             if code is _HANDLED:
                 self._handlers[frame] = self._origins[task]
         self._called |= dict.fromkeys(_module(code))
-        if code in (_SENT_TO_BUS, _SENT_TO_BROWSER, _JOINED):
+        if code in (_SENT_TO_BUS, _SENT_TO_BROWSER, _JOINED, _ASKED):
             running = self._running(frame)
             returned = [one for one in self._called if one in running or one in self._returned]
             self._paths.append((code, returned if self._is_receiving else running))
@@ -164,6 +170,15 @@ def documented(title: str) -> list[str]:
     return [row.split("`")[1] for row in rows if row.startswith("| `")]
 
 
+CAMERA: Final = {"codename": "x", "connection_type": "wifi", "ssid": "SIM-CAM-1", "password": "camera-pass-1"}
+RECORDING: Final = Path(wifimgrd.__file__).parent / "simulator" / "recording.toml"
+RECORDING_CAMERA: Final = CAMERA | {
+    "codename": "insta360-x4",
+    "ssid": "X4 SIM401.OSC",
+    "password": "insta-pass-401",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """The daemon with a simulated world and device 1, and the shim."""
@@ -175,32 +190,36 @@ class Product:
 
 
 @asynccontextmanager
-async def product(address: str) -> AsyncIterator[Product]:
+async def product(address: str, scenario: Scenario | None = None) -> AsyncIterator[Product]:
     async def nothing() -> None:
         """There is no configuration that could be read."""
 
     async def no_report() -> str:
         return ""
 
-    world, tasks, bus = SimulatedWorld(), Tasks("test"), await BusConnection.open(address)
+    def now_us() -> int:
+        return time.time_ns() // 1000
+
+    world, tasks, bus = SimulatedWorld(scenario), Tasks("test"), await BusConnection.open(address)
     service = HubService(bus, tasks.part("service"))
     await service.claim()
     hub = Hub(
-        HubSettings(connect_on_create=False),
+        HubSettings(models=catalog.load(), connect_on_create=False),
         world.backend,
         world.adapters,
         StoreInMemory(),
         [service],
-        lambda: 1,
+        now_us,
         world.sockets,
         world.contact,
         tasks.part("hub"),
+        bluetooth=world.bluetooth,
+        control=CameraSessions(tasks.part("cameras"), now_us),
     )
     await hub.start()
-    service.start(hub, nothing, no_report, History(NoHistory(), lambda: 1), world)
-    camera = {"codename": "x", "connection_type": "wifi", "ssid": "SIM-CAM-1", "password": "camera-pass-1"}
+    service.start(hub, nothing, no_report, History(NoHistory(), now_us), world)
     try:
-        assert await hub.create(camera) == 1
+        assert await hub.create(CAMERA if scenario is None else RECORDING_CAMERA) == 1
         async with Served.start(HubClient(address), Settings()) as served:
             yield Product(world, hub, bus, served)
     finally:
@@ -260,7 +279,7 @@ async def test_a_lost_link_passes_ten_modules_at_most(message_bus: MessageBusDae
             supplicant.emit(_WATCHED, names.PROPERTIES, "PropertiesChanged", "sa{sv}as", body)
             await until_connecting(channel)
         monitor.close()
-    daemon = recorder.path(_SENT_TO_BUS, "backends/supplicant/link_monitor.py")
+    daemon = recorder.path(_SENT_TO_BUS, "daemon/backends/supplicant/link_monitor.py")
     path = _each_once([*daemon, *recorder.path(_SENT_TO_BROWSER, "client/_live_objects.py")])
     assert path == documented("The modules of a lost link")
     assert len(path) <= _MOST
@@ -275,3 +294,32 @@ async def test_the_modules_of_a_connect_are_those_of_the_document(message_bus: M
     shim = recorder.path(_SENT_TO_BUS, "client/hub.py")
     path = _each_once([*shim, *recorder.path(_JOINED)])
     assert path == documented("The modules of a connect")
+
+
+async def test_the_modules_of_a_battery_reading_are_the_documented_ones(
+    message_bus: MessageBusDaemon,
+) -> None:
+    recorder = Recorder()
+    async with asyncio.timeout(60), product(message_bus.address, load_scenario(RECORDING)) as made:
+        await made.hub.connections.connect(DeviceId(1), wait=True)
+        channel = await made.served.channel()
+        with recorder.recording():
+            made.world.set_fault("battery", {"percent": 50})
+            message = await channel.receive_json()
+            while message["type"] != CAMERA_UPDATE:
+                message = await channel.receive_json()
+    daemon = recorder.path(_SENT_TO_BUS, "daemon/manager/_camera_readings.py")
+    path = _each_once([*daemon, *recorder.path(_SENT_TO_BROWSER, "client/_live_objects.py")])
+    assert path == documented("The modules of a battery reading")
+
+
+async def test_the_modules_of_record_on_all_are_the_documented_ones(message_bus: MessageBusDaemon) -> None:
+    recorder = Recorder()
+    async with asyncio.timeout(60), product(message_bus.address, load_scenario(RECORDING)) as made:
+        await made.hub.connections.connect(DeviceId(1), wait=True)
+        with recorder.recording():
+            answer = await made.served.post(P + "/recording", json={"recording": True, "all": True})
+        assert answer.json["results"][0]["done"]
+    shim = recorder.path(_SENT_TO_BUS, "client/hub.py")
+    path = _each_once([*shim, *recorder.path(_ASKED)])
+    assert path == documented('The modules of "record on all"')

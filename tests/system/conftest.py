@@ -105,7 +105,7 @@ def installed(bare: list[Path], packages: Path) -> Iterator[list[Path]]:
 
 @pytest.fixture(scope="session")
 def installed_with_networkmanager(installed: list[Path], packages: Path) -> Iterator[list[Path]]:
-    """The same with NetworkManager, as most hosts have it, the simulator, and what shows the kernel's tables."""
+    """The same with NetworkManager, as most hosts have it, the simulator, and programs for its tables."""
     with Machine(installed, packages) as machine:
         machine.sh(f"{APT_INSTALL} network-manager iproute2 nftables /host/wifimgrd-simulator_*.deb")
         machine.power_off()
