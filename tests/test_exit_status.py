@@ -189,7 +189,7 @@ def test_what_passes_by_itself_is_not_tried_again_every_second(
 ) -> None:
     config = tmp_path / "wifimgrd.toml"
     config.write_text(text)
-    if module == "wifimgrd" and status == os.EX_IOERR:
+    if module == "wifimgrd.daemon" and status == os.EX_IOERR:
         config.unlink()
         config.symlink_to(config)
     ended = pauses(module, "--config", str(config), MISSING="paho")

@@ -131,4 +131,4 @@ async def test_there_is_no_pulse_while_the_thread_of_the_store_hangs(
             await asyncio.wait([life])
     parts = [entry["parts"] for entry in entries if entry["event"] == "no_progress"]
     assert parts
-    assert all("wifimgrd/daemon/store" in some for some in parts)
+    assert all("wifimgrd/store" in some for some in parts)
