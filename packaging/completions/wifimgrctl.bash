@@ -12,7 +12,7 @@ _wifimgrctl() {
             --country | --listen | --mqtt-broker | --mqtt-user | --mqtt-password-file | --mqtt-commands | --strict-models) ((i++)) ;;
             --qr | --match | --camera | --percent | --reason | --connections | --heals) ((i++)) ;;
             --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
-            --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
+            --password-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
             *)
                 if [[ -z $command ]]; then command=$word; elif [[ -z $action ]]; then action=$word; fi
@@ -21,7 +21,7 @@ _wifimgrctl() {
     done
     case $prev in
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
-        --password-file | --mqtt-password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --password-file | --mqtt-password-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --camera) _wifimgrctl_of_service devices; return ;;
         --country | --listen | --mqtt-broker | --mqtt-user | --qr | --match | --percent | --reason | --connections | --heals) return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
@@ -60,8 +60,7 @@ _wifimgrctl() {
             pair) words+=(--address --no-wait --timeout) ;;
             bluetooth) [[ -z $action ]] || words+=(--seconds) ;;
             networks) words+=(--interface) ;;
-            backup) words+=(--encrypt --passphrase-file) ;;
-            restore) words+=(--replace --passphrase-file) ;;
+            restore) words+=(--replace) ;;
             setup)
                 words+=(--country --listen --new-token --mqtt-broker --mqtt-user --mqtt-password-file --mqtt-commands)
                 words+=(--strict-models --config --dry-run --yes)

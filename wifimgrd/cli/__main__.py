@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import read_network
-from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, HELP, RECORD, STOP, joined, parser
+from wifimgrd.cli._arguments import AT_BROKER, BACKUP, BROKER_KEYS, HELP, RECORD, STOP, joined, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
@@ -110,6 +110,12 @@ def _check_recording(arguments: argparse.Namespace) -> None:
         raise UsageError("--connected needs --all")
 
 
+def _check_backup(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if stdout were to have JSON beside the backup."""
+    if arguments.json and str(arguments.file) == "-":
+        raise UsageError("--json needs a file")
+
+
 def _check_broker(arguments: argparse.Namespace) -> None:
     """Raise UsageError where a command has a broker that has none, or the other way round."""
     if arguments.broker is None:
@@ -125,6 +131,7 @@ _CHECKS: Final[Mapping[str, Callable[[argparse.Namespace], None]]] = {
     CONNECT.name: _check_connect,
     RECORD: _check_recording,
     STOP: _check_recording,
+    BACKUP: _check_backup,
 }
 """What raises UsageError where the options of a command do not go together."""
 

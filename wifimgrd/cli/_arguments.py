@@ -35,6 +35,7 @@ from wifimgrd.domain.commands import (
 DEFAULT_PREFIX: Final = Mqtt().prefix
 RECORD: Final = "record"
 STOP: Final = "stop"
+BACKUP: Final = "backup"
 _NAMES: Final = {SET_CLOCK.name: "clock"}
 """The names of commands to a device that are called otherwise here."""
 COMMAND_OF: Final = {
@@ -160,14 +161,16 @@ def _history(history: argparse.ArgumentParser) -> None:
 
 
 def _backups(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    backup = command("backup", "write devices and passwords to a file (root only)")
-    backup.add_argument("file", metavar="FILE", type=Path, help="the file to create; it must not exist yet")
-    backup.add_argument("--encrypt", action="store_true", help="encrypt the file with a passphrase")
-    _passphrase(backup)
+    backup = command(BACKUP, "write devices and passwords to a file (root only)")
+    backup.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="the file to create, which must not exist yet, or - for stdout",
+    )
     restore = command("restore", "restore devices and passwords from a backup (root only, wifimgrd stopped)")
-    restore.add_argument("file", metavar="FILE", type=Path, help="a file written by backup")
+    restore.add_argument("file", metavar="FILE", type=Path, help="a file written by backup, or - for stdin")
     restore.add_argument("--replace", action="store_true", help="replace the existing devices")
-    _passphrase(restore)
 
 
 def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
@@ -236,15 +239,6 @@ def _recording(command: argparse.ArgumentParser) -> None:
     which.add_argument("--all", action="store_true", help="every camera of the rig, connected or not")
     command.add_argument(
         "--connected", action="store_true", help="with --all: only the cameras that are connected"
-    )
-
-
-def _passphrase(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--passphrase-file",
-        type=Path,
-        metavar="FILE",
-        help="read the passphrase of an encrypted backup from this file (default: prompt)",
     )
 
 
