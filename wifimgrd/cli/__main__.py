@@ -13,6 +13,7 @@ from typing import Final
 from wifimgrd.cli._adding import read_network
 from wifimgrd.cli._arguments import AT_BROKER, BACKUP, BROKER_KEYS, HELP, RECORD, STOP, joined, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
+from wifimgrd.cli._parser import Words
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
@@ -172,7 +173,7 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
             from wifimgrd.cli._models import models  # noqa: PLC0415
 
             return models(arguments, screen)
-        case "completions" if arguments.what == "codenames":
+        case "completions" if arguments.what == Words.CODENAMES:
             from wifimgrd.cli._models import complete_codenames  # noqa: PLC0415
 
             return complete_codenames(screen)

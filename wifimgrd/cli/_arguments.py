@@ -17,7 +17,7 @@ from wifimgrd.cli._hub_arguments import (
     simulate_arguments,
     tiles_arguments,
 )
-from wifimgrd.cli._parser import Parser, device, everywhere
+from wifimgrd.cli._parser import Parser, Words, completed, device, everywhere
 from wifimgrd.cli._registering_arguments import add_arguments, import_arguments, set_arguments
 from wifimgrd.config.configuration import Mqtt
 from wifimgrd.domain.commands import (
@@ -99,7 +99,8 @@ def parser() -> argparse.ArgumentParser:
     command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
     command("groups", "list the groups of devices that one command connects")
     networks = command("networks", "scan for networks and list them")
-    networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
+    interface = networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
+    completed(interface, Words.INTERFACES)
     add_arguments(command("add", "register a camera, and connect it at once if an interface is free"))
     set_arguments(command("set", "change the settings of a device"))
     import_arguments(
@@ -119,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
-    status.add_argument("device", metavar="DEVICE", nargs="?")
+    completed(status.add_argument("device", metavar="DEVICE", nargs="?"), Words.DEVICES)
     _history(command("history", "show the history, newest last"))
     tiles_arguments(command("tiles", "list the configured map tilesets, or check them"))
     bluetooth_arguments(
@@ -133,20 +134,21 @@ def parser() -> argparse.ArgumentParser:
     )
     command("monitor", "print every change as it happens, until Ctrl-C")
     command("watch", "show all cameras on one screen, with keys that connect, wake and record")
-    help_ = command(HELP, "explain a command")
-    help_.add_argument(
-        "topic", metavar="COMMAND", nargs="?", choices=commands.choices, help="one of the commands"
-    )
-    help_.set_defaults(topics=commands.choices)
     completions = command("completions", "print the values for shell completion")
     completions.add_argument(
-        "what", choices=("devices", "interfaces", "codenames", "groups"), help="the kind of values to list"
+        "what", choices=[words.value for words in Words], help="the kind of values to list"
     )
+    help_ = command(HELP, "explain a command")
+    help_.add_argument(
+        "topic", metavar="COMMAND", nargs="?", choices=tuple(commands.choices), help="one of the commands"
+    )
+    help_.set_defaults(topics=commands.choices)
     return top
 
 
 def _history(history: argparse.ArgumentParser) -> None:
-    history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    one = history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    completed(one, Words.DEVICES)
     history.add_argument(
         "--since",
         type=values.moment,
@@ -177,15 +179,14 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     """The commands to one device: what a table cannot have is their waiting."""
     connect = command(CONNECT.name, "connect devices and wait for the results")
     which = connect.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
-    )
+    _devices(which)
     which.add_argument("--all", action="store_true", help="connect every device that is not connected")
-    which.add_argument(
+    group = which.add_argument(
         "--group",
         metavar="NAME",
         help="connect the devices of this group, and disconnect others if adapters are missing",
     )
+    completed(group, Words.GROUPS)
     connect.add_argument(
         "--partial",
         action="store_true",
@@ -231,11 +232,16 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     _recording(command(STOP, "stop recording on cameras"))
 
 
-def _recording(command: argparse.ArgumentParser) -> None:
-    which = command.add_mutually_exclusive_group(required=True)
-    which.add_argument(
+def _devices(group: argparse._ActionsContainer) -> None:
+    action = group.add_argument(
         "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
     )
+    completed(action, Words.DEVICES)
+
+
+def _recording(command: argparse.ArgumentParser) -> None:
+    which = command.add_mutually_exclusive_group(required=True)
+    _devices(which)
     which.add_argument("--all", action="store_true", help="every camera of the rig, connected or not")
     command.add_argument(
         "--connected", action="store_true", help="with --all: only the cameras that are connected"
