@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import read_network
-from wifimgrd.cli._arguments import AT_BROKER, BACKUP, BROKER_KEYS, HELP, RECORD, STOP, joined, parser
+from wifimgrd.cli._arguments import AT_BROKER, BACKUP, BROKER_KEYS, HELP, RECORD, STOP, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._parser import Words
 from wifimgrd.cli._password import UsageError, read_password
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     forbid_core_dumps()
     grammar = parser()
-    arguments = grammar.parse_args(joined(sys.argv[1:] if argv is None else argv))
+    arguments = grammar.parse_args(argv)
     if arguments.command == HELP:
         arguments.topics.get(arguments.topic, grammar).print_help()
         return DONE

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -310,15 +309,3 @@ def _timeout(group: argparse._ActionsContainer, default_s: float | None, default
         default=default_s,
         help=f"how long to wait; the operation continues after that (default: {shown})",
     )
-
-
-def joined(line: Sequence[str]) -> list[str]:
-    """A command line in which --bbox and its value are one argument: argparse takes a value that begins
-    with a minus for an option."""
-    words: list[str] = []
-    for word in line:
-        if words and words[-1] == "--bbox" and re.match(r"-[0-9.]", word):
-            words[-1] += f"={word}"
-        else:
-            words.append(word)
-    return words

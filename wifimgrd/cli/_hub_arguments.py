@@ -71,15 +71,6 @@ def tiles_arguments(tiles: argparse.ArgumentParser) -> None:
         action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
     action.add_argument(
-        "--bbox",
-        type=values.box,
-        metavar="W,S,E,N",
-        help="list the missing tiles of this area",
-    )
-    action.add_argument(
-        "--zoom", type=values.zooms, metavar="A-B", help="zoom levels to check in the area (default: all)"
-    )
-    action.add_argument(
         "--url", help="request a missing tile from the shim at this address, such as http://127.0.0.1:8080"
     )
 
