@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 from typing import Final
 
+from pmtiles.tile import tileid_to_zxy
+
 from benchmarks import progress
 from benchmarks.table import Row, Target
 from tests.http.tiles.planet import ENTRIES, LEAVES, write_planet
 from wifimgrd.config.configuration import TileSource
-from wifimgrd.http.tiles.coordinates import tile_of_id
 from wifimgrd.http.tiles.tilesets import Tilesets
 from wifimgrd.runtime import logging as log
 from wifimgrd.runtime.tasks import Tasks
@@ -43,7 +44,7 @@ async def planet_reads(folder: Path) -> list[Row]:
     path = folder / "planet.pmtiles"
     await asyncio.to_thread(write_planet, path)
     chance = random.Random(6)
-    places = [tile_of_id(chance.randrange(LEAVES * ENTRIES)) for _ in range(_TILES_OF_PLANET)]
+    places = [tileid_to_zxy(chance.randrange(LEAVES * ENTRIES)) for _ in range(_TILES_OF_PLANET)]
     return [await _row("planet", "pmtiles", path, places)]
 
 

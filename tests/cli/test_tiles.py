@@ -1,4 +1,4 @@
-"""wifimgrctl tiles: what is configured, whether it is whole, what is missing. No daemon is there."""
+"""wifimgrctl tiles: what is configured, and whether it is whole. No daemon is there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.http.fake_hub import FakeHub
 from tests.http.served import Served
 from tests.http.tiles.making import pyramid, write_folder, write_mbtiles, write_pmtiles
 from tests.http.tiles.scripted_upstream import ScriptedUpstream
-from wifimgrd.cli.__main__ import main
 from wifimgrd.config.configuration import load
 from wifimgrd.http.settings import Settings
 
@@ -61,11 +60,6 @@ async def test_a_source_that_is_not_there_is_listed_with_its_reason(config: Path
     assert "No such file" in ran.out
 
 
-async def test_a_box_may_begin_with_a_minus(config: Path) -> None:
-    line = ("check", "--tileset", "pmtiles", "--bbox", "-180,-85,-170,-80", "--json")
-    assert (await tiles(*line, config=config)).status == 0
-
-
 async def test_whole_tilesets_pass_the_check(config: Path) -> None:
     ran = await tiles("check", config=config)
     assert ran.status == 0
@@ -76,24 +70,6 @@ async def test_whole_tilesets_pass_the_check(config: Path) -> None:
 async def test_tiles_are_counted_per_zoom(config: Path, kind: str) -> None:
     [report] = (await tiles("check", "--tileset", kind, "--json", config=config)).value
     assert report["sources"][0]["tiles"] == {"0": 1, "1": 4, "2": 16, "3": 63}
-
-
-@pytest.mark.parametrize("kind", WRITERS)
-async def test_a_gap_in_the_box_is_named_and_fails(config: Path, kind: str) -> None:
-    ran = await tiles("check", "--tileset", kind, "--bbox=-180,-85,180,85", "--json", config=config)
-    assert ran.status == 1
-    [report] = ran.value
-    assert (report["asked"], report["missing"], report["examples"]) == (85, 1, ["3/5/2"])
-
-
-async def test_a_box_without_the_gap_passes(config: Path) -> None:
-    ran = await tiles("check", "--bbox=-180,-85,-10,85", "--zoom", "0-3", config=config)
-    assert ran.status == 0
-    assert "0 of 43 tiles" in ran.out
-
-
-async def test_other_zooms_have_no_gap(config: Path) -> None:
-    assert (await tiles("check", "--bbox=-180,-85,180,85", "--zoom", "2", config=config)).status == 0
 
 
 async def test_a_damaged_archive_fails(config: Path, tmp_path: Path) -> None:
@@ -177,26 +153,6 @@ async def test_a_wrong_configuration_fails(tmp_path: Path) -> None:
     ran = await tiles("list", config=tmp_path / "bad.toml")
     assert ran.status == 1
     assert "bad.toml: nonsense" in ran.err
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["--bbox", "1,2,3"],
-        ["--bbox=0,10,0,5"],
-        ["--bbox=0,0,0,x"],
-        ["--zoom", "5-3"],
-        ["--zoom", "31"],
-        ["--zoom=-"],
-    ],
-)
-def test_what_is_no_box_and_no_zooms_is_wrong_usage(
-    line: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["tiles", "check", *line])
-    assert caught.value.code == 2
-    assert "wifimgrctl tiles check: argument" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.cli._arguments import joined, parser
+from wifimgrd.cli._arguments import parser
 
 ROOT = Path(__file__).parents[2]
 SOURCES = (
@@ -57,7 +57,7 @@ def test_a_command_that_is_named_can_be_given(source: str, command: str) -> None
         command = command.replace(placeholder, text)
     command = command.replace("--bluetooth 1", "--bluetooth F4:DD:12:34:56:78")
     options = [] if "add --ssid-hex" not in command else ["--open"]
-    words = joined([*shlex.split(command)[1:], *options])
+    words = [*shlex.split(command)[1:], *options]
     if "--help" in words:
         with pytest.raises(SystemExit, match=r"^0$"):
             parser().parse_args(words)

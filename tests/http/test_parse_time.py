@@ -24,13 +24,13 @@ from wifimgrd.http.channel.channel import EventLog
 from wifimgrd.http.front.framing import Body, Head, Refused, end_of_head, parse_head
 from wifimgrd.http.relay._headers import from_camera, to_camera
 from wifimgrd.http.relay._references import CameraPage
+from wifimgrd.http.tiles._coordinates import place_of, without_ending
 from wifimgrd.http.tiles._decompress import decompress
 from wifimgrd.http.tiles._pmtiles_directory import Directory
 from wifimgrd.http.tiles._replies import accepted_codings, is_named
 from wifimgrd.http.tiles._tile import DamagedError
 from wifimgrd.http.tiles._tilejson import base_address
 from wifimgrd.http.tiles._upstream import freshness
-from wifimgrd.http.tiles.coordinates import place_of, without_ending
 from wifimgrd.http.tiles.fast import FastPath
 from wifimgrd.http.tiles.tilesets import Tilesets
 from wifimgrd.runtime.tasks import Tasks

@@ -8,7 +8,7 @@ from tests.system.machine import Machine
 BASH = """
 source /usr/share/bash-completion/bash_completion
 source /usr/share/bash-completion/completions/wifimgrctl
-COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _wifimgrctl
+COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _shtab_wifimgrctl
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
 
@@ -24,8 +24,8 @@ def test_bash_completes_ids_and_names_of_the_running_service(hub: Hub) -> None:
     machine.run("busctl", "call", "org.wifimgrd1", "/org/wifimgrd1/devices/1", "org.wifimgrd1.Device",
                 "Update", "a{sv}", "1", "name", "s", "Nose camera")  # fmt: skip
     assert completed(machine, "wifimgrctl dis") == ["disconnect"]
-    assert completed(machine, "wifimgrctl connect ''") == ["1", "Nose\\ camera"]
-    assert completed(machine, "wifimgrctl --json connect 'Nose\\ '") == ["Nose\\ camera"]
+    assert completed(machine, "wifimgrctl connect ''") == ["1", "Nose camera"]
+    assert completed(machine, "wifimgrctl --json connect 'Nose\\ '") == ["Nose camera"]
     assert completed(machine, "wifimgrctl networks --interface ''") == ["wlan0", "wlan1", "wlan2"]
     assert completed(machine, "wifimgrctl restore --re") == ["--replace"]
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import read_network
-from wifimgrd.cli._arguments import AT_BROKER, BROKER_KEYS, HELP, RECORD, STOP, joined, parser
+from wifimgrd.cli._arguments import AT_BROKER, BACKUP, BROKER_KEYS, HELP, RECORD, STOP, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
+from wifimgrd.cli._parser import Words
 from wifimgrd.cli._password import UsageError, read_password
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     forbid_core_dumps()
     grammar = parser()
-    arguments = grammar.parse_args(joined(sys.argv[1:] if argv is None else argv))
+    arguments = grammar.parse_args(argv)
     if arguments.command == HELP:
         arguments.topics.get(arguments.topic, grammar).print_help()
         return DONE
@@ -110,6 +111,12 @@ def _check_recording(arguments: argparse.Namespace) -> None:
         raise UsageError("--connected needs --all")
 
 
+def _check_backup(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if stdout were to have JSON beside the backup."""
+    if arguments.json and str(arguments.file) == "-":
+        raise UsageError("--json needs a file")
+
+
 def _check_broker(arguments: argparse.Namespace) -> None:
     """Raise UsageError where a command has a broker that has none, or the other way round."""
     if arguments.broker is None:
@@ -125,6 +132,7 @@ _CHECKS: Final[Mapping[str, Callable[[argparse.Namespace], None]]] = {
     CONNECT.name: _check_connect,
     RECORD: _check_recording,
     STOP: _check_recording,
+    BACKUP: _check_backup,
 }
 """What raises UsageError where the options of a command do not go together."""
 
@@ -165,7 +173,7 @@ async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:
             from wifimgrd.cli._models import models  # noqa: PLC0415
 
             return models(arguments, screen)
-        case "completions" if arguments.what == "codenames":
+        case "completions" if arguments.what == Words.CODENAMES:
             from wifimgrd.cli._models import complete_codenames  # noqa: PLC0415
 
             return complete_codenames(screen)

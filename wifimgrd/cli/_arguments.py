@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ from wifimgrd.cli._hub_arguments import (
     simulate_arguments,
     tiles_arguments,
 )
-from wifimgrd.cli._parser import Parser, device, everywhere
+from wifimgrd.cli._parser import Parser, Words, completed, device, everywhere
 from wifimgrd.cli._registering_arguments import add_arguments, import_arguments, set_arguments
 from wifimgrd.config.configuration import Mqtt
 from wifimgrd.domain.commands import (
@@ -35,6 +34,7 @@ from wifimgrd.domain.commands import (
 DEFAULT_PREFIX: Final = Mqtt().prefix
 RECORD: Final = "record"
 STOP: Final = "stop"
+BACKUP: Final = "backup"
 _NAMES: Final = {SET_CLOCK.name: "clock"}
 """The names of commands to a device that are called otherwise here."""
 COMMAND_OF: Final = {
@@ -98,7 +98,8 @@ def parser() -> argparse.ArgumentParser:
     command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
     command("groups", "list the groups of devices that one command connects")
     networks = command("networks", "scan for networks and list them")
-    networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
+    interface = networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
+    completed(interface, Words.INTERFACES)
     add_arguments(command("add", "register a camera, and connect it at once if an interface is free"))
     set_arguments(command("set", "change the settings of a device"))
     import_arguments(
@@ -118,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
-    status.add_argument("device", metavar="DEVICE", nargs="?")
+    completed(status.add_argument("device", metavar="DEVICE", nargs="?"), Words.DEVICES)
     _history(command("history", "show the history, newest last"))
     tiles_arguments(command("tiles", "list the configured map tilesets, or check them"))
     bluetooth_arguments(
@@ -132,20 +133,21 @@ def parser() -> argparse.ArgumentParser:
     )
     command("monitor", "print every change as it happens, until Ctrl-C")
     command("watch", "show all cameras on one screen, with keys that connect, wake and record")
-    help_ = command(HELP, "explain a command")
-    help_.add_argument(
-        "topic", metavar="COMMAND", nargs="?", choices=commands.choices, help="one of the commands"
-    )
-    help_.set_defaults(topics=commands.choices)
     completions = command("completions", "print the values for shell completion")
     completions.add_argument(
-        "what", choices=("devices", "interfaces", "codenames", "groups"), help="the kind of values to list"
+        "what", choices=[words.value for words in Words], help="the kind of values to list"
     )
+    help_ = command(HELP, "explain a command")
+    help_.add_argument(
+        "topic", metavar="COMMAND", nargs="?", choices=tuple(commands.choices), help="one of the commands"
+    )
+    help_.set_defaults(topics=commands.choices)
     return top
 
 
 def _history(history: argparse.ArgumentParser) -> None:
-    history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    one = history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    completed(one, Words.DEVICES)
     history.add_argument(
         "--since",
         type=values.moment,
@@ -160,29 +162,30 @@ def _history(history: argparse.ArgumentParser) -> None:
 
 
 def _backups(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    backup = command("backup", "write devices and passwords to a file (root only)")
-    backup.add_argument("file", metavar="FILE", type=Path, help="the file to create; it must not exist yet")
-    backup.add_argument("--encrypt", action="store_true", help="encrypt the file with a passphrase")
-    _passphrase(backup)
+    backup = command(BACKUP, "write devices and passwords to a file (root only)")
+    backup.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="the file to create, which must not exist yet, or - for stdout",
+    )
     restore = command("restore", "restore devices and passwords from a backup (root only, wifimgrd stopped)")
-    restore.add_argument("file", metavar="FILE", type=Path, help="a file written by backup")
+    restore.add_argument("file", metavar="FILE", type=Path, help="a file written by backup, or - for stdin")
     restore.add_argument("--replace", action="store_true", help="replace the existing devices")
-    _passphrase(restore)
 
 
 def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """The commands to one device: what a table cannot have is their waiting."""
     connect = command(CONNECT.name, "connect devices and wait for the results")
     which = connect.add_mutually_exclusive_group(required=True)
-    which.add_argument(
-        "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
-    )
+    _devices(which)
     which.add_argument("--all", action="store_true", help="connect every device that is not connected")
-    which.add_argument(
+    group = which.add_argument(
         "--group",
         metavar="NAME",
         help="connect the devices of this group, and disconnect others if adapters are missing",
     )
+    completed(group, Words.GROUPS)
     connect.add_argument(
         "--partial",
         action="store_true",
@@ -228,23 +231,19 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     _recording(command(STOP, "stop recording on cameras"))
 
 
-def _recording(command: argparse.ArgumentParser) -> None:
-    which = command.add_mutually_exclusive_group(required=True)
-    which.add_argument(
+def _devices(group: argparse._ActionsContainer) -> None:
+    action = group.add_argument(
         "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
     )
+    completed(action, Words.DEVICES)
+
+
+def _recording(command: argparse.ArgumentParser) -> None:
+    which = command.add_mutually_exclusive_group(required=True)
+    _devices(which)
     which.add_argument("--all", action="store_true", help="every camera of the rig, connected or not")
     command.add_argument(
         "--connected", action="store_true", help="with --all: only the cameras that are connected"
-    )
-
-
-def _passphrase(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--passphrase-file",
-        type=Path,
-        metavar="FILE",
-        help="read the passphrase of an encrypted backup from this file (default: prompt)",
     )
 
 
@@ -310,15 +309,3 @@ def _timeout(group: argparse._ActionsContainer, default_s: float | None, default
         default=default_s,
         help=f"how long to wait; the operation continues after that (default: {shown})",
     )
-
-
-def joined(line: Sequence[str]) -> list[str]:
-    """A command line in which --bbox and its value are one argument: argparse takes a value that begins
-    with a minus for an option."""
-    words: list[str] = []
-    for word in line:
-        if words and words[-1] == "--bbox" and re.match(r"-[0-9.]", word):
-            words[-1] += f"={word}"
-        else:
-            words.append(word)
-    return words

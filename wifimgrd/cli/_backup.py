@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from wifimgrd.cli._password import read_passphrase
 from wifimgrd.cli._screen import Screen
 from wifimgrd.daemon.store.errors import StoreError
 from wifimgrd.daemon.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 
 _STATE: Final = Path("/var/lib/wifimgrd")
 _LARGEST: Final = 256 * 1024 * 1024
+_STREAM: Final = Path("-")
+"""Stdout for a backup, stdin for a restore."""
 _ENCRYPTED: Final = b"age-encryption.org/v1\n"
+"""How a file of age begins; `backup --encrypt` of version 0.2.0 wrote such ones."""
 _HINTS: Final = {
     StoreInUse: "systemctl stop wifimgrd; wifimgrctl restore FILE; systemctl start wifimgrd",
     StoreNotEmpty: "With --replace, the devices in the backup replace them.",
@@ -24,43 +27,46 @@ _HINTS: Final = {
 
 
 def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Write the state into a new file that root alone can read; False if that fails."""
+    """Write the state into a new file that root alone can read, or to stdout; False if that fails."""
     if not _is_root(screen):
         return False
+    is_stdout = arguments.file == _STREAM
+    if is_stdout and sys.stdout.isatty():
+        return _failed(screen, "a backup has passwords and is not text: pipe it into a program")
     try:
         with _as_owner(_state()):
             octets = back_up(_state())
-        if arguments.encrypt or arguments.passphrase_file is not None:
-            octets = _encrypted(octets, read_passphrase(arguments.passphrase_file, new=True))
-        _write_new(arguments.file, octets)
+        if not is_stdout:
+            _write_new(arguments.file, octets)
     except StoreError as error:
         return _failed(screen, error.message)
     except OSError as error:
         return _failed(screen, f"{error.filename}: {error.strerror}")
-    state = "encrypted" if octets.startswith(_ENCRYPTED) else "including passwords"
-    screen.show({"file": str(arguments.file)}, [f"The state is in {arguments.file}, {state}."])
+    if is_stdout:
+        sys.stdout.buffer.write(octets)
+        sys.stdout.buffer.flush()
+        return True
+    screen.show({"file": str(arguments.file)}, [f"The state is in {arguments.file}, including passwords."])
     return True
 
 
 def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Replace the state by a backup; False if that fails."""
+    """Replace the state by a backup in a file or from stdin; False if that fails."""
     if not _is_root(screen):
         return False
+    name = "stdin" if arguments.file == _STREAM else str(arguments.file)
     try:
-        with arguments.file.open("rb") as file:
-            octets = file.read(_LARGEST + 1)
+        octets = _read(arguments.file)
         if len(octets) > _LARGEST:
-            return _failed(screen, f"{arguments.file} is not a backup: it is too large")
+            return _failed(screen, f"{name} is not a backup: it is too large")
         if octets.startswith(_ENCRYPTED):
-            octets = _decrypted(octets, read_passphrase(arguments.passphrase_file))
+            return _failed(screen, f"{name} is encrypted", "age -d FILE | wifimgrctl restore -")
         with _as_owner(_state()):
             count = restore(octets, _state(), replace=arguments.replace)
-    except _Undecipherable:
-        return _failed(screen, f"wrong passphrase for {arguments.file}, or the file is damaged")
     except StoreError as error:
         return _failed(screen, error.message, _HINTS.get(type(error), ""))
     except OSError as error:
-        return _failed(screen, f"{error.filename}: {error.strerror}")
+        return _failed(screen, f"{error.filename or name}: {error.strerror}")
     devices = "1 device is" if count == 1 else f"{count} devices are"
     screen.show(
         {"devices": count}, [f"{devices} restored; run `systemctl start wifimgrd` to connect them again."]
@@ -68,26 +74,12 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
     return True
 
 
-class _Undecipherable(Exception):
-    """The passphrase is wrong, or the file is damaged."""
-
-
-# The library is imported only if it is needed.
-
-
-def _encrypted(octets: bytes, passphrase: str) -> bytes:
-    from wifimgrd.cli._encryption import encrypted  # noqa: PLC0415
-
-    return encrypted(octets, passphrase)
-
-
-def _decrypted(octets: bytes, passphrase: str) -> bytes:
-    from wifimgrd.cli._encryption import WrongPassphrase, decrypted  # noqa: PLC0415
-
-    try:
-        return decrypted(octets, passphrase)
-    except WrongPassphrase as error:
-        raise _Undecipherable from error
+def _read(path: Path) -> bytes:
+    """A file or stdin, with one octet more where it is too large."""
+    if path == _STREAM:
+        return sys.stdin.buffer.read(_LARGEST + 1)
+    with path.open("rb") as file:
+        return file.read(_LARGEST + 1)
 
 
 def _state() -> Path:

@@ -26,6 +26,7 @@ from wifimgrd.cli._outcome import (
     timeout_s,
     title,
 )
+from wifimgrd.cli._parser import Words
 from wifimgrd.cli._recording import named, record
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._simulate import simulate
@@ -269,9 +270,9 @@ async def device_command(hub: HubClient, arguments: argparse.Namespace, screen: 
 
 async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """For shells: words and their meaning, one a line; words that would break a line are left out."""
-    if arguments.what == "interfaces":
+    if arguments.what == Words.INTERFACES:
         words = {one.name: interface_label(one, hub.devices) for one in hub.interfaces.values()}
-    elif arguments.what == "groups":
+    elif arguments.what == Words.GROUPS:
         words = {name: members(ids, hub.devices) for name, ids in hub.service.groups.items()}
     else:
         words = {str(one.id): one.name for one in hub.devices.values()}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli import _values as values
-from wifimgrd.cli._parser import everywhere
+from wifimgrd.cli._parser import Words, completed, everywhere
 from wifimgrd.domain.power import LONGEST_SEARCH_S
 
 SEARCH_S: Final = 10
@@ -27,6 +27,8 @@ FAULT_OPTIONS: Final = (
     "off",
 )
 """The options of faults, by their names in the simulated world, beside the camera's network."""
+_WORDS_OF: Final = {"CAMERA": Words.DEVICES, "INTERFACE": Words.INTERFACES}
+"""What completes a fault's options that are called so."""
 
 
 def bluetooth_arguments(bluetooth: argparse.ArgumentParser) -> None:
@@ -51,9 +53,10 @@ def bluetooth_arguments(bluetooth: argparse.ArgumentParser) -> None:
             metavar="NUMBER",
             help=f"how long to search, at most {LONGEST_SEARCH_S} (default: {SEARCH_S})",
         )
-    check.add_argument(
+    woken = check.add_argument(
         "device", metavar="DEVICE", nargs="?", help="a device that is woken as the last step of the check"
     )
+    completed(woken, Words.DEVICES)
 
 
 def tiles_arguments(tiles: argparse.ArgumentParser) -> None:
@@ -67,15 +70,6 @@ def tiles_arguments(tiles: argparse.ArgumentParser) -> None:
         action.set_defaults(action=name, grammar=action)
         action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
-    action.add_argument(
-        "--bbox",
-        type=values.box,
-        metavar="W,S,E,N",
-        help="list the missing tiles of this area",
-    )
-    action.add_argument(
-        "--zoom", type=values.zooms, metavar="A-B", help="zoom levels to check in the area (default: all)"
-    )
     action.add_argument(
         "--url", help="request a missing tile from the shim at this address, such as http://127.0.0.1:8080"
     )
@@ -96,19 +90,21 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         one.set_defaults(action=name, grammar=one)
         return one
 
-    camera = "the camera's network, or the id or the name of its device"
-    action("power-on", "switch a camera on").add_argument("camera", metavar="CAMERA", help=camera)
+    def camera(command: argparse.ArgumentParser) -> None:
+        help_text = "the camera's network, or the id or the name of its device"
+        completed(command.add_argument("camera", metavar="CAMERA", help=help_text), Words.DEVICES)
+
+    camera(action("power-on", "switch a camera on"))
     off = action("power-off", "switch a camera off")
-    off.add_argument("camera", metavar="CAMERA", help=camera)
+    camera(off)
     off.add_argument("--cut", action="store_true", help="cut its power, so that it says nothing before")
-    action("sleep", "put a camera to sleep, as it does by itself").add_argument(
-        "camera", metavar="CAMERA", help=camera
-    )
+    camera(action("sleep", "put a camera to sleep, as it does by itself"))
     for name, help_text in (
         ("plug", "plug an adapter in: the one that was unplugged, or a new one"),
         ("unplug", "unplug an adapter"),
     ):
-        action(name, help_text).add_argument("adapter", metavar="INTERFACE", help="such as wlan1")
+        adapter = action(name, help_text).add_argument("adapter", metavar="INTERFACE", help="such as wlan1")
+        completed(adapter, Words.INTERFACES)
     fault = action("fault", "make something fail, or with --off work again")
     fault.add_argument(
         "kind", metavar="KIND", help="such as dhcp-dead; another word is answered with all kinds"
@@ -125,7 +121,11 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         ("--connections", "NUMBER", int, "how many connections over Bluetooth fail"),
         ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
     ):
-        fault.add_argument(option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text)
+        given = fault.add_argument(
+            option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text
+        )
+        if metavar in _WORDS_OF:
+            completed(given, _WORDS_OF[metavar])
     for option, help_text in (
         ("--crashed", "the driver of a stuck adapter reports a crash"),
         ("--hard", "an adapter is blocked by its switch"),

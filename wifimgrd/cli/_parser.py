@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Final, NoReturn
 
 from wifimgrd.cli._finding import meant
@@ -15,6 +16,15 @@ from wifimgrd.cli._text import safe
 _NO_SUCH_CHOICE: Final = re.compile(
     r"argument (?:COMMAND|ACTION): invalid choice: '(.*)' \(choose from (.*)\)"
 )
+
+
+class Words(StrEnum):
+    """Words that `completions` prints, since only the running service or the catalog knows them."""
+
+    DEVICES = "devices"
+    INTERFACES = "interfaces"
+    CODENAMES = "codenames"
+    GROUPS = "groups"
 
 
 class Parser(argparse.ArgumentParser):
@@ -69,4 +79,10 @@ def everywhere() -> Parser:
 
 def device(command: argparse.ArgumentParser) -> None:
     """The device that a command is for."""
-    command.add_argument("device", metavar="DEVICE", help="the id or the name of a device")
+    action = command.add_argument("device", metavar="DEVICE", help="the id or the name of a device")
+    completed(action, Words.DEVICES)
+
+
+def completed(action: argparse.Action, words: Words) -> None:
+    """Let shells complete an argument with such words: packaging/make_completions reads the attribute."""
+    action.complete = words  # type: ignore[attr-defined]

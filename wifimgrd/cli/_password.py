@@ -64,23 +64,6 @@ def _text(octets: bytes, source: str, what: str = "the password") -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def read_passphrase(file: Path | None, *, new: bool = False) -> str:
-    """The passphrase of a backup, from a file or a prompt; a `new` one has to be typed twice.
-
-    Raises as `read_password` does.
-    """
-    no_terminal = "there is no terminal for a prompt; use --passphrase-file"
-    if file is not None:
-        passphrase = read_password_file(file)
-    else:
-        passphrase = prompted("Passphrase of the backup", no_terminal)
-        if new and passphrase != prompted("Repeat the passphrase", no_terminal):
-            raise InvalidRequest("the two passphrases differ")
-    if not passphrase:
-        raise InvalidRequest("the passphrase is empty")
-    return passphrase
-
-
 def read_broker_password(file: Path | None, user: str, broker: str) -> str:
     """The password of a user at a broker, from a file or a prompt. Raises as `read_password` does."""
     if file is not None:

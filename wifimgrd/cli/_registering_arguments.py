@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli import _values as values
-from wifimgrd.cli._parser import device
+from wifimgrd.cli._parser import Words, completed, device
 
 DEFAULT_CODENAME: Final = "generic-wifi-camera"
 
@@ -32,10 +32,11 @@ def add_arguments(add: argparse.ArgumentParser) -> None:
         " it; without an address: the one that a search finds",
     )
     add.add_argument("--name", default=argparse.SUPPRESS, help="the name of the device (default: its SSID)")
-    add.add_argument(
+    codename = add.add_argument(
         "--codename",
         help=f"the camera's model (default: guessed from its network, or {DEFAULT_CODENAME})",
     )
+    completed(codename, Words.CODENAMES)
     _password(add)
     _settings(add)
     _first_connection(add)
@@ -99,7 +100,8 @@ def set_arguments(change: argparse.ArgumentParser) -> None:
     change.add_argument("--name", default=argparse.SUPPRESS, help="the name of the device")
     _ssid(change, required=False)
     _password(change).add_argument("--ask-password", action="store_true", help="prompt for a new password")
-    change.add_argument("--codename", default=argparse.SUPPRESS, help="the camera's model")
+    codename = change.add_argument("--codename", default=argparse.SUPPRESS, help="the camera's model")
+    completed(codename, Words.CODENAMES)
     _settings(change).add_argument(
         "--no-pin",
         dest="pin",

@@ -1,4 +1,4 @@
-"""`wifimgrctl tiles`: the configured tilesets, and whether they are complete. Needs no daemon."""
+"""`wifimgrctl tiles`: the configured tilesets, and whether they are whole. Needs no daemon."""
 
 from __future__ import annotations
 
@@ -52,10 +52,7 @@ async def tiles(arguments: argparse.Namespace, screen: Screen) -> bool:
     if not names and not checks_map and not screen.json:
         screen.hint("No tilesets are configured. Add a [[tiles.source]] to the configuration.")
         return True
-    if arguments.action == "check":
-        question = Question(arguments.bbox, arguments.zoom, arguments.url, token)
-    else:
-        question = Question(deep=False)
+    question = Question(arguments.url, token) if arguments.action == "check" else Question(deep=False)
     reports = [await _report(sources, name, question, screen) for name in names]
     maps = [await _map_report(configuration, screen)] if checks_map else []
     screen.progress("")
@@ -126,11 +123,6 @@ def _findings(reports: Sequence[TilesetReport], screen: Screen) -> list[str]:
             if one.tiles:
                 counts = ", ".join(f"{zoom}: {count}" for zoom, count in one.tiles.items())
                 lines.append(f"    tiles per zoom  {counts}")
-        if report.asked:
-            lines.append(f"  {report.missing} of {report.asked} tiles in the area are missing")
-            lines += [f"    {place}" for place in report.examples]
-            if report.missing > len(report.examples):
-                lines.append(f"    and {report.missing - len(report.examples)} more")
         if report.shim is not None:
             lines.append(f"  shim: {safe(report.shim)}")
     return lines

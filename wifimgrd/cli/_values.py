@@ -14,8 +14,6 @@ from wifimgrd.config.web_address import BrokerAddress, broker_address
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import LONGEST_SEARCH_S
 from wifimgrd.domain.registration import parse_bluetooth_address
-from wifimgrd.http.tiles.coordinates import DEEPEST, Box
-from wifimgrd.http.tiles.source import numbers_of
 
 _LONGEST_TIMEOUT_S: Final = 86400.0
 _SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}
@@ -52,26 +50,6 @@ def topic_prefix(argument: str) -> str:
     if not re.fullmatch(TOPIC_PREFIX, argument):
         raise argparse.ArgumentTypeError(f"{argument!r} may contain only letters, digits, _, - and /")
     return argument
-
-
-def box(argument: str) -> Box:
-    """An area, degrees."""
-    numbers = numbers_of(argument, 4)
-    if numbers is None or not (-90 <= numbers[1] <= numbers[3] <= 90 and max(map(abs, numbers)) <= 180):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not west,south,east,north in degrees")
-    return Box(*numbers)
-
-
-def zooms(argument: str) -> tuple[int, int]:
-    """The lowest and the highest zoom level."""
-    first, dash, last = argument.partition("-")
-    pair = (first, last if dash else first)
-    if not all(one.isascii() and one.isdecimal() and len(one) < 3 for one in pair):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a zoom level or a range such as 0-14")
-    lowest, highest = map(int, pair)
-    if not lowest <= highest <= DEEPEST:
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a range of zoom levels from 0 to {DEEPEST}")
-    return lowest, highest
 
 
 def switch(argument: str) -> bool:

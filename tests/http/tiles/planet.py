@@ -15,10 +15,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pmtiles.tile import Compression, Entry, TileType, serialize_directory, serialize_header, write_varint
+from pmtiles.tile import (
+    Compression,
+    Entry,
+    TileType,
+    serialize_directory,
+    serialize_header,
+    tileid_to_zxy,
+    write_varint,
+)
 
 from tests.http.tiles.making import PNG, Place
-from wifimgrd.http.tiles.coordinates import tile_of_id
 
 LEAVES = 5_000
 ENTRIES = 44_000
@@ -51,7 +58,7 @@ def write_planet(path: Path, leaves: int = LEAVES) -> dict[Place, bytes]:
         "addressed_tiles_count": total, "tile_entries_count": total, "tile_contents_count": total,
         "clustered": True, "internal_compression": Compression.GZIP,
         "tile_compression": Compression.NONE, "tile_type": TileType.PNG,
-        "min_zoom": 0, "max_zoom": tile_of_id(total - 1)[0],
+        "min_zoom": 0, "max_zoom": tileid_to_zxy(total - 1)[0],
         "min_lon_e7": -1800000000, "min_lat_e7": -850000000,
         "max_lon_e7": 1800000000, "max_lat_e7": 850000000,
         "center_zoom": 0, "center_lon_e7": 0, "center_lat_e7": 0,
@@ -67,7 +74,7 @@ def write_planet(path: Path, leaves: int = LEAVES) -> dict[Place, bytes]:
             octets = (PNG + f"{number}/{at}".encode()).ljust(lengths[at], b".")
             file.seek(tiles_offset + number * size + sum(lengths[:at]))
             file.write(octets)
-            written[tile_of_id(number * ENTRIES + at)] = octets
+            written[tileid_to_zxy(number * ENTRIES + at)] = octets
     return written
 
 

@@ -21,10 +21,10 @@ from tests.http.tiles.making import Place
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.http.settings import Settings
 from wifimgrd.http.tiles._decompress import decompress
+from wifimgrd.http.tiles._source import FileSource
 from wifimgrd.http.tiles._tile import VECTOR
 from wifimgrd.http.tiles._tileset import OPENERS
 from wifimgrd.http.tiles.map._default_style import layer_names
-from wifimgrd.http.tiles.source import FileSource
 
 NORTH, SOUTH = (200, 30, 40), (20, 60, 210)
 SIDE = 1024

@@ -45,6 +45,7 @@ from wifimgrd.http.tiles._decompress import decompress
 from wifimgrd.http.tiles._mbtiles import MBTilesSource
 from wifimgrd.http.tiles._pmtiles import PMTilesSource
 from wifimgrd.http.tiles._replies import Terms, accepted_codings, tile_reply
+from wifimgrd.http.tiles._source import FileSource
 from wifimgrd.http.tiles._tile import (
     MLT,
     TYPE_OF_FORMAT,
@@ -55,7 +56,6 @@ from wifimgrd.http.tiles._tile import (
     UnavailableError,
 )
 from wifimgrd.http.tiles._tileset import OPENERS, FileSlot, Tileset
-from wifimgrd.http.tiles.source import FileSource
 
 SMALL = pyramid(2)
 Tiles = Mapping[Place, bytes]

@@ -7,8 +7,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from wifimgrd.http.tiles._coordinates import DEEPEST, exists
 from wifimgrd.http.tiles._files import Folder, Identity
-from wifimgrd.http.tiles._gaps import Square
+from wifimgrd.http.tiles._source import (
+    METADATA_LIMIT,
+    Summary,
+    bounds_of,
+    center_of,
+    json_object,
+    layers_of,
+    texts_of,
+    zoom_of,
+)
 from wifimgrd.http.tiles._tile import (
     EMPTY,
     LARGEST_TILE,
@@ -18,17 +28,6 @@ from wifimgrd.http.tiles._tile import (
     Tile,
     encoding_of,
     media_type_of,
-)
-from wifimgrd.http.tiles.coordinates import DEEPEST, exists, tile_id
-from wifimgrd.http.tiles.source import (
-    METADATA_LIMIT,
-    Summary,
-    bounds_of,
-    center_of,
-    json_object,
-    layers_of,
-    texts_of,
-    zoom_of,
 )
 
 
@@ -88,14 +87,6 @@ class FolderSource:
             counts[level] = counts.get(level, 0) + len(rows)
             yield done + 1, len(folders)
         self.remarks = tuple(f"files {ending} are not tiles, and not served" for ending in sorted(others))
-
-    def mark(self, square: Square, there: bytearray) -> None:
-        """Counts by the names of the files."""
-        z, (left, right, top, bottom) = square.z, square.span
-        for x in range(left, right + 1):
-            for y, ending in self._files(z, str(x)):
-                if ending == self._ending and top <= y <= bottom:
-                    there[tile_id(z, x, y) - square.first] = 1
 
     def _tile(self, octets: bytes, status: os.stat_result) -> Tile | None:
         if not octets:

@@ -13,7 +13,17 @@ from urllib.parse import quote
 
 from wifimgrd.http.tiles._decompress import decompress
 from wifimgrd.http.tiles._files import File, octets_read
-from wifimgrd.http.tiles._gaps import Square
+from wifimgrd.http.tiles._source import (
+    METADATA_LIMIT,
+    Summary,
+    bounds_of,
+    center_of,
+    layers_of,
+    texts_of,
+    type_of_tiles,
+    unfolded,
+    zoom_of,
+)
 from wifimgrd.http.tiles._tile import (
     EMPTY,
     LARGEST_TILE,
@@ -26,29 +36,11 @@ from wifimgrd.http.tiles._tile import (
     encoding_of,
     media_type_of,
 )
-from wifimgrd.http.tiles.coordinates import tile_id
-from wifimgrd.http.tiles.source import (
-    METADATA_LIMIT,
-    Summary,
-    bounds_of,
-    center_of,
-    layers_of,
-    texts_of,
-    type_of_tiles,
-    unfolded,
-    zoom_of,
-)
 
 _CACHE_KIB: Final = 8192
 _HEADER: Final = b"SQLite format 3\0"
 _FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1"
 _NO_INDEX: Final = "it has no index on zoom, column and row: each tile is looked for in all of it"
-_NEXT_COLUMN: Final = (
-    "SELECT min(tile_column) FROM tiles WHERE zoom_level = ? AND tile_column BETWEEN ? AND ?"
-)
-_ROWS: Final = (
-    "SELECT tile_row FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row BETWEEN ? AND ?"
-)
 _GENERATED: Final = (
     "SELECT s.name FROM sqlite_schema s, pragma_table_xinfo(s.name) c"
     " WHERE s.type = 'table' AND s.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3) LIMIT 1"
@@ -164,20 +156,6 @@ class MBTilesSource:
         if any(one.startswith("SCAN") and one != "SCAN CONSTANT ROW" for one in plan):
             self.remarks = (_NO_INDEX,)
         counts.update(self._query("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1 LIMIT 32"))
-
-    def mark(self, square: Square, there: bytearray) -> None:
-        """Column by column, skipping empty ones."""
-        z, (x, right, top, bottom) = square.z, square.span
-        last = (1 << z) - 1
-        with self._lock:
-            self._limit.within(self._check_s)
-            while x <= right:
-                [(x,)] = self._query(_NEXT_COLUMN, (z, x, right))
-                if x is None:
-                    return
-                for (row,) in self._query(_ROWS, (z, x, last - bottom, last - top)):
-                    there[tile_id(z, x, last - row) - square.first] = 1
-                x += 1
 
     def _check_header(self, path: Path) -> None:
         """Errors that SQLite would find too late: a file that is truncated or being written."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from wifimgrd.http.tiles._coordinates import tile_id
 from wifimgrd.http.tiles._decompress import decompress
 from wifimgrd.http.tiles._files import File
-from wifimgrd.http.tiles._gaps import Square
 from wifimgrd.http.tiles._pmtiles_directory import (
     DIRECTORY_LIMIT,
     HEADER_LENGTH,
@@ -19,16 +19,7 @@ from wifimgrd.http.tiles._pmtiles_directory import (
     Header,
     Section,
 )
-from wifimgrd.http.tiles._tile import (
-    LARGEST_TILE,
-    DamagedError,
-    NotReadyError,
-    Tile,
-    encoding_of,
-    media_type_of,
-)
-from wifimgrd.http.tiles.coordinates import tile_id
-from wifimgrd.http.tiles.source import (
+from wifimgrd.http.tiles._source import (
     METADATA_LIMIT,
     Summary,
     bounds_of,
@@ -37,6 +28,14 @@ from wifimgrd.http.tiles.source import (
     texts_of,
     type_of_tiles,
     unfolded,
+)
+from wifimgrd.http.tiles._tile import (
+    LARGEST_TILE,
+    DamagedError,
+    NotReadyError,
+    Tile,
+    encoding_of,
+    media_type_of,
 )
 
 KEPT_ENTRIES: Final = 1 << 20
@@ -117,19 +116,6 @@ class PMTilesSource:
         if total not in (0, sum(counts.values())):
             raise DamagedError(f"it has {sum(counts.values())} tiles, and says that it has {total}")
         yield 1, 1
-
-    def mark(self, square: Square, there: bytearray) -> None:
-        """By its directories."""
-        self._mark(self._root, square.first, square.first + square.tiles, there, 0)
-
-    def _mark(self, directory: Directory, first: int, end: int, there: bytearray, depth: int) -> None:
-        _check_depth(depth)
-        for entry in directory.within(first, end):
-            if entry.run:
-                begin, stop = max(entry.first, first), min(entry.first + entry.run, end)
-                there[begin - first : stop - first] = b"\1" * (stop - begin)
-            else:
-                self._mark(self._leaf(entry), first, end, there, depth + 1)
 
     def _tile(self, octets: bytes, z: int, x: int, y: int) -> Tile:
         encoding = self._header.encoding

@@ -13,8 +13,8 @@ from operator import add, gt
 from struct import Struct
 from typing import Final, NamedTuple, Self
 
+from wifimgrd.http.tiles._coordinates import first_id, zoom_of_id
 from wifimgrd.http.tiles._tile import LARGEST_TILE, MLT, VECTOR, DamagedError
-from wifimgrd.http.tiles.coordinates import first_id, zoom_of_id
 
 HEADER_LENGTH: Final = 127
 DIRECTORY_LIMIT: Final = 16 << 20
@@ -151,16 +151,6 @@ class Directory:
         if run and tile - first >= run:
             return None
         return Entry(first, run, self._offsets[at], self._lengths[at])
-
-    def within(self, first: int, end: int) -> Iterator[Entry]:
-        """The entries that may have tiles from `first` to before `end`."""
-        begin = max(0, bisect_right(self._firsts, first) - 1)
-        part = slice(begin, bisect_left(self._firsts, end))
-        for entry in map(
-            Entry, self._firsts[part], self._runs[part], self._offsets[part], self._lengths[part]
-        ):
-            if not entry.run or entry.first + entry.run > first:
-                yield entry
 
     def survey(self, part: slice, behind: int, size: int, counts: dict[int, int]) -> int:
         """Check entries with tiles, which must start at the id `behind` or later and fit into `size` octets;

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from wifimgrd.http.access.request_safety import host_name
+from wifimgrd.http.tiles._source import Summary
 from wifimgrd.http.tiles._tile import FORMAT_OF_TYPE, VECTOR_TYPES, vector_encoding
 from wifimgrd.http.tiles._tileset import Tileset
-from wifimgrd.http.tiles.source import Summary
 
 _WORLD: Final = (-180.0, -85.05112877980659, 180.0, 85.05112877980659)
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")

@@ -19,8 +19,8 @@ from wifimgrd.http.tiles._files import Identity, identity_of
 from wifimgrd.http.tiles._folder import FolderSource
 from wifimgrd.http.tiles._mbtiles import MBTilesSource
 from wifimgrd.http.tiles._pmtiles import PMTilesSource
+from wifimgrd.http.tiles._source import FileSource, Summary
 from wifimgrd.http.tiles._tile import DamagedError, NotReadyError, SlowError, Tile, UnavailableError
-from wifimgrd.http.tiles.source import FileSource, Summary
 
 _NOTHING: Final = "there is nothing at this path"
 _SETTLED_S: Final = 2.0

@@ -20,6 +20,7 @@ import structlog
 from yarl import URL
 
 from wifimgrd.http._client import Answer, HttpBroken, Origin
+from wifimgrd.http.tiles._source import Summary
 from wifimgrd.http.tiles._tile import (
     LARGEST_TILE,
     TYPE_OF_FORMAT,
@@ -30,7 +31,6 @@ from wifimgrd.http.tiles._tile import (
     encoding_of,
     media_type_of,
 )
-from wifimgrd.http.tiles.source import Summary
 
 TIMEOUT_S: Final = 5.0
 CACHE_LIMIT: Final = 32 << 20

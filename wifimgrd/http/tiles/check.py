@@ -1,4 +1,4 @@
-"""Checks of tilesets by their configuration: which sources exist, damage, missing tiles."""
+"""Checks of tilesets by their configuration: which sources exist, and whether they are damaged."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ import asyncio
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from wifimgrd.config.configuration import TileSource
-from wifimgrd.http.tiles._gaps import Square, positions, squares
+from wifimgrd.http.tiles._coordinates import exists
+from wifimgrd.http.tiles._source import FileSource
 from wifimgrd.http.tiles._tile import DamagedError, UnavailableError
 from wifimgrd.http.tiles._tileset import OPENERS
 from wifimgrd.http.tiles._upstream import UpstreamSlot
-from wifimgrd.http.tiles.coordinates import Box, exists, tile_of_id
-from wifimgrd.http.tiles.source import FileSource
 
-NAMED: Final = 100
-"""Missing tiles that are listed; the others are counted."""
 _SHIM_TIMEOUT_S: Final = 10.0
-_TOGETHER: Final = 8
-"""Simultaneous requests for tiles to a tile server."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the step, the progress and the total."""
@@ -52,18 +45,13 @@ class TilesetReport:
 
     tileset: str
     sources: list[SourceReport] = field(default_factory=list)
-    asked: int = 0
-    """Tiles of the box."""
-    missing: int = 0
-    examples: list[str] = field(default_factory=list)
-    """Missing tiles as z/x/y, the first of them."""
     shim: str | None = None
     """The error in the running shim's answers; None = there is none, or it was not checked."""
 
     @property
     def is_well(self) -> bool:
-        """Whether there are no errors and no missing tiles."""
-        return not self.missing and self.shim is None and not any(one.problem for one in self.sources)
+        """Whether there are no errors."""
+        return self.shim is None and not any(one.problem for one in self.sources)
 
     def as_json(self) -> dict[str, object]:
         """The report as JSON."""
@@ -74,8 +62,6 @@ class TilesetReport:
 class Question:
     """The options of a check beside the sources themselves."""
 
-    box: Box | None = None
-    zooms: tuple[int, int] | None = None
     url: str | None = None
     """Of the running shim."""
     token: str | None = None
@@ -99,8 +85,6 @@ async def check(sources: Sequence[TileSource], question: Question, progress: Pro
             report.sources.append(source_report)
             if one is not None:
                 opened.append(one)
-        if question.box is not None:
-            await _find_gaps(report, opened, question, progress)
         if question.url is not None:
             missing = sources[0].missing
             report.shim = await asyncio.to_thread(
@@ -140,60 +124,6 @@ async def _check_upstream(source: TileSource) -> tuple[SourceReport, UpstreamSlo
     except UnavailableError as error:
         report.problem = str(error)
     return report, slot
-
-
-async def _find_gaps(
-    report: TilesetReport,
-    opened: Sequence[FileSource | UpstreamSlot],
-    question: Question,
-    progress: Progress,
-) -> None:
-    """Check each tile of the box, in each zoom that the files have if none is given."""
-    box = question.box or Box(-180, -90, 180, 90)
-    summaries = [one.summary for one in opened if not isinstance(one, UpstreamSlot)]
-    lowest = min((summary.minzoom for summary in summaries), default=0)
-    highest = max((summary.maxzoom for summary in summaries), default=0)
-    first, last = question.zooms or (lowest, highest)
-    zooms = range(first, last + 1)
-    total = sum(box.count(z) for z in zooms)
-    files = [one for one in opened if not isinstance(one, UpstreamSlot)]
-    servers = [one for one in opened if isinstance(one, UpstreamSlot)]
-    for z in zooms:
-        for square in squares(box, z):
-            missing = await asyncio.to_thread(_missing_in_files, square, files)
-            if servers:
-                missing = await _missing_in_servers(square, missing, servers)
-            report.asked += square.span.tiles
-            report.missing += missing.count(1)
-            wanted = NAMED - len(report.examples)
-            for at in islice(positions(missing), wanted):
-                report.examples.append("{}/{}/{}".format(*tile_of_id(square.first + at)))
-            progress("finding missing tiles", report.asked, total)
-
-
-def _missing_in_files(square: Square, files: Sequence[FileSource]) -> bytes:
-    there = bytearray(square.tiles)
-    for one in files:
-        with suppress(DamagedError):  # which the source's own report contains
-            one.mark(square, there)
-    return square.missing(there)
-
-
-async def _missing_in_servers(square: Square, missing: bytes, servers: Sequence[UpstreamSlot]) -> bytes:
-    """The tiles that no tile server has, either, requested one by one."""
-    left = bytearray(missing)
-
-    async def request(at: int) -> None:
-        for server in servers:
-            with suppress(UnavailableError):
-                if await server.fetch(*tile_of_id(square.first + at)) is not None:
-                    left[at] = 0
-                    return
-
-    places = positions(missing)
-    while together := list(islice(places, _TOGETHER)):
-        await asyncio.gather(*map(request, together))
-    return bytes(left)
 
 
 def _request_from_shim(

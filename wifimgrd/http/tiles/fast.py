@@ -16,12 +16,12 @@ from multidict import CIMultiDict
 from wifimgrd.http.access.cors import EMBEDDED, Cors
 from wifimgrd.http.access.request_safety import RequestSafety
 from wifimgrd.http.access.token import AccessToken
+from wifimgrd.http.tiles._coordinates import exists
 from wifimgrd.http.tiles._date_line import DateLine
 from wifimgrd.http.tiles._readers import Place, Result
 from wifimgrd.http.tiles._replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles._tile import NotReadyError, Tile
 from wifimgrd.http.tiles._tileset import FOUND, MISSING, NO_SOURCE, Tileset
-from wifimgrd.http.tiles.coordinates import exists
 from wifimgrd.http.tiles.tilesets import Tilesets
 
 _KEPT_CLIENTS: Final = 256

@@ -9,7 +9,7 @@ from wifimgrd.http._json_text import json_response
 from wifimgrd.http._requests import invalid
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.tiles import _operations as operations
-from wifimgrd.http.tiles.coordinates import place_of, without_ending
+from wifimgrd.http.tiles._coordinates import place_of, without_ending
 
 
 class NoTiles:

@@ -9,11 +9,11 @@ from wifimgrd.http._json_text import json_response
 from wifimgrd.http._requests import invalid
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.tiles import _operations as operations
+from wifimgrd.http.tiles._coordinates import exists, place_of, without_ending
 from wifimgrd.http.tiles._replies import Reply, Terms, is_unpacked_for, missing_reply, not_found, tile_reply
 from wifimgrd.http.tiles._tile import DamagedError, Tile, UnavailableError
 from wifimgrd.http.tiles._tilejson import base_address, tilejson
 from wifimgrd.http.tiles._tileset import FAILED, FOUND, MISSING, NO_SOURCE, Tileset
-from wifimgrd.http.tiles.coordinates import exists, place_of, without_ending
 from wifimgrd.http.tiles.tilesets import Tilesets
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from wifimgrd.http.tiles._source import Summary
 from wifimgrd.http.tiles._tile import VECTOR_TYPES, vector_encoding
-from wifimgrd.http.tiles.source import Summary
 
 TILES: Final = "pmtiles"
 CONTOURS: Final = "contours"

@@ -16,13 +16,13 @@ from urllib.parse import unquote
 
 from wifimgrd.config.configuration import Map, TileSource
 from wifimgrd.http.tiles._pmtiles import PMTilesSource
+from wifimgrd.http.tiles._source import Summary
 from wifimgrd.http.tiles._tile import VECTOR_TYPES, DamagedError, vector_encoding
 from wifimgrd.http.tiles.check import Progress
 from wifimgrd.http.tiles.map._default_style import UNKNOWN_TILES, has_style, layer_names
 from wifimgrd.http.tiles.map._open_file import OpenFile, ResourceFolder
 from wifimgrd.http.tiles.map._style_places import font_file, has_sprite
 from wifimgrd.http.tiles.map.resource import read_style
-from wifimgrd.http.tiles.source import Summary
 
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _OWN_ROUTE: Final = re.compile(r".*/map/resources/(.+)")

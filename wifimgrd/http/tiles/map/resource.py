@@ -18,10 +18,10 @@ from wifimgrd.config.configuration import Map
 from wifimgrd.http._errors import NOT_FOUND, TILE_NOT_FOUND, TILE_SOURCE_UNAVAILABLE, Problem
 from wifimgrd.http._json_text import json_response
 from wifimgrd.http._routes import Routes
+from wifimgrd.http.tiles._coordinates import exists, place_of
 from wifimgrd.http.tiles._files import identity_of
 from wifimgrd.http.tiles._replies import Reply, Terms, is_named, tile_reply
 from wifimgrd.http.tiles._tile import VECTOR, VECTOR_TYPES, DamagedError
-from wifimgrd.http.tiles.coordinates import exists, place_of
 from wifimgrd.http.tiles.map import _operations as operations
 from wifimgrd.http.tiles.map._open_file import OpenFile, ResourceFolder
 from wifimgrd.http.tiles.map._send_file import send_file

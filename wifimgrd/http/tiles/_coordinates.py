@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
-from dataclasses import dataclass
 from typing import Final
 
 DEEPEST: Final = 30
 """The highest zoom that is served; the ids of PMTiles end with the next one."""
-_LATITUDE_LIMIT: Final = 85.0511287798066
 _BITS: Final = 4
 """Bits of column and row that one step along the curve processes."""
 
@@ -89,57 +86,3 @@ def tile_id(z: int, x: int, y: int) -> int:
 def zoom_of_id(number: int) -> int:
     """The zoom of a tile's number."""
     return ((3 * number + 1).bit_length() - 1) // 2
-
-
-def tile_of_id(number: int) -> tuple[int, int, int]:
-    """Zoom, column and row of a tile's number."""
-    z = zoom_of_id(number)
-    place = number - first_id(z)
-    x = y = state = 0
-    for bit in reversed(range(z)):
-        quadrant = place >> 2 * bit & 3
-        for right, down in ((0, 0), (0, 1), (1, 0), (1, 1)):
-            found, after = _step(state, right, down)
-            if found == quadrant:
-                x, y, state = x << 1 | right, y << 1 | down, after
-                break
-    return z, x, y
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A part of the world in degrees: west, south, east, north; west of the date line first."""
-
-    west: float
-    south: float
-    east: float
-    north: float
-
-    def spans(self, z: int) -> list[tuple[int, int, int, int]]:
-        """First and last column, first and last row of its tiles; two of these if it crosses the
-        date line."""
-        top, bottom = _row(self.north, z), _row(self.south, z)
-        last = (1 << z) - 1
-        left, right = _column(self.west, z), _column(self.east, z)
-        if self.west <= self.east:
-            return [(left, right, top, bottom)]
-        if left <= right:
-            return [(0, last, top, bottom)]
-        return [(left, last, top, bottom), (0, right, top, bottom)]
-
-    def count(self, z: int) -> int:
-        """The number of its tiles."""
-        return sum((right - left + 1) * (bottom - top + 1) for left, right, top, bottom in self.spans(z))
-
-
-def _column(longitude: float, z: int) -> int:
-    return _within(int((longitude + 180) / 360 * (1 << z)), z)
-
-
-def _row(latitude: float, z: int) -> int:
-    bounded = math.radians(max(-_LATITUDE_LIMIT, min(_LATITUDE_LIMIT, latitude)))
-    return _within(int((1 - math.asinh(math.tan(bounded)) / math.pi) / 2 * (1 << z)), z)
-
-
-def _within(number: int, z: int) -> int:
-    return max(0, min((1 << z) - 1, number))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from wifimgrd.http.tiles._files import Identity
-from wifimgrd.http.tiles._gaps import Square
 from wifimgrd.http.tiles._tile import FORMAT_OF_TYPE, UNKNOWN, VECTOR, DamagedError, Tile, media_type_of
 
 
@@ -80,10 +79,6 @@ class FileSource(Protocol):
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
         """Check all of it and count the tiles of each zoom; the progress and the total are reported
         from time to time. Raises DamagedError."""
-
-    def mark(self, square: Square, there: bytearray) -> None:
-        """Set 1 for each tile of a square that it has, and that lies in the square's span, at least;
-        raises DamagedError."""
 
 
 def json_object(text: object) -> dict[str, object]:
