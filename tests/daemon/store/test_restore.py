@@ -339,9 +339,13 @@ async def test_where_the_new_state_cannot_be_opened_the_old_one_is_put_back(
     assert await names_in(directory) == ["Old"]
 
 
-async def test_a_state_that_cannot_be_read_is_replaced(tmp_path: Path, octets: bytes) -> None:
+@pytest.mark.parametrize("damaged_name", [False, True])
+async def test_a_state_that_cannot_be_read_is_replaced(
+    tmp_path: Path, octets: bytes, damaged_name: bool
+) -> None:
     directory = await state(tmp_path / "new", "Old")
+    damaged = octets.replace(b"idempotency_key_age", b"\xffdempotency_key_age", 1) if damaged_name else None
     for name in (FILE_NAME, BACKUP_NAME, FILE_NAME + "-wal"):
-        (directory / name).write_bytes(b"x" * 9000)
+        (directory / name).write_bytes(damaged or b"x" * 9000)
     assert restore(octets, directory, replace=True) == 2
     assert await names_in(directory) == ["New", "Newer"]

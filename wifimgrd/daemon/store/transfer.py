@@ -159,6 +159,8 @@ def _fold_log(directory: Path) -> None:
                 (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
                 if mode != "delete":
                     raise StoreError("another process holds the state file")
+    except UnicodeDecodeError:
+        pass  # from SQLite's message about a damaged schema, which quotes it
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (
             sqlite3.SQLITE_CORRUPT,
