@@ -156,7 +156,7 @@ async def _serve(
     stopping: asyncio.Event,
     hung_up: asyncio.Event,
 ) -> None:
-    settings = hub_settings(config, load_models(options.config))
+    settings = hub_settings(config, load_models(options.config, _warn_of_retired))
     name = "simulated" if options.simulate else options.backend or config.backend.name
     simulate = _simulator() if name == "simulated" else None
     store = await SqliteStore.open(directory)
@@ -397,6 +397,10 @@ def _wpa_supplicant(
         country=config.radio.country,
         cameras=parse_network(config.cameras.network),
     )
+
+
+def _warn_of_retired(file: Path, key: str) -> None:
+    _log.warning("setting_without_effect", file=str(file), key=key)
 
 
 def _autosuspend_block(memory: BackendMemory, tasks: Tasks) -> AutosuspendBlock:
