@@ -20,12 +20,12 @@ from wifimgrd.proxies.bluez.definitions import DeviceProperties
 THETA = "0f291746-0c80-4726-87a7-3c501fd3b4b6"
 
 
-def device(status: int, offload: int = 0x0C, schema: int = 2, company: int = 0x02F2) -> DeviceProperties:
+def device(status: int, schema: int = 2, company: int = 0x02F2) -> DeviceProperties:
     return {
         "Address": "D4:32:60:00:10:01",
         "Name": "GoPro 1001",
         "UUIDs": [gopro.SERVICE],
-        "ManufacturerData": {company: bytes([schema, status, 57, 1]) + bytes(7) + bytes([offload])},
+        "ManufacturerData": {company: bytes([schema, status, 57, 1]) + bytes(8)},
         "ServiceData": {gopro.SERVICE: b"\xd4\x32\x60\x00" + (b"1001" if schema == 2 else b"45011001")},
     }
 
@@ -33,13 +33,13 @@ def device(status: int, offload: int = 0x0C, schema: int = 2, company: int = 0x0
 @pytest.mark.parametrize("company", [0x02F2, 0xF202])
 def test_a_gopro_that_sleeps(company: int) -> None:
     assert parse(device(0, company=company), gopro.SERVICE) == Advertisement(
-        "GoPro 1001", "asleep", False, False, "1001", True, True
+        "GoPro 1001", "asleep", False, False, "1001"
     )
 
 
 def test_a_gopro_that_is_on_with_its_access_point_and_in_pairing_mode() -> None:
-    assert parse(device(0b111, 0x04, schema=3), gopro.SERVICE) == Advertisement(
-        "GoPro 1001", "awake", True, True, "45011001", True, False
+    assert parse(device(0b111, schema=3), gopro.SERVICE) == Advertisement(
+        "GoPro 1001", "awake", True, True, "45011001"
     )
 
 
@@ -52,7 +52,7 @@ def test_another_schema_says_nothing(data: bytes) -> None:
 
 def test_a_short_status_tells_what_it_has() -> None:
     assert parse({"ManufacturerData": {0x02F2: b"\x02\x01"}}, gopro.SERVICE) == Advertisement(
-        "", "awake", False, False, "", None, None
+        "", "awake", False, False, ""
     )
 
 

@@ -43,8 +43,6 @@ async def test_a_camera_is_reported_with_what_it_says(bluez: FakeBluez, caller: 
             "access_point": False,
             "pairing_mode": True,
             "serial": "1001",
-            "battery_ok": True,
-            "card_ok": False,
             "paired": False,
         },
         numbered(1): {

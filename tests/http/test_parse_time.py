@@ -99,7 +99,7 @@ def _id(text: str) -> object:
         return problem
 
 
-FIELDS = ("Location", "Content-Location", "Link", "Refresh", "Set-Cookie", "Connection", "X-Any")
+FIELDS = ("Location", "Content-Location", "Link", "Set-Cookie", "Connection", "X-Any")
 PARSERS: dict[str, tuple[Parse, int]] = {
     "the short way to tiles": (_tile_head, 8100),
     "heads": (_head, HEAD),

@@ -33,10 +33,6 @@ _GOPRO_MAC: Final = 4
 _AWAKE: Final = 1 << 0
 _ACCESS_POINT: Final = 1 << 1
 _PAIRING_MODE: Final = 1 << 2
-_OFFLOAD: Final = 11
-"""Where the byte about media offload is."""
-_BATTERY_OK: Final = 1 << 2
-_CARD_OK: Final = 1 << 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +47,6 @@ class Advertisement:
     pairing_mode: bool | None = None
     serial: str = ""
     """The end of its serial number, or all of it."""
-    battery_ok: bool | None = None
-    card_ok: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +117,6 @@ def parse(device: DeviceProperties, service: str) -> Advertisement:
 def _gopro(name: str, status: bytes, device: DeviceProperties) -> Advertisement:
     """Schema 2 or 3: https://gopro.github.io/OpenGoPro/docs/ble/protocol/ble_setup"""
     flags = status[1]
-    offload = status[_OFFLOAD] if len(status) > _OFFLOAD else None
     identity = device.get("ServiceData", {}).get(gopro.SERVICE, b"")[_GOPRO_MAC:]
     return Advertisement(
         name,
@@ -131,6 +124,4 @@ def _gopro(name: str, status: bytes, device: DeviceProperties) -> Advertisement:
         bool(flags & _ACCESS_POINT),
         bool(flags & _PAIRING_MODE),
         identity.decode() if _GOPRO_SERIAL.fullmatch(identity) else "",
-        None if offload is None else bool(offload & _BATTERY_OK),
-        None if offload is None else bool(offload & _CARD_OK),
     )

@@ -17,7 +17,7 @@ _MOST_ADVERTISERS: Final = 256
 """Beside those that are paired: no crowd hides them."""
 _MOST_ROWS: Final = 64
 """In one report."""
-_OPTIONAL: Final = ("access_point", "pairing_mode", "battery_ok", "card_ok")
+_OPTIONAL: Final = ("access_point", "pairing_mode")
 """The members of a row that an advertiser may not tell."""
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-import structlog
-
 from wifimgrd.bus.connection import BusClosed, BusConnection, MethodCall, OwnerChange, Variant, Watch
 from wifimgrd.bus.values import typed
 from wifimgrd.camera._advertisements import Target, is_address
@@ -29,8 +27,6 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import encode
 from wifimgrd.wire.private_service import PrivateService
-
-_log = structlog.get_logger()
 
 _ERROR: Final = "org.freedesktop.DBus.Error."
 _END_S: Final = 3.0

@@ -370,11 +370,12 @@ def load(path: Path | None = None) -> Config:
         raise ConfigError(f"{', '.join(map(str, files))}: {invalid}") from None
 
 
-def load_models(path: Path | None = None) -> CameraModels:
+def load_models(path: Path | None = None, on_retired: catalog.OnRetired | None = None) -> CameraModels:
     """The camera models: those shipped, and the host's own in `catalog.d` beside the configuration
-    that `load` reads; raises ConfigError."""
+    that `load` reads; raises ConfigError. `on_retired` is told of keys in them that have no effect."""
+    folder = (path or DEFAULT_PATH).with_name(catalog.FOLDER)
     try:
-        return catalog.load((path or DEFAULT_PATH).with_name(catalog.FOLDER))
+        return catalog.load(folder, on_retired) if on_retired else catalog.load(folder)
     except catalog.CatalogUnreadable as error:
         raise FileUnusable(str(error)) from None
     except catalog.CatalogError as error:

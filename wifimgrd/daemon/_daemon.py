@@ -7,7 +7,6 @@ import errno
 import fcntl
 import os
 import signal
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -40,6 +39,7 @@ from wifimgrd.daemon.ports import Backend, BackendMemory, EventSink
 from wifimgrd.daemon.store import NoHistory, SqliteHistory, SqliteStore, StoreError
 from wifimgrd.domain.addresses import parse_network
 from wifimgrd.domain.events import CameraChanged, SignalChanged
+from wifimgrd.runtime.clock import now_us, steady_s
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.status_line import StatusLine
 from wifimgrd.runtime.systemd import notify, start_watchdog
@@ -156,14 +156,14 @@ async def _serve(
     stopping: asyncio.Event,
     hung_up: asyncio.Event,
 ) -> None:
-    settings = hub_settings(config, load_models(options.config))
+    settings = hub_settings(config, load_models(options.config, _warn_of_retired))
     name = "simulated" if options.simulate else options.backend or config.backend.name
     simulate = _simulator() if name == "simulated" else None
     store = await SqliteStore.open(directory)
-    history = History(NoHistory(), _now_us, _steady_s)
+    history = History(NoHistory(), now_us, steady_s)
     choice = await _choice(name, connection)
     parts = (
-        simulate(options.scenario, store, tasks, _now_us)
+        simulate(options.scenario, store, tasks, now_us)
         if simulate
         else _on_adapters(choice.name, config, store, connection, tasks)
     )
@@ -190,7 +190,7 @@ async def _serve(
         parts.adapters,
         store,
         sinks,
-        _now_us,
+        now_us,
         parts.sockets,
         parts.contact,
         tasks.part("hub"),
@@ -198,7 +198,7 @@ async def _serve(
         parts.bluetooth,
         parts.control,
         parts.host_clock,
-        _steady_s,
+        steady_s,
     )
     hub.backend_choice = choice.reason
     tasks.check("store", store.gets_on)
@@ -399,15 +399,11 @@ def _wpa_supplicant(
     )
 
 
+def _warn_of_retired(file: Path, key: str) -> None:
+    _log.warning("setting_without_effect", file=str(file), key=key)
+
+
 def _autosuspend_block(memory: BackendMemory, tasks: Tasks) -> AutosuspendBlock:
     from wifimgrd.daemon.udev import AutosuspendBlock, UsbDevices  # noqa: PLC0415
 
     return AutosuspendBlock(memory, UsbDevices(), tasks.part("usb-power"))
-
-
-def _now_us() -> int:
-    return time.time_ns() // 1000
-
-
-def _steady_s() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the host sleeps

@@ -143,8 +143,6 @@ class Bluetooth:
     """While its network is still on the air, a magic packet to its access point's address wakes it."""
     wake_timeout_s: Annotated[float, within(1, 300, "seconds")] = 60.0
     """How long it may take from the beginning of a wake to its network."""
-    awake_for_s: Annotated[float, within(0, 86400, "seconds")] = 0.0
-    """How long it stays awake without a connection; 0 = not known."""
 
     def __post_init__(self) -> None:
         expect(_is_pattern(self.name_pattern), "name_pattern", 'a regular expression such as "GoPro [0-9]+"')

@@ -11,11 +11,13 @@ from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.camera_model import (
     GENERIC,
     Addressing,
+    Bluetooth,
     CameraModel,
     CameraModels,
     KeepAlive,
     Probe,
     Snapshot,
+    WakeMethod,
     closest_codename,
 )
 
@@ -115,6 +117,15 @@ def test_the_defaults_of_a_file_are_for_all_its_models(file: Path) -> None:
     one, two = catalog.read([file]).values()
     assert (one.camera_address, one.bands) == ("10.0.0.1", (Band.GHZ_5,))
     assert (two.camera_address, two.bands) == ("10.0.0.1", ())
+
+
+def test_a_key_of_an_earlier_version_is_ignored_and_named_once_for_its_file(file: Path) -> None:
+    retired: list[tuple[Path, str]] = []
+    bluetooth = '{ wake = "connect", service = "fea6", awake_for_s = 60.0 }'
+    file.write_text(f"defaults.bluetooth = {bluetooth}\n{GOOD}bluetooth = {bluetooth}\n")
+    model = catalog.read([file], lambda *found: retired.append(found))["a-1"]
+    assert model.bluetooth == Bluetooth(WakeMethod.CONNECT, "fea6")
+    assert retired == [(file, "bluetooth.awake_for_s")]
 
 
 def test_a_later_file_says_more_of_a_model_and_adds_others(file: Path) -> None:

@@ -40,7 +40,27 @@ def nonsense(path: Path) -> None:
         opened.execute("UPDATE device SET sightings = '[[1'")
 
 
-DAMAGES = [nothing_left, half_of_it, flipped_bits, gone, nonsense]
+def no_text_in_a_row(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as opened:
+        opened.execute("UPDATE device SET name = CAST(x'ff41' AS TEXT) WHERE id = 3")
+
+
+def no_text_in_the_schema(path: Path) -> None:
+    """SQLite's message quotes it, and cannot be decoded."""
+    with closing(sqlite3.connect(path)) as opened:
+        opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    path.write_bytes(path.read_bytes().replace(b"idempotency_key_age", b"\xffdempotency_key_age", 1))
+
+
+DAMAGES = [
+    nothing_left,
+    half_of_it,
+    flipped_bits,
+    gone,
+    nonsense,
+    no_text_in_a_row,
+    no_text_in_the_schema,
+]
 
 
 async def filled(directory: Path) -> list[Device]:

@@ -1,8 +1,9 @@
-"""A backup from anywhere: its rows are checked, nothing else of it is used, and a kill does no harm."""
+"""A backup from anywhere: it has our tables and valid rows, or nothing of it is used; a kill does no harm."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import sys
 import time
@@ -16,7 +17,7 @@ from tests.daemon.store.samples import SECRET, draft
 from wifimgrd.daemon.store import SqliteStore, StoreDamaged, StoreError
 from wifimgrd.daemon.store import transfer as transfer_module
 from wifimgrd.daemon.store._history import SqliteHistory
-from wifimgrd.daemon.store._schema import BACKUP_NAME, FILE_NAME
+from wifimgrd.daemon.store._schema import BACKUP_NAME, FILE_NAME, migrate
 from wifimgrd.daemon.store.transfer import back_up, restore
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.signal_history import SignalSample
@@ -87,30 +88,6 @@ async def test_a_restore_leaves_the_history_as_it_is(tmp_path: Path, octets: byt
     await history.close()
 
 
-TRIGGER = """
-    CREATE TRIGGER evil AFTER DELETE ON memory BEGIN
-        UPDATE device SET name = 'changed by the trigger';
-    END
-"""
-
-
-async def test_what_a_file_has_beside_rows_has_no_effect(tmp_path: Path, octets: bytes) -> None:
-    hostile = changed(
-        octets,
-        "INSERT INTO memory VALUES ('some', 'note')",
-        TRIGGER,
-        TRIGGER.replace("evil", "evil_too").replace("DELETE ON memory", "INSERT ON device"),
-        "CREATE VIEW more AS SELECT * FROM secret",
-        "CREATE TABLE stowaway (octets)",
-    )
-    directory = await state(tmp_path / "new")
-    assert restore(hostile, directory) == 2
-    assert await names_in(directory) == ["New", "Newer"]
-    with closing(sqlite3.connect(directory / FILE_NAME)) as opened:
-        found = {name for (name,) in opened.execute("SELECT name FROM sqlite_schema")}
-    assert not found & {"evil", "evil_too", "more", "stowaway"}
-
-
 async def test_a_network_that_an_earlier_version_accepted_comes_back(tmp_path: Path, octets: bytes) -> None:
     older = changed(octets, "UPDATE device SET ssid = CAST('WIFI:S:CAM;P:12345678;' AS BLOB) WHERE id = 1")
     directory = await state(tmp_path / "new")
@@ -118,22 +95,108 @@ async def test_a_network_that_an_earlier_version_accepted_comes_back(tmp_path: P
 
 
 ENDLESS = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n)"
-VIEW = (
-    "ALTER TABLE memory RENAME TO other",
-    f"CREATE VIEW memory AS SELECT {ENDLESS} AS key, '' AS value",
-)
-COMPUTED = (
-    "DROP TABLE memory",
-    "CREATE TABLE memory (key TEXT PRIMARY KEY, value TEXT AS (hex(zeroblob(999999))))",
-)
+TRIGGER = "CREATE TRIGGER evil AFTER DELETE ON memory BEGIN UPDATE device SET name = 'evil'; END"
+ROW = "INSERT INTO sqlite_master VALUES"
+FOREIGN = {
+    "trigger": [TRIGGER],
+    "trigger at each device": [TRIGGER.replace("DELETE ON memory", "INSERT ON device")],
+    "view": ["CREATE VIEW more AS SELECT * FROM secret"],
+    "table": ["CREATE TABLE stowaway (octets)"],
+    "column": ["ALTER TABLE device ADD COLUMN stowaway TEXT"],
+    "index of an expression": ["CREATE INDEX slow ON device (hex(zeroblob(9999)))"],
+    "statistics for the query planner": ["ANALYZE"],
+    "virtual table": [f"{ROW} ('table', 'v', 'v', 0, 'CREATE VIRTUAL TABLE v USING fts5(x)')"],
+    "second schema": [
+        f"{ROW} ('view', 'sqlite_schema', 'sqlite_schema', 0, 'CREATE VIEW sqlite_schema AS x')"
+    ],
+    "view in a table's place": [
+        "ALTER TABLE memory RENAME TO other",
+        f"CREATE VIEW memory AS SELECT {ENDLESS} AS key, '' AS value",
+    ],
+    "computed column": [
+        "DROP TABLE memory",
+        "CREATE TABLE memory (key TEXT PRIMARY KEY, value TEXT AS (hex(zeroblob(999999))))",
+    ],
+    "huge statement": [f"CREATE VIEW huge AS SELECT '{'x' * 1_500_000}'"],
+    "two tables in one place": [
+        "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'device')"
+        " WHERE name = 'secret'"
+    ],
+    "check in a comment": [
+        "UPDATE sqlite_master SET sql = replace(sql, 'newest first' || char(10), 'newest first')"
+    ],
+    "name that is no text": ["UPDATE sqlite_master SET name = CAST(x'ff41' AS TEXT) WHERE name = 'secret'"],
+}
 
 
-@pytest.mark.parametrize("statements", [VIEW, COMPUTED], ids=["view", "computed column"])
-async def test_a_table_that_is_none_is_refused_unread(
-    tmp_path: Path, octets: bytes, statements: tuple[str, ...]
+@pytest.mark.parametrize("statements", FOREIGN.values(), ids=FOREIGN)
+async def test_a_file_with_other_than_our_tables_is_refused_unread(
+    tmp_path: Path, octets: bytes, statements: list[str]
 ) -> None:
+    hostile = changed(octets, "PRAGMA writable_schema = ON", *statements)
     with pytest.raises(StoreDamaged):
-        restore(changed(octets, *statements), await state(tmp_path / "new"))
+        restore(hostile, await state(tmp_path / "new"))
+
+
+@pytest.mark.parametrize(
+    ("loosened", "statement"),
+    [
+        ("STRICT(, )?", "UPDATE device SET priority = 'high'"),
+        ("STRICT(, )?", "UPDATE device SET pin_mac = x'00ff'"),
+        ("STRICT(, )?", "UPDATE secret SET passphrase = 'text, not bytes'"),
+        ("STRICT(, )?", "INSERT INTO idempotency_key VALUES (x'00ff', 1, x'')"),
+        ("STRICT(, )?", "UPDATE addressing SET last_address = 5"),
+        (" NOT NULL", "UPDATE device SET name = NULL"),
+        (
+            r"CHECK .*failure_message IS NULL\)\),",
+            "UPDATE device SET failure_code = 'x'",
+        ),
+    ],
+)
+async def test_a_value_that_our_tables_do_not_take_is_refused(
+    tmp_path: Path, octets: bytes, loosened: str, statement: str
+) -> None:
+    change = "UPDATE sqlite_master SET sql = ? WHERE name = ?"
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as opened:
+        opened.deserialize(octets)
+        ours = opened.execute("SELECT sql, name FROM sqlite_master").fetchall()
+        opened.execute("PRAGMA writable_schema = ON")
+        opened.executemany(change, [(re.sub(loosened, "", sql), name) for sql, name in ours])
+        opened.execute("PRAGMA writable_schema = RESET")
+        opened.execute(statement)
+        opened.execute("PRAGMA writable_schema = ON")
+        opened.executemany(change, ours)
+        hostile = bytes(opened.serialize())
+    with pytest.raises(StoreDamaged):
+        restore(hostile, await state(tmp_path / "new"))
+
+
+async def test_nothing_of_a_file_is_left_but_its_rows(tmp_path: Path, octets: bytes) -> None:
+    directory = await state(tmp_path / "new")
+    strange = changed(
+        octets,
+        "PRAGMA application_id = 99",
+        "PRAGMA default_cache_size = 1000000",
+        "PRAGMA auto_vacuum = FULL",
+        "PRAGMA page_size = 65536",
+        "VACUUM",
+        "INSERT INTO memory VALUES ('stowaway', hex(zeroblob(2000000)))",
+        "INSERT INTO bond VALUES ('stowaway', '')",
+    )
+    assert restore(strange, directory) == 2
+    assert await names_in(directory) == ["New", "Newer"]
+    again = back_up(directory)
+    for part in (slice(24), slice(44, 92), slice(100, None)):  # the rest counts the changes
+        assert again[part] == octets[part]
+
+
+async def test_a_file_with_another_encoding_of_text_is_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as other:
+        other.execute("PRAGMA encoding = 'UTF-16'")
+        migrate(other)
+        hostile = bytes(other.serialize())
+    with pytest.raises(StoreDamaged):
+        restore(hostile, await state(tmp_path / "new"))
 
 
 @pytest.mark.parametrize(
@@ -149,6 +212,8 @@ async def test_a_table_that_is_none_is_refused_unread(
         "UPDATE device SET last_success_us = 9223372036854775807",
         "UPDATE device SET last_disconnection_us = 9223372036854775807",
         "UPDATE device SET waiting_since_us = -1",
+        "UPDATE device SET recording_began_us = -1",
+        "UPDATE device SET recorded_s = 1 << 62",
         "UPDATE device SET failure_code = 'internal', failure_message = '', failure_at_us = 1 << 61",
         "UPDATE device SET sightings = '[[1'",
         "UPDATE device SET sightings = '[[\"02:00:00:00:00:01\", 1e999]]'",
@@ -161,11 +226,16 @@ async def test_a_table_that_is_none_is_refused_unread(
         "DELETE FROM secret WHERE device_id = 1",
         "INSERT INTO secret (device_id, passphrase) VALUES (77, x'41')",
         "UPDATE secret SET passphrase = x'ff'",
+        "UPDATE secret SET request = zeroblob(2000000)",
+        "INSERT INTO idempotency_key VALUES ('key', 1, zeroblob(2000000))",
         "UPDATE secret SET passphrase = CAST('short' AS BLOB)",
         "INSERT INTO idempotency_key (key, device_id) VALUES ('', 1)",
         "INSERT INTO idempotency_key (key, device_id) VALUES ('key', -1)",
         "UPDATE sqlite_sequence SET seq = 9223372036854775807",
         "UPDATE sqlite_sequence SET seq = 'many'",
+        "UPDATE sqlite_sequence SET seq = 1",
+        "INSERT INTO sqlite_sequence VALUES ('device', 7)",
+        "DELETE FROM sqlite_sequence",
         "PRAGMA user_version = -1",
         "PRAGMA user_version = 1",
         "ALTER TABLE device DROP COLUMN priority",
@@ -269,9 +339,13 @@ async def test_where_the_new_state_cannot_be_opened_the_old_one_is_put_back(
     assert await names_in(directory) == ["Old"]
 
 
-async def test_a_state_that_cannot_be_read_is_replaced(tmp_path: Path, octets: bytes) -> None:
+@pytest.mark.parametrize("damaged_name", [False, True])
+async def test_a_state_that_cannot_be_read_is_replaced(
+    tmp_path: Path, octets: bytes, damaged_name: bool
+) -> None:
     directory = await state(tmp_path / "new", "Old")
+    damaged = octets.replace(b"idempotency_key_age", b"\xffdempotency_key_age", 1) if damaged_name else None
     for name in (FILE_NAME, BACKUP_NAME, FILE_NAME + "-wal"):
-        (directory / name).write_bytes(b"x" * 9000)
+        (directory / name).write_bytes(damaged or b"x" * 9000)
     assert restore(octets, directory, replace=True) == 2
     assert await names_in(directory) == ["New", "Newer"]

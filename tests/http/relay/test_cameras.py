@@ -229,23 +229,9 @@ async def test_a_location_stays_with_the_camera(
     assert (answer.status, answer.headers.get(field)) == (302, passed_on)
 
 
-@pytest.mark.parametrize(
-    ("said", "passed_on"),
-    [
-        ("5", "5"),
-        ("5; url=next", "5; url=/cameras/3/deep/next"),
-        ("0;URL='/x'", "0; url=/cameras/3/x"),
-        ("0, /x", "0; url=/cameras/3/x"),
-        ("0; url=../../plugin-views/x", None),
-        ("0; url=\"'../../../../x'\"", None),
-        ("0; url=//example.org", None),
-        ("0; url=/..", None),
-        ("at once", None),
-    ],
-)
-async def test_a_refresh_stays_with_the_camera(relay: Served, said: str, passed_on: str | None) -> None:
-    answer = await relay.get("/cameras/3/deep/moved", params={"to": said, "field": "Refresh"})
-    assert answer.headers.get("Refresh") == passed_on
+async def test_a_refresh_is_left_out(relay: Served) -> None:
+    answer = await relay.get("/cameras/3/deep/moved", params={"to": "0; url=/x", "field": "Refresh"})
+    assert "Refresh" not in answer.headers
 
 
 @pytest.mark.parametrize(

@@ -411,6 +411,13 @@ def test_a_tile_of_an_impossible_size_is_not_made(tmp_path: Path) -> None:
         MBTilesSource(hostile(tmp_path / "a", tiles=large))
 
 
+def test_a_schema_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = hostile(tmp_path / "a")
+    path.write_bytes(path.read_bytes().replace(b"metadata", b"\xffetadata", 1))
+    with pytest.raises(DamagedError):
+        MBTilesSource(path)
+
+
 @pytest.mark.parametrize(
     "row", ["i name, 'value' value", "'a' name, '' value", "i name, zeroblob(1000000) value"]
 )

@@ -8,7 +8,7 @@ up are an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,10 @@ from wifimgrd.domain.checks import Invalid, expect
 SHIPPED: Final = Path(__file__).parent
 FOLDER: Final = "catalog.d"
 """The folder of the host's own models, beside the configuration file."""
+_RETIRED: Final = (("bluetooth", "awake_for_s"),)
+"""Keys that an earlier version had, without an effect: files that have them are valid."""
+OnRetired = Callable[[Path, str], None]
+"""Is called with a file and a retired key in it, once for each."""
 _DEFAULTS: Final = frozenset(one.name for one in fields(CameraModel)) - {"codename", "device_name"}
 
 
@@ -40,10 +44,14 @@ class _Known:
     model: CameraModel
 
 
-def load(folder: Path | None = None) -> CameraModels:
+def _is_ignored(_: Path, __: str) -> None:
+    pass
+
+
+def load(folder: Path | None = None, on_retired: OnRetired = _is_ignored) -> CameraModels:
     """The shipped models, and those of `folder` if it exists; raises CatalogError."""
     own = [] if folder is None else sorted(folder.glob("*.toml"))
-    return read([*sorted(SHIPPED.glob("*.toml")), *own]) if own else _shipped()
+    return read([*sorted(SHIPPED.glob("*.toml")), *own], on_retired) if own else _shipped()
 
 
 @cache
@@ -51,12 +59,14 @@ def _shipped() -> CameraModels:
     return read(sorted(SHIPPED.glob("*.toml")))
 
 
-def read(files: Iterable[Path]) -> CameraModels:
+def read(files: Iterable[Path], on_retired: OnRetired = _is_ignored) -> CameraModels:
     """The models of some files, later ones over earlier ones; raises CatalogError."""
     known: dict[str, _Known] = {}
     for file in files:
         try:
             document = Document.read(file)
+            for key in _without_retired(document.table):
+                on_retired(file, key)
             with document.naming():
                 known |= _read(document.table, known)
         except TomlUnreadable as error:
@@ -64,6 +74,21 @@ def read(files: Iterable[Path]) -> CameraModels:
         except TomlError as error:
             raise CatalogError(str(error)) from None
     return CameraModels(one.model for one in known.values())
+
+
+def _without_retired(document: Mapping[str, Any]) -> list[str]:
+    """Remove the retired keys, and return which there were."""
+    models = document.get("model")
+    tables = [document.get("defaults"), *(models if isinstance(models, list) else [])]
+    found = {
+        f"{name}.{key}"
+        for table in tables
+        for name, key in _RETIRED
+        if isinstance(table, dict)
+        and isinstance(inner := table.get(name), dict)
+        and inner.pop(key, None) is not None
+    }
+    return sorted(found)
 
 
 def _read(document: Mapping[str, Any], before: Mapping[str, _Known]) -> dict[str, _Known]:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-import structlog
-
 from wifimgrd.daemon.manager._signal_history import SignalHistory
 from wifimgrd.daemon.manager._state import Clock, Steady, loop_s
 from wifimgrd.daemon.ports import HistoryStore
@@ -29,8 +27,6 @@ from wifimgrd.domain.events import (
     WakeEnded,
 )
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
-
-_log = structlog.get_logger()
 
 _CHECKPOINT_S: Final = 300.0
 """The interval at which the duration of running sessions is written."""

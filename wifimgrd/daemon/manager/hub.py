@@ -9,8 +9,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Final
 
-import structlog
-
 from wifimgrd.daemon.manager._absent import NoBluetooth, NoControl, RightClock
 from wifimgrd.daemon.manager._adapter_events import AdapterEvents
 from wifimgrd.daemon.manager._airtime import Airtime
@@ -65,8 +63,6 @@ from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.runtime.tasks import Tasks
-
-_log = structlog.get_logger()
 
 _KEPT_SHOWN: Final = 3
 """How many reserved interfaces the summary names."""

@@ -105,7 +105,7 @@ def is_good(directory: Path) -> bool:
             for row in copy.execute(rows.SELECT_DEVICES):
                 rows.device_of(row)
             return True
-    except (sqlite3.Error, OSError, StoreDamaged):
+    except (sqlite3.Error, UnicodeDecodeError, OSError, StoreDamaged):
         return False
 
 

@@ -192,7 +192,7 @@ class SqliteHistory:
                 except SchemaFromFuture as error:
                     aside = set_aside(path, "newer")
                     _log.warning("history_of_newer_version", reason=str(error), kept_as=aside.name)
-                except (sqlite3.DatabaseError, StoreDamaged) as error:
+                except (sqlite3.DatabaseError, UnicodeDecodeError, StoreDamaged) as error:
                     if not isinstance(error, StoreDamaged) and is_passing(error):
                         raise
                     aside = set_aside(path, "damaged")

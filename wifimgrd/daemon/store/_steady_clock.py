@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Final
 
 from wifimgrd.domain.clocks import Clocks
+from wifimgrd.runtime.clock import now_us, steady_s
 
 _STEADY_S: Final = 3600.0
 """Hosts without a clock of their own set it within minutes of their start."""
 
 
-def _wall_us() -> int:
-    return time.time_ns() // 1000
-
-
-def _passed_s() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)  # goes on while the host sleeps
-
-
 class SteadyClock:
     """The host's clock, which may be ahead or behind until it is set: what is deleted then is gone."""
 
-    def __init__(
-        self, wall_us: Callable[[], int] = _wall_us, passed_s: Callable[[], float] = _passed_s
-    ) -> None:
+    def __init__(self, wall_us: Callable[[], int] = now_us, passed_s: Callable[[], float] = steady_s) -> None:
         """`wall_us` is the host's clock, `passed_s` one that is never set."""
         self._wall_us = wall_us
         self._passed_s = passed_s

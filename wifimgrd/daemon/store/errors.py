@@ -72,20 +72,24 @@ def plain_text() -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _of_sqlite(error) from error
+    except UnicodeDecodeError as error:  # from SQLite's message about a damaged schema, which quotes it
+        raise StoreDamaged("the state file is damaged (its schema is not text)") from error
     except OSError as error:
         kind = _BY_ERRNO.get(error.errno or 0, StoreError)
         reason = os.strerror(error.errno) if error.errno else "unknown error"
         raise kind(f"the state directory cannot be used: {reason}") from error
 
 
-def is_passing(error: sqlite3.Error) -> bool:
+def is_passing(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     """Whether the disk, the memory or another process is at fault, and the file may be undamaged."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _OF_THE_FILE
 
 
 def _of_sqlite(error: sqlite3.Error) -> StoreError:
-    # Errors of Python's own layer (a closed database, ...) have no code.
+    # Errors of Python's own layer (a closed database, a text that is none) have no code.
     code: int | None = getattr(error, "sqlite_errorcode", None)
     name: str = getattr(error, "sqlite_errorname", type(error).__name__)
+    if code is None and str(error).startswith("Could not decode"):
+        return StoreDamaged("the state file is damaged (a text is not UTF-8)")
     kind, sentence = _BY_SQLITE_CODE.get((code or 0) & 0xFF, (StoreError, "the state could not be used"))
     return kind(f"{sentence} ({name})")

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.daemon.store import _rows as rows
-from wifimgrd.daemon.store._rebuild import Bonds, rebuilt
 from wifimgrd.daemon.store._schema import (
     BACKUP_NAME,
     FILE_NAME,
@@ -26,6 +25,7 @@ from wifimgrd.daemon.store._schema import (
     sync_directory,
     version_of,
 )
+from wifimgrd.daemon.store._untrusted import Bonds, checked
 from wifimgrd.daemon.store.errors import StoreError, plain_text
 
 _ASIDE: Final = ".before-restore"
@@ -57,7 +57,7 @@ def back_up(directory: Path) -> bytes:
         ):
             source.backup(copy)
             octets = bytes(copy.serialize())
-    return rebuilt(octets)[0]
+    return checked(octets)[0]
 
 
 def restore(octets: bytes, directory: Path, *, replace: bool = False) -> int:
@@ -73,7 +73,7 @@ def restore(octets: bytes, directory: Path, *, replace: bool = False) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreInUse(f"wifimgrd runs on {directory}; stop it first") from None
-        fresh, count = rebuilt(octets, _bonds(directory))
+        fresh, count = checked(octets, _bonds(directory))
         if not replace and _has_devices(directory / FILE_NAME):
             raise StoreNotEmpty(f"{directory} has devices already")
         _put_in_place(fresh, directory)
@@ -112,7 +112,7 @@ def _bonds(directory: Path) -> Bonds:
     for name in (FILE_NAME, BACKUP_NAME):
         path = directory / name
         with (
-            suppress(sqlite3.Error),
+            suppress(sqlite3.Error, UnicodeDecodeError),
             closing(sqlite3.connect(f"file:{path}?mode=rw", uri=True)) as source,
             closing(sqlite3.connect(":memory:", isolation_level=None)) as copy,
         ):
@@ -159,6 +159,8 @@ def _fold_log(directory: Path) -> None:
                 (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
                 if mode != "delete":
                     raise StoreError("another process holds the state file")
+    except UnicodeDecodeError:
+        pass  # from SQLite's message about a damaged schema, which quotes it
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (
             sqlite3.SQLITE_CORRUPT,

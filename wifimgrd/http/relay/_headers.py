@@ -75,8 +75,6 @@ def from_camera(headers: Mapping[str, str], page: CameraPage, device_id: int) ->
                 passed = page.location(value)
             case "link":
                 passed = page.links(value)
-            case "refresh":
-                passed = page.refresh(value)
             case "set-cookie":
                 passed = _cookie_within(value, page, device_id)
             case _ if lower in _PASSED_ON:

@@ -63,23 +63,6 @@ class CameraPage:
                 kept.append(f"<{place}>{parameters}")
         return ", ".join(kept)
 
-    def refresh(self, value: str) -> str | None:
-        """A `Refresh` field; None if its target is elsewhere."""
-        value = value.strip()
-        seconds = value[: len(value) - len(value.lstrip("0123456789."))]
-        rest = value[len(seconds) :].lstrip()
-        if not rest:
-            return seconds or None
-        if rest[0] not in ";,":
-            return None
-        target = rest[1:].lstrip()
-        if target[:3].lower() == "url" and target[3:].lstrip().startswith("="):
-            target = target[3:].lstrip()[1:].lstrip()
-        if target[:1] in ("'", '"') and target:
-            target = target[1:].partition(target[0])[0]
-        place = self.resolved(target)
-        return None if place is None else f"{seconds}; url={place}"
-
     def _path(self, text: str) -> str | None:
         """The path before its dot segments are removed; None if it belongs to another host."""
         first = text.partition("/")[0]

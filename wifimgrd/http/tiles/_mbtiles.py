@@ -185,7 +185,7 @@ class MBTilesSource:
                         f"its metadata is over {METADATA_LIMIT >> 20} MB or {_METADATA_ROWS} rows"
                     )
                 metadata[str(name)] = value
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             if self._limit():
                 raise self._error(error) from None
             return {}
@@ -202,7 +202,7 @@ class MBTilesSource:
     def _query(self, question: str, values: tuple[int, ...] = ()) -> list[Any]:
         try:
             return self._connection.execute(question, values).fetchall()
-        except (sqlite3.Error, OverflowError) as error:
+        except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise self._error(error) from None
 
     def _error(self, error: Exception) -> DamagedError:
@@ -267,7 +267,7 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA ignore_check_constraints = ON")  # any expressions
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_TILE)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise DamagedError(f"SQLite says: {error}") from None
     return connection
 

@@ -23,11 +23,7 @@ object."""
 ADVERTISING_MANAGER: Final = BLUEZ + ".LEAdvertisingManager1"
 
 _ERROR: Final = BLUEZ + ".Error."
-FAILED: Final = _ERROR + "Failed"
-"""With a text, of which these have a meaning of their own."""
 IN_PROGRESS: Final = _ERROR + "InProgress"
-NOT_READY: Final = _ERROR + "NotReady"
-"""The adapter is off."""
 ALREADY_EXISTS: Final = _ERROR + "AlreadyExists"
 DOES_NOT_EXIST: Final = _ERROR + "DoesNotExist"
 REJECTED: Final = _ERROR + "Rejected"
@@ -37,11 +33,6 @@ AUTHENTICATION_FAILED: Final = _ERROR + "AuthenticationFailed"
 """The other side has no key for this host, or another one."""
 REASON_AUTHENTICATION: Final = "org.bluez.Reason.Authentication"
 """The first argument of a device's signal Disconnected, which newer versions send: as above."""
-
-TEXT_IO_ERROR: Final = "Input/output error"
-"""Connect: the adapter is off, or the kernel is still ending the last link."""
-TEXT_IN_PROGRESS: Final = "Operation already in progress"
-"""Connect while it is called already: InProgress from 5.82 on."""
 
 
 class Fault(Enum):
@@ -87,7 +78,6 @@ class AdapterProperties(TypedDict, total=False):
     """https://git.kernel.org/pub/scm/bluetooth/bluez.git/tree/doc/org.bluez.Adapter.rst"""
 
     Address: str
-    Discovering: bool
     Powered: bool
 
 
@@ -114,11 +104,3 @@ class CharacteristicProperties(TypedDict, total=False):
     UUID: str
     Value: bytes
     """What was read or notified last."""
-
-
-class DiscoveryFilter(TypedDict, total=False):
-    """What SetDiscoveryFilter takes, in AdapterProperties' document."""
-
-    Transport: str
-    DuplicateData: bool
-    UUIDs: list[str]
