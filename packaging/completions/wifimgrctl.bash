@@ -11,7 +11,6 @@ _wifimgrctl() {
             --auto-reconnect | --auto-wake | --pin-mac | --pin-usb-port | --since | --address | --seconds) ((i++)) ;;
             --country | --listen | --mqtt-broker | --mqtt-user | --mqtt-password-file | --mqtt-commands | --strict-models) ((i++)) ;;
             --qr | --match | --camera | --percent | --reason | --connections | --heals) ((i++)) ;;
-            --broker | --user | --ca-file | --certificate | --key | --prefix) ((i++)) ;;
             --password-file | --passphrase-file | --config | --tileset | --bbox | --zoom | --url) ((i++)) ;;
             -*) ;;
             *)
@@ -21,7 +20,7 @@ _wifimgrctl() {
     done
     case $prev in
         --bus) mapfile -t COMPREPLY < <(compgen -W 'system session' -- "$cur"); return ;;
-        --password-file | --mqtt-password-file | --passphrase-file | --config | --ca-file | --certificate | --key) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+        --password-file | --mqtt-password-file | --passphrase-file | --config) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
         --camera) _wifimgrctl_of_service devices; return ;;
         --country | --listen | --mqtt-broker | --mqtt-user | --qr | --match | --percent | --reason | --connections | --heals) return ;;
         --interface) _wifimgrctl_of_service interfaces; return ;;
@@ -29,16 +28,10 @@ _wifimgrctl() {
         --group) _wifimgrctl_of_service groups; return ;;
         --auto-reconnect | --auto-wake | --mqtt-commands | --strict-models) mapfile -t COMPREPLY < <(compgen -W 'yes no' -- "$cur"); return ;;
         --priority | --pin-mac | --pin-usb-port | --since | --address | --seconds) return ;;
-        --broker | --user | --prefix) return ;;
         --ssid | --ssid-hex | --name | --timeout | --tileset | --bbox | --zoom | --url) return ;;
     esac
     if [[ $cur == -* ]]; then
         words=(--json --bus --help)
-        case $command in
-            '' | hubs | devices | connect | disconnect | wake | sleep | pair | unpair | record | stop | clock | monitor)
-                words+=(--broker --user --password-file --ca-file --certificate --key --insecure-plaintext --prefix)
-                ;;
-        esac
         case $command in
             '') words+=(--version) ;;
             add)
@@ -79,7 +72,7 @@ _wifimgrctl() {
     fi
     case $command in
         '' | help)
-            words=(devices hubs groups interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate setup diagnose backup restore monitor watch completions help)
+            words=(devices groups interfaces networks add import export set models remove connect disconnect wake sleep pair unpair record stop clock bluetooth status history tiles simulate setup diagnose backup restore monitor watch completions help)
             mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
             ;;
         record | stop | connect) _wifimgrctl_of_service devices ;;
