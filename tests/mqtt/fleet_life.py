@@ -47,6 +47,14 @@ SETTLED_S: Final = 90.0
 """The limit of a quiet moment: attempts of cameras end, and everybody has connected again."""
 RUNNING: Final = {"connecting", "disconnecting"}
 ENDS: Final = (signal.SIGTERM, signal.SIGKILL)
+PACED: Final = frozenset(
+    {
+        *("signal_strength", "tx_bitrate", "rx_bitrate"),
+        *("battery_level", "storage_free", "recording_time_left_s"),
+        *("clock_offset_ms", "clock_read_at", "read_at"),
+    }
+)
+"""What changes all the time: it is published in steps, or once a minute."""
 
 
 @dataclass(slots=True)
@@ -220,12 +228,14 @@ class Fleet:
 
 
 def _comparable(records: Mapping[str, Any]) -> dict[str, Any]:
-    """The records but for the numbers that are published in steps, or once a minute: of those, whether they
-    are known."""
-    paced = ("signal_strength", "tx_bitrate", "rx_bitrate")
+    """The records but for what is published in steps, or once a minute: of that, whether it is known."""
     return {
-        below: {**record, **{name: record[name] is not None for name in paced if name in record}}
-        for below, record in records.items()
+        name: value is not None
+        if name in PACED
+        else _comparable(value)
+        if isinstance(value, Mapping)
+        else value
+        for name, value in records.items()
     }
 
 
