@@ -66,7 +66,3 @@ def test_what_else_the_host_has_installed_is_not_loaded(process: str, tmp_path: 
     loaded = loaded_by(process, tmp_path)
     assert "dbus_next" in loaded
     assert OPTIONAL.isdisjoint(loaded)
-
-
-def test_the_command_line_needs_no_mqtt_library_to_start() -> None:
-    assert not any(name.startswith("paho") for name in loaded_by("wifimgrd.cli"))

@@ -34,7 +34,7 @@ from wifimgrd.domain.records import (  # noqa: E402
     ResultRecord,
     ServiceRecord,
 )
-from wifimgrd.mqtt.hub_record import HubRecordJson  # noqa: E402
+from wifimgrd.mqtt._hub_record import HubRecordJson  # noqa: E402
 from wifimgrd.wire.names import ERROR_PREFIX  # noqa: E402
 
 INTROSPECTION: Final = CHECKOUT / "wifimgrd" / "wire" / "introspection"

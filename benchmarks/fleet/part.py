@@ -1,4 +1,4 @@
-"""Many hubs at one broker: latency, cost for their client, a broker that is killed, an idle bridge."""
+"""Many hubs at one broker: latency, a broker that is killed, an idle bridge."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, Final
@@ -22,11 +22,11 @@ from benchmarks.table import Row, Target
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.certificates import Authority
-from tests.mqtt.fleet_process import fleet_client, is_online, until
+from tests.mqtt.fleet_view import fleet_view, until
 from tests.processes import COLD_DAEMON, Hub, running_hub
 from wifimgrd.client.changes import Change, DeviceChanged
-from wifimgrd.domain.records import DeviceRecord
-from wifimgrd.fleet.fleet import FleetChange
+from wifimgrd.client.json_records import device_json
+from wifimgrd.client.json_text import dumps
 
 PART: Final = "Fleet: hubs at one broker"
 _MANY: Final = 1000
@@ -109,26 +109,27 @@ async def _one_hub(folder: Path) -> list[Row]:
 
 
 async def _toggles(hub: Hub, port: int) -> list[float]:
-    """Milliseconds from each step of a connection on the bus to the same at the client of all hubs."""
+    """Milliseconds from each step of a connection on the bus to the same at a client of the broker."""
     device_id = await hub.create(1)
     await hub.until(device_id, "connected", 20)
-    signals: dict[DeviceRecord, float] = {}
+    signals: dict[str, float] = {}
     latencies: list[float] = []
 
     def on_bus(change: Change) -> None:
         if isinstance(change, DeviceChanged) and change.is_step:
-            signals.setdefault(_step(change.after), time.perf_counter())
+            now = time.perf_counter()
+            signals.setdefault(_step(device_json(change.after)), now)
 
-    def at_client(change: FleetChange) -> None:
-        if isinstance(change.change, DeviceChanged):
-            began = signals.pop(_step(change.change.after), None)
-            if began is not None:
-                latencies.append(1000 * (time.perf_counter() - began))
+    def at_view(_: str, below: str, record: Any) -> None:
+        if below == f"devices/{device_id}":
+            now = time.perf_counter()
+            if (began := signals.pop(_step(record), None)) is not None:
+                latencies.append(1000 * (now - began))
 
-    async with fleet_client(port) as client:
-        await until(client, lambda: is_online(client) and device_id in client.fleet.hubs["boat"].devices)
+    async with fleet_view(port) as view:
+        await until(view, lambda: view.is_online("boat") and bool(view.hubs["boat"].device(device_id)))
         end = hub.client.subscribe(on_bus)
-        client.subscribe(at_client)
+        view.subscribe(at_view)
         for _ in range(_TOGGLES):
             await disconnect(hub.client, device_id)
             await connect(hub.client, device_id, wait=True)
@@ -137,9 +138,9 @@ async def _toggles(hub: Hub, port: int) -> list[float]:
     return latencies
 
 
-def _step(device: DeviceRecord) -> DeviceRecord:
+def _step(device: Mapping[str, Any]) -> str:
     """What is the same on the bus and at the broker."""
-    return replace(device, signal_strength=None, pin=None)
+    return dumps({**device, "signal_strength": None})
 
 
 # -- many
@@ -147,11 +148,10 @@ def _step(device: DeviceRecord) -> DeviceRecord:
 
 async def _many_hubs(folder: Path) -> list[Row]:
     async with _world(folder / "few", _FEW) as small, _world(folder / "many", _MANY) as big:
-        read_s = await big.read()
         for _ in range(_TURNS):
             for world in (small, big):
                 await world.change()
-        few, many = await small.costs(), await big.costs()
+        few, many = small.delays(), big.delays()
     rows = [
         Row(
             PART,
@@ -163,28 +163,6 @@ async def _many_hubs(folder: Path) -> list[Row]:
             Target("ours", 100),
             details=many,
         ),
-        Row(
-            PART,
-            f"client's memory per hub, {_MANY} hubs",
-            "kB",
-            [many["kb_per_hub"]],
-            [few["kb_per_hub"]],
-            f"{_FEW} hubs",
-            Target("ratio", 1.3),
-            details={"rss_mb": many["rss_mb"], "rss_mb_few": few["rss_mb"]},
-        ),
-        Row(
-            PART,
-            f"client's CPU per change, {_MANY} hubs",
-            "ms",
-            [many["ms_per_change"]],
-            [few["ms_per_change"]],
-            f"{_FEW} hubs",
-            Target("ratio", 1.3),
-        ),
-        Row(PART, f"client's CPU for {_MANY} hubs, 1 % changing a second", "%", [many["cpu_percent"]]),
-        Row(PART, f"client's RSS with {_MANY} hubs", "MB", [many["rss_mb"]]),
-        Row(PART, f"until a client has read {_MANY} hubs", "s", [read_s]),
     ]
     for persistence in (False, True):
         rows += await _restart(folder / f"restart-{persistence}", persistence=persistence)
@@ -193,42 +171,28 @@ async def _many_hubs(folder: Path) -> list[Row]:
 
 @dataclass(slots=True)
 class _World:
-    """A broker with so many hubs, and a client of them."""
+    """A broker with so many hubs, and a view of them."""
 
     count: int
-    port: int
     hubs: Program
     view: Program
     latencies: list[float] = field(default_factory=list)
-    cpu_s: float = 0.0
-
-    async def read(self) -> float:
-        """How long another client takes until it shows all hubs, in seconds."""
-        async with program("view", self.port) as view:
-            began = time.time()
-            return float(await view.request(f"count {self.count}")) - began
 
     async def change(self) -> None:
         """So many changes a second, whatever the number of hubs."""
         progress.say(f"fleet: {_SECONDS} s of changes at {self.count} hubs")
-        before_s = self.view.account.cpu_s()
         for _ in range(10 * _SECONDS):
             self.hubs.send(f"change {_CHANGES // 10}")
             await asyncio.sleep(0.1)
         self.latencies += await _latencies(self.view, _SECONDS * _CHANGES)
-        self.cpu_s += self.view.account.cpu_s() - before_s
 
-    async def costs(self) -> dict[str, Any]:
+    def delays(self) -> dict[str, Any]:
         """What was measured."""
         return {
             "p99_ms": quantiles(self.latencies, n=100)[98],
             "median_ms": median(self.latencies),
             "most_ms": max(self.latencies),
             "changes": len(self.latencies),
-            "ms_per_change": 1000 * self.cpu_s / len(self.latencies),
-            "cpu_percent": 100 * self.cpu_s / (_TURNS * _SECONDS),
-            "kb_per_hub": await self.view.request("size") / self.count / 1000,
-            "rss_mb": self.view.account.memory().rss_mb,
             "load": os.getloadavg(),
         }
 
@@ -244,7 +208,7 @@ async def _world(folder: Path, count: int) -> AsyncIterator[_World]:
         await view.request(f"count {count}")
         await asyncio.sleep(_REST_S)
         await view.request("latencies")
-        yield _World(count, broker.port, hubs, view)
+        yield _World(count, hubs, view)
 
 
 async def _latencies(view: Program, expected: int) -> list[float]:

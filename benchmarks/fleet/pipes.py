@@ -11,8 +11,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from benchmarks.accounting import Account
-
 _LONGEST: Final = 64 * 1024 * 1024
 _PATIENCE_S: Final = 180.0
 
@@ -22,7 +20,6 @@ class Program:
     """A running one."""
 
     process: Process
-    account: Account
 
     def send(self, line: str) -> None:
         """Have something done that is not answered."""
@@ -46,7 +43,7 @@ async def program(module: str, *arguments: object) -> AsyncIterator[Program]:
         stdin=PIPE, stdout=PIPE, limit=_LONGEST,
     )  # fmt: skip
     try:
-        yield Program(process, Account(process.pid))
+        yield Program(process)
     finally:
         process.kill()
         await process.wait()

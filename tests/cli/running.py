@@ -22,7 +22,7 @@ PROGRAM = str(Path(sys.executable).parent / "wifimgrctl")
 PATIENCE_S = 60.0
 _WARM = WarmProgram(
     "wifimgrd.cli.__main__",
-    *("wifimgrd.cli._watch", "wifimgrd.cli._import", "wifimgrd.cli._models", "wifimgrd.cli._fleet"),
+    *("wifimgrd.cli._watch", "wifimgrd.cli._import", "wifimgrd.cli._models"),
     PYTHONUTF8="1",
 )
 

@@ -105,13 +105,6 @@ def test_help_is_a_command(line: list[str], said: str, capsys: pytest.CaptureFix
     assert said in capsys.readouterr().out
 
 
-def test_the_help_of_a_command_has_of_the_broker_only_how_to_name_it() -> None:
-    told = parser().parse_args(["help", "connect"]).topics["connect"].format_help()
-    assert "--broker" in told
-    assert "--ca-file" not in told
-    assert parser().parse_args(["connect", "1", "--ca-file", "x"]).ca_file == Path("x")
-
-
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])

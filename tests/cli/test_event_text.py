@@ -332,11 +332,3 @@ def test_a_camera_that_has_no_driver_any_more_says_nothing() -> None:
     without = CameraUpdateJson.of(DeviceRecord(1, "Front"))
     assert sentences(shown, "device.camera.update", without) == []
     assert told(shown, recording_state="recording") == ["Front (1): recording"]
-
-
-def test_where_only_records_are_received_they_tell_the_end() -> None:
-    shown = EventText(hears_ends=False)
-    shown.text(Message("snapshot", {"devices": [device_json(recorder())], "interfaces": [], "service": {}}))
-    assert told(shown, recording_state="recording") == ["Front (1): recording"]
-    assert told(shown, recording_state="idle") == ["Front (1): no longer recording"]
-    assert told(shown, recording_state=None) == []

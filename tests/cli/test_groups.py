@@ -74,7 +74,6 @@ async def test_a_hub_without_groups_says_where_they_come_from(hub: Hub) -> None:
         (("--group", "nose", "--no-wait"), "--group has only the option --partial"),
         (("--group", "nose", "--timeout", "5"), "--group has only the option --partial"),
         (("--group", "nose", "Nose"), "not allowed with argument"),
-        (("--group", "nose", "--broker", "mqtt://127.0.0.1:1"), "--group does not work with --broker"),
     ],
 )
 async def test_a_group_is_connected_with_options_of_its_own(line: tuple[str, ...], sentence: str) -> None:

@@ -225,7 +225,6 @@ def screen() -> Screen:
 )
 def test_a_result_is_a_line(result: ResultRecord, on: bool, line: str) -> None:
     assert result_line(result, DEVICES, screen(), on=on) == line
-    assert result_line(result, DEVICES, screen(), on=on, where="boat/") == f"boat/{line}"
 
 
 @pytest.mark.parametrize(

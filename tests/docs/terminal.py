@@ -26,7 +26,7 @@ _SIZE: Final = struct.pack("HHHH", 50, 200, 0, 0)
 _PROMPT: Final = re.compile(r"<<prompt (\d+)>>\r?\n?")
 _ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-B0-2]|\x1b[=>]|\r")
 _SHOWS: Final = re.compile(
-    r"(sudo )?(wifimgrctl( --broker \S+)?( (devices|hubs|interfaces|networks|status)\b.*)?|journalctl .*)\n"
+    r"(sudo )?(wifimgrctl( (devices|interfaces|networks|status)\b.*)?|(journalctl|mosquitto_sub) .*)\n"
 )
 """Commands that only show something: a person types them again until what was begun has happened."""
 _VARIABLE: Final = re.compile(

@@ -14,11 +14,11 @@ from paho.mqtt.properties import Properties
 
 from tests.mqtt.private_host import PrivateHost, network_of
 from wifimgrd.config.web_address import BrokerAddress
+from wifimgrd.mqtt._broker import Broker
+from wifimgrd.mqtt._connection import Connection
 from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import Topics
-from wifimgrd.mqtt.broker import Broker
-from wifimgrd.mqtt.connection import Connection
 
 PATIENCE_S = 30.0
 

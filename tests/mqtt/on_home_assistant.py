@@ -28,8 +28,8 @@ from tests.processes import Hub
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, ServiceRecord
 from wifimgrd.mqtt._discovery import Discovery
+from wifimgrd.mqtt._hub_record import encoded, hub_json
 from wifimgrd.mqtt._topics import Target, Topics
-from wifimgrd.mqtt.hub_record import encoded, hub_json
 
 VERSION: Final = "2026.2.3"
 CERTIFICATES: Final = ("PIP_CERT", "SSL_CERT_FILE")

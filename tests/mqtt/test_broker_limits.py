@@ -14,13 +14,13 @@ from tests.mqtt.mosquitto import Mosquitto, copy, in_front, read_packet
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
 from wifimgrd.config.web_address import BrokerAddress
-from wifimgrd.mqtt import connection
+from wifimgrd.mqtt import _connection as connection
+from wifimgrd.mqtt._connection import BrokerError
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import Topics
-from wifimgrd.mqtt.connection import BrokerError
 
 RECORD = f"{HUB}/devices/1"
 CAMERAS = "\U0001f4f7" * 128

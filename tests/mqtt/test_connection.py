@@ -12,17 +12,16 @@ import pytest
 from benchmarks.ceilings import most_mb
 from tests.mqtt.certificates import Authority, Validity
 from tests.mqtt.conftest import HUB, Start
-from tests.mqtt.fleet_process import access
+from tests.mqtt.fleet_view import access
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
 from wifimgrd.config.web_address import BrokerAddress
-from wifimgrd.fleet.client import connected
+from wifimgrd.mqtt._access import Tls
+from wifimgrd.mqtt._broker import Broker
+from wifimgrd.mqtt._connection import BrokerError
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import Topics
-from wifimgrd.mqtt.access import Tls
-from wifimgrd.mqtt.broker import Broker
-from wifimgrd.mqtt.connection import BrokerError
 
 PASSWORD = "correct horse"
 EX_CONFIG = 78
@@ -200,7 +199,7 @@ async def connect(broker: Broker) -> bool:
 async def test_a_broker_that_does_not_answer_in_mqtt_5_gets_3_1_1_next(
     broker: Mosquitto, monkeypatch: pytest.MonkeyPatch, refusal: bytes | None
 ) -> None:
-    monkeypatch.setattr("wifimgrd.mqtt.connection._ACCEPT_S", 0.5)
+    monkeypatch.setattr("wifimgrd.mqtt._connection._ACCEPT_S", 0.5)
     async with old_broker(broker.port, refusal) as port:
         assert not await connect(Broker(access(port)))
 
@@ -260,9 +259,9 @@ async def test_a_packet_that_is_too_large_is_not_read() -> None:
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    with pytest.raises(BrokerError, match="too large"):
-        async with connected(access(server.sockets[0].getsockname()[1]), "wifimgrd"):
-            pass
+    broker = Broker(access(server.sockets[0].getsockname()[1]))
+    connection = await broker.connect("client", None, lambda _: None, lambda: None)
+    assert "too large" in await asyncio.wait_for(connection.closed, 60)
     server.close()
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import signal
 import socket
-import sys
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,23 +14,21 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.commands import disconnect
 from tests.docs.code_blocks import code_blocks
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB
-from tests.mqtt.fleet_process import is_online, until
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer
 from tests.mqtt.private_host import PrivateHost, network_of, private_host
 from tests.processes import Hub, camera
 from wifimgrd.config.web_address import BrokerAddress
-from wifimgrd.domain.commands import DISCONNECT
-from wifimgrd.fleet.client import FleetClient, connected
+from wifimgrd.mqtt._access import Access, Tls
+from wifimgrd.mqtt._broker import Broker, Will
+from wifimgrd.mqtt._connection import BrokerError
 from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._refusals import FAILURE, NOT_AUTHORIZED
-from wifimgrd.mqtt.access import Access, Tls
-from wifimgrd.mqtt.broker import Broker, Will
-from wifimgrd.mqtt.connection import BrokerError
 
 BLOCKS = code_blocks("docs/fleet.md")
 VEHICLE = ("/etc/mosquitto/conf.d/vehicle.", "/etc/mosquitto/vehicle.")
@@ -47,6 +44,7 @@ PASSWORDS, VEHICLE_PASSWORDS = (
     for whose in ("people", "vehicle")
 )
 LINK = "wifimgrd-links/boat"
+DISCONNECT = b'{"command": "disconnect"}'
 SLOW_S = 60.0
 """For what waits for timers of TCP, or of a reconnection."""
 
@@ -101,13 +99,9 @@ class Fleet:
         finally:
             connection.disconnect()
 
-    @asynccontextmanager
-    async def fleet(self, user: str) -> AsyncIterator[FleetClient]:
-        """The view of all hubs, as a user has it."""
-        async with AsyncExitStack() as stack:
-            with network_of(self.central):
-                client = await stack.enter_async_context(connected(self.access(user), "wifimgrd"))
-            yield client
+    def people(self, user: str) -> AbstractAsyncContextManager[Observer]:
+        """A client as a user has it, which has subscribed to all of the hub."""
+        return self.client(self.access(user), f"{HUB}/#")
 
 
 @pytest.fixture
@@ -204,28 +198,39 @@ async def test_the_fleet_is_shown_and_a_dispatcher_commands_it(
     del bridge
     device = await hub.create(1)
     await hub.until(device, "connected", 20)
-    async with fleet.fleet("viewer") as viewer, fleet.fleet("dispatcher") as dispatcher:
-        await until(viewer, lambda: is_online(viewer) and device in viewer.fleet.hubs["boat"].devices)
-        await until(dispatcher, lambda: is_online(dispatcher))
-        with pytest.raises(BrokerError, match="this user may not write there"):
-            await viewer.command("boat", device, DISCONNECT, {}, timeout_s=20)
+    topic, codes = f"{HUB}/devices/{device}", list[int]()
+    async with fleet.people("viewer") as viewer, fleet.people("dispatcher") as dispatcher:
+        await until_retained(viewer, topic)
+        await until_retained(dispatcher, f"{HUB}/availability", b"online")
+        viewer.connection.publish(f"{topic}/command", DISCONNECT, outcome=codes.append)
+        await viewer.connection.until_delivered(20)
+        assert codes == [NOT_AUTHORIZED]
         assert hub.client.devices[device].state == "connected"
-        answer = await dispatcher.command("boat", device, DISCONNECT, {}, timeout_s=20)
-        assert (answer.code, answer.message) == (None, "disconnected")
-        await until(viewer, lambda: viewer.fleet.hubs["boat"].devices[device].state == "disconnected")
+        response = f"{HUB}/response/dispatcher"
+        answer = await dispatcher.command(f"{topic}/command", DISCONNECT, response, ResponseTopic=response)
+        assert (answer["ok"], answer["message"]) == (True, "disconnected")
+        await viewer.until(lambda: viewer.record(topic)["connection_status"] == "disconnected")
 
 
-async def test_the_hub_is_listed_by_the_command_that_is_printed(fleet: Fleet, bridge: BridgeProcess) -> None:
+async def test_hubs_are_listed_and_commanded_as_printed(
+    fleet: Fleet, bridge: BridgeProcess, hub: Hub
+) -> None:
     del bridge
-    [printed] = [one.text for one in BLOCKS if one.text.startswith("$ wifimgrctl")]
-    command = printed.splitlines()[0].removeprefix("$ wifimgrctl")
+    [options] = [one.text for one in BLOCKS if one.where == "~/.config/mosquitto_sub"]
+    [block] = [one for one in BLOCKS if one.text.startswith("$ mosquitto_sub -v")]
+    listing, connecting = block.steps
     folder = "/etc/wifimgrd/mqtt"
-    fleet.vehicle.file(f"{folder}/password").write_text(PASSWORDS["dispatcher"])
-    async with fleet.fleet("dispatcher") as dispatcher:
-        await until(dispatcher, lambda: is_online(dispatcher))
-    program = f"{sys.executable} -m wifimgrd.cli"
-    listed = fleet.vehicle.run("sh", "-euc", f"cd {folder}; {program} {command} --password-file password")
-    assert "boat  Online" in listed
+    for program in ("mosquitto_sub", "mosquitto_rr"):
+        fleet.vehicle.file(f"{folder}/{program}").write_text(options)
+    device = await hub.create(1)
+    await hub.until(device, "connected", 20)
+    await disconnect(hub.client, device)
+    async with fleet.people("viewer") as viewer:
+        await until_retained(viewer, f"{HUB}/availability", b"online")
+    set_up = f"cd {folder}; export XDG_CONFIG_HOME={folder}; "
+    assert fleet.vehicle.run("sh", "-uc", f"{set_up}{listing.command}[ $? = 27 ]") == listing.printed
+    assert fleet.vehicle.run("sh", "-euc", set_up + connecting.command) == connecting.printed
+    await hub.until(device, "connected", 20)
 
 
 async def test_a_hub_that_is_gone_leaves_nothing_and_is_locked_out(
@@ -408,23 +413,24 @@ async def test_after_a_cut_the_newest_state_is_at_the_central_broker(
 async def test_a_command_passes_the_link_and_its_answer_comes_back(linked: Fleet, hub: Hub) -> None:
     device = await hub.create(1)
     await hub.until(device, "connected", 20)
-    async with linked.fleet("dispatcher") as dispatcher:
-        await until(
-            dispatcher, lambda: is_online(dispatcher) and device in dispatcher.fleet.hubs["boat"].devices
-        )
-        answer = await dispatcher.command("boat", device, DISCONNECT, {}, timeout_s=20)
-        assert (answer.code, answer.message) == (None, "disconnected")
+    topic = f"{HUB}/devices/{device}"
+    async with linked.people("dispatcher") as dispatcher:
+        await until_retained(dispatcher, topic)
+        await until_retained(dispatcher, f"{HUB}/availability", b"online")
+        answer = await dispatcher.command(f"{topic}/command", DISCONNECT, f"{topic}/result")
+        assert (answer["ok"], answer["message"]) == (True, "disconnected")
 
 
 async def test_a_command_on_the_vehicle_is_carried_out_once(
     linked: Fleet, local: Mosquitto, hub: Hub
 ) -> None:
-    async with linked.fleet("dispatcher") as dispatcher, linked.on_vehicle("boat") as seen:
+    async with linked.people("dispatcher") as dispatcher, linked.on_vehicle("boat") as seen:
         answer = await seen.command(f"{HUB}/command", {"command": "scan"}, f"{HUB}/result")
         assert answer["ok"]
         device = await hub.create(1)
-        await until(dispatcher, lambda: device in getattr(dispatcher.fleet.hubs.get("boat"), "devices", {}))
-        await dispatcher.command("boat", device, DISCONNECT, {}, timeout_s=20)
+        topic = f"{HUB}/devices/{device}"
+        await until_retained(dispatcher, topic)
+        await dispatcher.command(f"{topic}/command", DISCONNECT, f"{topic}/result")
         assert len(seen.seen(f"{HUB}/command")) == 1
 
 

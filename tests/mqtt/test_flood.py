@@ -12,14 +12,14 @@ import pytest
 
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB
-from tests.mqtt.fleet_process import access
+from tests.mqtt.fleet_view import access
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer
 from tests.processes import Hub
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE
+from wifimgrd.mqtt._broker import Broker
 from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._pace import AGAIN_S
-from wifimgrd.mqtt.broker import Broker
 
 SENDERS = 2
 RECORDS = 30

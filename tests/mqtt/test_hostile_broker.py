@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
-from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.mqtt.conftest import Start
-from tests.mqtt.fleet_process import access
+from tests.mqtt.fleet_view import access
 from tests.mqtt.flood import number
-from tests.mqtt.logs import lines_with
+from wifimgrd.mqtt._broker import Broker
 from wifimgrd.mqtt._library import MOST_UNSENT
-from wifimgrd.mqtt.broker import Broker
 
 TOPIC = b"wifimgrd/boat/command"
 CONNACK = b"\x20\x03\x00\x00\x00"
@@ -111,25 +108,6 @@ async def test_it_does_not_fill_the_memory_of_the_bridge(bridges: Start, what: s
         assert reason in await bridge.until_logged("broker_unavailable", PATIENCE_S)
         await asyncio.wait_for(ended.wait(), PATIENCE_S)
         assert most_memory_kb(bridge.process.pid) <= LIMIT_KB
-
-
-@pytest.mark.parametrize("what", HOSTILE)
-async def test_it_does_not_fill_the_memory_of_wifimgrctl(tmp_path: Path, what: str) -> None:
-    attack, reason = HOSTILE[what]
-    log = tmp_path / "log"
-    async with hostile_broker(attack) as (port, _):
-        with log.open("wb") as output:
-            process = await asyncio.create_subprocess_exec(
-                "prlimit", f"--data={2 * LIMIT_KB * 1024}", sys.executable, "-m", "wifimgrd.cli",
-                "--broker", f"mqtt://127.0.0.1:{port}", "monitor",
-                stdin=DEVNULL, stdout=output, stderr=output,
-            )  # fmt: skip
-        try:
-            await lines_with(log, reason, PATIENCE_S)
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
 
 
 async def test_answers_that_the_broker_does_not_read_end_the_connection() -> None:

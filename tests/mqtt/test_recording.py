@@ -1,4 +1,4 @@
-"""Recording over MQTT, from the command line at a broker too, with emulated cameras of three makes."""
+"""Recording over MQTT, with emulated cameras of three makes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.cli.running import line_with, running, wifimgrctl
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.conftest import HUB
-from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import Observer
 from tests.processes import Hub, running_hub
-from tests.recording_cameras import CAMERAS, SCENARIO, connected, until
+from tests.recording_cameras import CAMERAS, SCENARIO, connected
 from wifimgrd.bus.connection import Variant
-from wifimgrd.domain.commands import STOP_RECORDING
 
-NO_BUS = "unix:path=/nowhere"
 HUB_MESSAGE = "homeassistant/device/wifimgrd_boat_hub/config"
 
 
@@ -101,55 +97,3 @@ async def test_home_assistant_has_a_switch_for_all_while_there_is_a_camera_to_co
     await seen.until(lambda: seen.record(switch["state_topic"])["recording_devices"] == 1)
     await hub.client.update_device(first, {"codename": "generic-wifi-camera"})
     await seen.until(lambda: seen.record(HUB_MESSAGE)["components"]["recording"] == {"platform": "switch"})
-
-
-@pytest.mark.parametrize("version", ["5", "3.1.1"])
-async def test_cameras_of_all_hubs_record_from_the_command_line(
-    hub: Hub, seen: Observer, broker: Mosquitto, version: str
-) -> None:
-    async with old_broker(broker.port) as old_port:
-        port = broker.port if version == "5" else old_port
-
-        async def at(*line: str) -> Any:
-            return await wifimgrctl(NO_BUS, "--broker", f"mqtt://127.0.0.1:{port}", *line)
-
-        ran = await at("record", "boat/Nose", "boat/Tail")
-        assert (ran.status, ran.err) == (0, "2 of 2 cameras record.\n")
-        first, second = ran.out.splitlines()
-        assert first.startswith(f"boat/Nose (device {named(hub, 'Nose')}) is recording, after ")
-        assert second.startswith("boat/Tail (device ")
-        assert (await at("devices")).out.count("Recording 0:0") == 2
-        assert (await at("hubs", "--json")).value[0]["recording_devices"] == 2
-        ran = await at("record", "boat/Nose", "boat/Nobody")
-        assert (ran.status, ran.out) == (1, "")
-        assert 'there is no device "Nobody" at boat' in ran.err
-        assert "at this broker; did you mean" in (await at("stop", "boot/Nose")).err
-        assert (await at("stop", "Nose")).status == 2
-        assert "(camera-busy)" in (await at("clock", "boat/Nose")).err
-        seen.send("wifimgrd/pier/availability", b"offline", retain=True)
-        await seen.until(lambda: "wifimgrd/pier/availability" in seen.retained)
-        ran = await at("stop", "--all", "--json")
-        assert ran.status == 1, "pier is offline"
-        *of_boat, of_pier = ran.value["results"]
-        assert {(one["hub"], one["done"]) for one in of_boat} == {("boat", True)}
-        assert len(of_boat) == 3
-        assert (of_pier["hub"], of_pier["done"], of_pier["code"]) == ("pier", False, "hub-offline")
-        seen.send("wifimgrd/pier/availability", b"", retain=True)
-        await seen.until(lambda: "wifimgrd/pier/availability" not in seen.retained)
-        assert (await at("stop", "--all")).status == 0
-        ran = await at("clock", "boat/Nose")
-        assert (ran.status, ran.out.partition(") ")[2]) == (0, "has the time of its hub\n")
-
-
-async def test_a_monitor_of_all_hubs_tells_what_cameras_do(
-    hub: Hub, seen: Observer, broker: Mosquitto
-) -> None:
-    device = named(hub, "Nose")
-    async with running(NO_BUS, "--broker", f"mqtt://127.0.0.1:{broker.port}", "monitor") as process:
-        await line_with(process, "connected, watching 1 hub")
-        await hub.client.record([device], on=True)
-        await line_with(process, f"boat/Nose ({device}): recording")
-        await until(hub, device, lambda camera: camera.recording_state == "recording")
-        await hub.client.command_device(STOP_RECORDING, device)
-        await line_with(process, f"boat/Nose ({device}): no longer recording")
-    await seen.until(lambda: len(ended(seen)) == 1)

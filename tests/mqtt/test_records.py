@@ -29,11 +29,11 @@ from wifimgrd.mqtt._command_messages import (
 )
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import Claim, parse_claim
+from wifimgrd.mqtt._hub_record import encoded
 from wifimgrd.mqtt._pace import BURST, MessageRate, Pace, is_small
 from wifimgrd.mqtt._records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
 from wifimgrd.mqtt._rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
 from wifimgrd.mqtt._topics import Target, Topics
-from wifimgrd.mqtt.hub_record import encoded
 
 TOPICS = Topics("fleet/wifimgrd", "boat", ("homeassistant",))
 records = st.dictionaries(st.sampled_from("abcdef"), st.binary(min_size=1, max_size=2))

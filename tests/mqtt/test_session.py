@@ -14,6 +14,7 @@ from tests.mqtt.conftest import HUB
 from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
 from wifimgrd.config.web_address import BrokerAddress
+from wifimgrd.mqtt._connection import BrokerError
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import Claim, HubIdTaken
 from wifimgrd.mqtt._pace import BURST
@@ -21,7 +22,6 @@ from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import OFFLINE, ONLINE, Topics
-from wifimgrd.mqtt.connection import BrokerError
 
 CLAIM = f"{HUB}/claim"
 AVAILABILITY = f"{HUB}/availability"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.mqtt.certificates import Authority, Extensions
+from wifimgrd.mqtt._access import Tls
 from wifimgrd.mqtt._refusals import cannot_connect
-from wifimgrd.mqtt.access import Tls
 
 BROKER = "mqtts://127.0.0.1"
 

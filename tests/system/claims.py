@@ -135,10 +135,8 @@ CAN: Final[Claims] = {
     },
     "`wifimgrctl`": {
         "the same as that user": ("tests/system/test_bus.py::test_everybody_may_look",),
-        "`backup` and `restore` are for root. What a broker sends to `--broker` is checked as in the bridge, "
-        "limited in number and size, and never printed unescaped": (
+        "`backup` and `restore` are for root": (
             "tests/system/test_backup.py::test_root_alone_makes_backups",
-            "tests/mqtt/test_command_line.py::test_no_text_of_the_broker_reaches_the_terminal_raw",
         ),
     },
 }

@@ -34,8 +34,8 @@ from wifimgrd.http.api.body_types import RecordingOfManyInput
 from wifimgrd.mqtt._command_messages import OF_EVERYONE, OF_HUB, PAYLOAD_TOO_LARGE
 from wifimgrd.mqtt._discovery import Discovery, DiscoveryRecordJson
 from wifimgrd.mqtt._events import LEFT_OUT
+from wifimgrd.mqtt._hub_record import HubRecordJson, hub_json
 from wifimgrd.mqtt._topics import Topics
-from wifimgrd.mqtt.hub_record import HubRecordJson, hub_json
 
 _CODES: Final = sorted({*(one.value for one in ErrorCode), PAYLOAD_TOO_LARGE})
 _EPOCH: Final = "5f1d0c7be2a94830"

@@ -6,6 +6,6 @@ own; what they print is in `_views.py`, `_screen.py` and `_table.py`; cameras in
 serves them, and the store's file format, for backups.
 
 Used by: no other room.
-Imports: `bus`, `client`, `config`, `daemon/store`, `domain`, `fleet`, `http`, `http/tiles`, `mqtt`,
-`report`, `runtime`, `wire`.
+Imports: `bus`, `client`, `config`, `daemon/store`, `domain`, `http`, `http/tiles`, `report`, `runtime`,
+`wire`.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import read_network
-from wifimgrd.cli._arguments import AT_BROKER, BACKUP, BROKER_KEYS, HELP, RECORD, STOP, parser
+from wifimgrd.cli._arguments import BACKUP, HELP, RECORD, STOP, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._parser import Words
 from wifimgrd.cli._password import UsageError, read_password
@@ -53,7 +53,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return DONE
     screen = Screen.of_process(json=arguments.json)
     try:
-        _check_broker(arguments)
         if (check := _CHECKS.get(arguments.command)) is not None:
             check(arguments)
         if arguments.command == "add":
@@ -64,8 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             from wifimgrd.cli._setup import setup  # noqa: PLC0415
 
             done = setup(arguments, screen)
-        elif arguments.broker is not None:
-            done = _run_at_broker(arguments, screen)
         else:
             done = asyncio.run(_run(arguments, screen))
         screen.out.flush()
@@ -101,8 +98,6 @@ def _check_connect(arguments: argparse.Namespace) -> None:
             raise UsageError("--partial needs --group")
     elif arguments.when_free or arguments.wake or arguments.no_wait or arguments.timeout is not None:
         raise UsageError("--group has only the option --partial")
-    elif arguments.broker is not None:
-        raise UsageError("--group does not work with --broker")
 
 
 def _check_recording(arguments: argparse.Namespace) -> None:
@@ -115,17 +110,6 @@ def _check_backup(arguments: argparse.Namespace) -> None:
     """Raise UsageError if stdout were to have JSON beside the backup."""
     if arguments.json and str(arguments.file) == "-":
         raise UsageError("--json needs a file")
-
-
-def _check_broker(arguments: argparse.Namespace) -> None:
-    """Raise UsageError where a command has a broker that has none, or the other way round."""
-    if arguments.broker is None:
-        if arguments.command == "hubs":
-            raise UsageError("needs --broker")
-        if any(name in vars(arguments) for name in BROKER_KEYS):
-            raise UsageError("broker options need --broker")
-    elif arguments.command not in AT_BROKER:
-        raise UsageError("does not work with --broker")
 
 
 _CHECKS: Final[Mapping[str, Callable[[argparse.Namespace], None]]] = {
@@ -142,17 +126,6 @@ def _replace_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for good
-
-
-def _run_at_broker(arguments: argparse.Namespace, screen: Screen) -> bool:
-    try:
-        from wifimgrd.cli._fleet import at_broker, broker_access  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        missing = f"--broker needs the package python3-paho-mqtt, which is not installed ({error})"
-        screen.fail("broker-unavailable", missing)
-        return False
-    access = broker_access(arguments)  # may prompt, which Ctrl-C ends at once only without an event loop
-    return asyncio.run(at_broker(access, arguments, screen))
 
 
 async def _run(arguments: argparse.Namespace, screen: Screen) -> bool:

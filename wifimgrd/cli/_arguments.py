@@ -18,7 +18,6 @@ from wifimgrd.cli._hub_arguments import (
 )
 from wifimgrd.cli._parser import Parser, Words, completed, device, everywhere
 from wifimgrd.cli._registering_arguments import add_arguments, import_arguments, set_arguments
-from wifimgrd.config.configuration import Mqtt
 from wifimgrd.domain.commands import (
     CAMERA,
     CONNECT,
@@ -31,7 +30,6 @@ from wifimgrd.domain.commands import (
     WAKE,
 )
 
-DEFAULT_PREFIX: Final = Mqtt().prefix
 RECORD: Final = "record"
 STOP: Final = "stop"
 BACKUP: Final = "backup"
@@ -43,18 +41,6 @@ COMMAND_OF: Final = {
     if command.interface != CAMERA or name in _NAMES
 }
 """The commands to one device, by their names on the command line; recording has its own for one and many."""
-AT_BROKER: Final = frozenset({"hubs", "devices", "monitor", RECORD, STOP, *COMMAND_OF})
-"""The commands that `--broker` has."""
-BROKER_KEYS: Final = (
-    "user",
-    "broker_password_file",
-    "ca_file",
-    "certificate",
-    "key",
-    "insecure_plaintext",
-    "prefix",
-)
-"""The arguments beside `--broker`, absent where they are not given."""
 HELP: Final = "help"
 CONNECT_S: Final = 30.0
 CONNECT_WITH_WAKE_S: Final = 180.0
@@ -70,22 +56,22 @@ def parser() -> argparse.ArgumentParser:
         usage="wifimgrctl [OPTIONS] [COMMAND ...]",
         description="Register, connect and watch Wi-Fi cameras. Without a command, list the devices.",
         epilog=(
-            "DEVICE is an id or a name; with --broker, HUB/DEVICE."
+            "DEVICE is an id or a name."
             " Exit status: 0 success, 1 failure, 2 usage error."
             " Help for one command: `wifimgrctl help connect`."
         ),
-        parents=[everywhere(), _broker()],
+        parents=[everywhere()],
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"wifimgrctl {__version__}")
     top.set_defaults(json=False, bus=os.environ.get("WIFIMGRD_BUS") or "system", command="devices")
-    top.set_defaults(broker=None, grammar=top)
+    top.set_defaults(grammar=top)
     commands = top.add_subparsers(prog=top.prog, metavar="COMMAND")
 
     def command(name: str, help_text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(
             name,
-            parents=[everywhere(), *([_broker(is_brief=True)] if name in AT_BROKER else [])],
+            parents=[everywhere()],
             help=help_text,
             description=help_text[0].upper() + help_text[1:] + ".",
             allow_abbrev=False,
@@ -94,7 +80,6 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     command("devices", "list the registered devices")
-    command("hubs", "list the hubs on the broker given by --broker")
     command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
     command("groups", "list the groups of devices that one command connects")
     networks = command("networks", "scan for networks and list them")
@@ -245,59 +230,6 @@ def _recording(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--connected", action="store_true", help="with --all: only the cameras that are connected"
     )
-
-
-def _broker(*, is_brief: bool = False) -> Parser:
-    """The options of a broker, named like the keys of `[mqtt]`; where they are `is_brief`, the help has only
-    the first one."""
-    options = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    broker = options.add_argument_group(
-        "all hubs on an MQTT broker",
-        "`wifimgrctl help` has the options that go with it." if is_brief else "",
-    )
-
-    def explained(text: str) -> str:
-        return argparse.SUPPRESS if is_brief else text
-
-    broker.add_argument(
-        "--broker",
-        type=values.broker_at,
-        metavar="mqtts://HOST[:8883]",
-        help="an MQTT broker; hubs, devices, monitor and the commands to a device then cover all its hubs",
-    )
-    broker.add_argument(
-        "--user",
-        metavar="NAME",
-        help=explained("the user name for the broker; its password comes from a prompt or a file"),
-    )
-    broker.add_argument(
-        "--password-file",
-        dest="broker_password_file",
-        type=Path,
-        metavar="FILE",
-        help=explained("read the broker password from this file"),
-    )
-    broker.add_argument(
-        "--ca-file",
-        type=Path,
-        metavar="FILE",
-        help=explained("CA certificates that the broker's certificate is checked against"),
-    )
-    broker.add_argument("--certificate", type=Path, metavar="FILE", help=explained("a client certificate"))
-    broker.add_argument(
-        "--key", type=Path, metavar="FILE", help=explained("the private key of that certificate")
-    )
-    broker.add_argument(
-        "--insecure-plaintext",
-        action="store_true",
-        help=explained("allow mqtt:// to other hosts, without TLS"),
-    )
-    broker.add_argument(
-        "--prefix",
-        type=values.topic_prefix,
-        help=explained(f"the topic prefix of the hubs (default: {DEFAULT_PREFIX})"),
-    )
-    return options
 
 
 def _timeout(group: argparse._ActionsContainer, default_s: float | None, default_text: str = "") -> None:

@@ -34,10 +34,7 @@ class Sentence:
 class EventText:
     """Turns messages into sentences, and stores what was shown last, to print only changes."""
 
-    def __init__(self, *, hears_ends: bool = True) -> None:
-        """`hears_ends`: a message tells the end of a recording, with its reason; otherwise only the record
-        does."""
-        self._hears_ends = hears_ends
+    def __init__(self) -> None:
         self._devices: dict[int, Data] = {}
         self._shown: dict[int, str] = {}
         """The states of the devices, as they were shown last."""
@@ -123,8 +120,6 @@ class EventText:
         sentences = []
         if now.get("recording") and not before.get("recording"):
             sentences.append(Sentence(subject, "recording", Style.GOOD))
-        if before.get("recording") and now.get("recording") is False and not self._hears_ends:
-            sentences.append(Sentence(subject, "no longer recording"))
         problems, were = now.get("problems", ()), before.get("problems", ())
         sentences += [
             Sentence(subject, f"problem: {problem_words(code)}", Style.BAD)

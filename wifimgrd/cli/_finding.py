@@ -9,9 +9,8 @@ from wifimgrd.domain.errors import DeviceNotFound, InvalidRequest
 from wifimgrd.domain.records import DeviceRecord
 
 
-def find_device(devices: Mapping[int, DeviceRecord], wanted: str, where: str = "") -> DeviceRecord:
+def find_device(devices: Mapping[int, DeviceRecord], wanted: str) -> DeviceRecord:
     """The device that an argument names. An id takes precedence over a name with the same text.
-    `where` is what an error says behind the name.
 
     Raises DeviceNotFound, InvalidRequest if several devices have that name.
     """
@@ -24,7 +23,7 @@ def find_device(devices: Mapping[int, DeviceRecord], wanted: str, where: str = "
         ids = ", ".join(str(device.id) for device in named)
         raise InvalidRequest(f'{len(named)} devices are named "{wanted}"; use an id instead: {ids}')
     hint = meant(wanted, [device.name for device in devices.values()])
-    raise DeviceNotFound(f'there is no device "{wanted}"{where}{hint}')
+    raise DeviceNotFound(f'there is no device "{wanted}"{hint}')
 
 
 def meant(wanted: str, known: Iterable[str]) -> str:

@@ -65,10 +65,10 @@ def _show(message: Message, time_us: int, event_text: EventText, screen: Screen)
         screen.show_one({"type": message.type, "time": time_text(time_us), **members}, "")
         return
     for sentence in event_text.text(message):
-        show_sentence(time_us, sentence, screen)
+        _show_sentence(time_us, sentence, screen)
 
 
-def show_sentence(time_us: int, sentence: Sentence, screen: Screen) -> None:
+def _show_sentence(time_us: int, sentence: Sentence, screen: Screen) -> None:
     """Print a sentence about an event, with its time."""
     moment = datetime.fromtimestamp(time_us / 1e6).astimezone().isoformat(timespec="milliseconds")
     clock = screen.styled(moment[11:23], Style.FAINT)

@@ -16,7 +16,7 @@ from wifimgrd.cli._text import safe
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_state import CameraState, camera_state_of
 from wifimgrd.domain.commands import PAIR, SET_CLOCK, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
-from wifimgrd.domain.device import ConnectionPhase, PowerState
+from wifimgrd.domain.device import ConnectionPhase
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.domain.records import DeviceRecord
 
@@ -68,20 +68,6 @@ def outcome_text(command: DeviceCommand, device: DeviceRecord, *, is_done: bool 
     if command is PAIR and is_done and device.bluetooth_address is not None:
         sentence += f", Bluetooth address {safe(device.bluetooth_address)}"
     return sentence
-
-
-def is_effect_shown(command: DeviceCommand, device: DeviceRecord) -> bool:
-    """Whether a record has what a command that leads to no state has changed."""
-    match command.name:
-        case WAKE.name:
-            return device.is_connected or device.power_state == PowerState.AWAKE
-        case SLEEP.name:
-            return device.power_state == PowerState.ASLEEP
-        case PAIR.name:
-            return device.paired is True
-        case UNPAIR.name:
-            return device.paired is not True
-    return True
 
 
 def timeout_s(device: DeviceRecord, arguments: argparse.Namespace) -> float:

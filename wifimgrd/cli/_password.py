@@ -64,18 +64,6 @@ def _text(octets: bytes, source: str, what: str = "the password") -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def read_broker_password(file: Path | None, user: str, broker: str) -> str:
-    """The password of a user at a broker, from a file or a prompt. Raises as `read_password` does."""
-    if file is not None:
-        password = read_password_file(file)
-    else:
-        no_terminal = "there is no terminal for a prompt; use --password-file"
-        password = prompted(f"Password for {safe(user)} at {safe(broker)}", no_terminal)
-    if not password:
-        raise InvalidRequest("the password is empty")
-    return password
-
-
 def prompted(prompt: str, no_terminal: str) -> str:
     """What is typed at a terminal, and not shown; raises UsageError (`no_terminal`), InvalidRequest."""
     with warnings.catch_warnings():

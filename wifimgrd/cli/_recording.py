@@ -38,17 +38,17 @@ async def record(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     return conclude(with_names(results, hub.devices), screen, on=on, everyone=arguments.all)
 
 
-def named(devices: Mapping[int, DeviceRecord], wanted: Iterable[str], where: str = "") -> list[int]:
+def named(devices: Mapping[int, DeviceRecord], wanted: Iterable[str]) -> list[int]:
     """The ids of the devices that arguments name, each once; raises DeviceNotFound, InvalidRequest."""
-    return list(dict.fromkeys(find_device(devices, one, where).id for one in wanted))
+    return list(dict.fromkeys(find_device(devices, one).id for one in wanted))
 
 
 def result_line(
-    result: ResultRecord, devices: Mapping[int, DeviceRecord], screen: Screen, *, on: bool, where: str = ""
+    result: ResultRecord, devices: Mapping[int, DeviceRecord], screen: Screen, *, on: bool
 ) -> str:
-    """What a command has done at one camera, as a sentence; `where` is what it begins with."""
+    """What a command has done at one camera, as a sentence."""
     device = devices.get(result.device_id)
-    subject = where + (f"device {result.device_id}" if device is None else title(device))
+    subject = f"device {result.device_id}" if device is None else title(device)
     if result.done:
         what = "is recording" if on else "is not recording"
         after = "already" if result.after is None else f"after {round(result.after / 1000)} ms"
@@ -65,12 +65,10 @@ Named = Sequence[tuple[str, ResultRecord]]
 """The results of a command, each with the name of its camera."""
 
 
-def with_names(
-    results: Iterable[ResultRecord], devices: Mapping[int, DeviceRecord], where: str = ""
-) -> Named:
-    """The results of the cameras of one hub; `where` is what each name begins with."""
+def with_names(results: Iterable[ResultRecord], devices: Mapping[int, DeviceRecord]) -> Named:
+    """The results with the names of the cameras."""
     names = {one: device.name for one, device in devices.items()}
-    return [(where + names.get(one.device_id, f"device {one.device_id}"), one) for one in results]
+    return [(names.get(one.device_id, f"device {one.device_id}"), one) for one in results]
 
 
 def conclude(results: Named, screen: Screen, *, on: bool, everyone: bool) -> bool:

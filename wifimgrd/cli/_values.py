@@ -9,8 +9,6 @@ import time
 from datetime import datetime
 from typing import Final
 
-from wifimgrd.config.configuration import TOPIC_PREFIX
-from wifimgrd.config.web_address import BrokerAddress, broker_address
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import LONGEST_SEARCH_S
 from wifimgrd.domain.registration import parse_bluetooth_address
@@ -34,22 +32,6 @@ def bluetooth_address(argument: str) -> str:
         raise argparse.ArgumentTypeError(
             f"{argument!r} is not a Bluetooth address such as F4:DD:12:34:56:78"
         ) from None
-
-
-def broker_at(argument: str) -> BrokerAddress:
-    """Where a broker is."""
-    try:
-        return broker_address(argument)
-    except ValueError:
-        # Without the argument: it may have a password in it.
-        raise argparse.ArgumentTypeError("expected mqtts://HOST[:PORT], without a user or password") from None
-
-
-def topic_prefix(argument: str) -> str:
-    """What topics begin with."""
-    if not re.fullmatch(TOPIC_PREFIX, argument):
-        raise argparse.ArgumentTypeError(f"{argument!r} may contain only letters, digits, _, - and /")
-    return argument
 
 
 def switch(argument: str) -> bool:

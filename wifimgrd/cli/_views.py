@@ -18,7 +18,7 @@ from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.recovery import Health
 
-DEVICE_HEADS: Final = (
+_DEVICE_HEADS: Final = (
     Column("ID"),
     Column("NAME", least=12),
     Column("STATE"),
@@ -28,7 +28,6 @@ DEVICE_HEADS: Final = (
     Column("NETWORK", rank=3),
     Column("LAST ERROR", rank=1, is_optional=True, goes_below=True),
 )
-"""The columns of `device_row`."""
 _INTERFACE_HEADS: Final = (
     Column("NAME"),
     Column("STATE", least=12),
@@ -59,12 +58,11 @@ def devices_view(
 ) -> list[str]:
     """The table of devices; their states are the last known ones if they are not `current`."""
     now_us = _or_now(now_us)
-    rows = [device_row(device, now_us, current=current) for device in devices]
-    return screen.table(DEVICE_HEADS, rows)
+    rows = [_device_row(device, now_us, current=current) for device in devices]
+    return screen.table(_DEVICE_HEADS, rows)
 
 
-def device_row(device: DeviceRecord, now_us: int, *, current: bool = True) -> Row:
-    """A device's row in a table."""
+def _device_row(device: DeviceRecord, now_us: int, *, current: bool) -> Row:
     return (
         device.id,
         device.name,
@@ -208,7 +206,7 @@ def hub_view(
         *screen.fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
-                ("Devices", states_of(by_id.values(), current=current)),
+                ("Devices", _states_of(by_id.values(), current=current)),
                 (
                     "Interfaces",
                     count_of(
@@ -225,7 +223,7 @@ def hub_view(
     ]
 
 
-def states_of(devices: Iterable[DeviceRecord], *, current: bool) -> str:
+def _states_of(devices: Iterable[DeviceRecord], *, current: bool) -> str:
     """How many devices there are, and in which states."""
     return count_of(camera_state_of(device) if current else UNKNOWN for device in devices)
 

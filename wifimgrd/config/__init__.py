@@ -4,6 +4,6 @@
 of the simulator's scenarios), `web_address.py` reads addresses, and `catalog/` has the models as data. Each
 program reads its settings at its start and hands them on as values: the daemon's rooms read none.
 
-Used by: `cli`, `daemon`, `fleet`, `helper`, `http`, `mqtt`, `simulator`.
+Used by: `cli`, `daemon`, `helper`, `http`, `mqtt`, `simulator`.
 Imports: `domain`.
 """

@@ -4,6 +4,6 @@
 be retained, `_commands.py` commands, `_discovery.py` the messages for Home Assistant. Most of it knows no
 I/O; `_library.py` alone uses paho-mqtt. systemd starts it.
 
-Used by: `cli`, `fleet`.
+Used by: no other room.
 Imports: `client`, `config`, `domain`, `runtime`, `wire`.
 """

@@ -27,17 +27,17 @@ from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.domain.camera_state import is_recording
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.mqtt._broker import RECONNECT
 from wifimgrd.mqtt._commands import Commands
+from wifimgrd.mqtt._connection import BrokerError
 from wifimgrd.mqtt._discovery import Discovery
 from wifimgrd.mqtt._events import EventQueue
+from wifimgrd.mqtt._hub_record import encoded, hub_json
 from wifimgrd.mqtt._pace import Pace, is_small
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import OFFLINE, ONLINE
-from wifimgrd.mqtt.broker import RECONNECT
-from wifimgrd.mqtt.connection import BrokerError
-from wifimgrd.mqtt.hub_record import encoded, hub_json
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire.kinds import time_text
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from wifimgrd.client.json_text import dumps, loads
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.mqtt._connection import BrokerError, Connection, any_of
 from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._topics import Topics
-from wifimgrd.mqtt.connection import BrokerError, Connection, any_of
 
 CHALLENGE_S: Final = 10.0
 """How long another bridge with the same id has to publish its claim again."""

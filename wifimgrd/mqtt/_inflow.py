@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import structlog
 
+from wifimgrd.mqtt._connection import Connection, any_of
 from wifimgrd.mqtt._library import Received
-from wifimgrd.mqtt.connection import Connection, any_of
 
 MOST_DROPPED: Final = 200
 """Commands that are dropped before the subscription ends, with less than PAUSE_S between them."""

@@ -1,6 +1,6 @@
 """The one module that uses paho-mqtt, 1.6 or 2.x: a client, its packets, and what it reports.
 
-paho's own thread is not used: see `connection.py`.
+paho's own thread is not used: see `_connection.py`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ class Request:
     response_topic: str | None = None
     correlation: bytes | None = None
     expires_in_s: int | None = None
-    """When the broker discards it."""
 
 
 _NOTHING: Final = Request()
@@ -231,18 +230,13 @@ def connect_socket(
 
 
 def publish(
-    client: Client, topic: str, payload: bytes, request: Request | None, *, retain: bool, is_v5: bool
+    client: Client, topic: str, payload: bytes, correlation: bytes | None, *, retain: bool, is_v5: bool
 ) -> int:
-    """Publish with QoS 1; the packet's id."""
+    """Publish with QoS 1, with MQTT 5 also the `correlation`; the packet's id."""
     properties = None
-    if request is not None and is_v5:
+    if correlation is not None and is_v5:
         properties = _properties(PacketTypes.PUBLISH)
-        if request.correlation is not None:
-            properties.CorrelationData = request.correlation
-        if request.response_topic is not None:
-            properties.ResponseTopic = request.response_topic
-        if request.expires_in_s is not None:
-            properties.MessageExpiryInterval = request.expires_in_s
+        properties.CorrelationData = correlation
     return client.publish(topic, payload, qos=1, retain=retain, properties=properties).mid
 
 

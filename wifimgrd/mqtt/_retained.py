@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from wifimgrd.mqtt._connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt._discovery import parse_prefix, retained_topics
 from wifimgrd.mqtt._discovery_rights import DiscoveryRights
 from wifimgrd.mqtt._library import Received
@@ -17,7 +18,6 @@ from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._rediscovery import Rediscovery
 from wifimgrd.mqtt._refusals import UNSUITABLE
 from wifimgrd.mqtt._settings import Settings
-from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 
 MARK_S: Final = 2.0
 _MARKERS: Final = 10

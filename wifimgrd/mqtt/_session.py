@@ -17,11 +17,13 @@ from typing import Final, Protocol
 
 import structlog
 
+from wifimgrd.mqtt._broker import Broker, Will
+from wifimgrd.mqtt._connection import BrokerError, Connection, SubscriptionRefused, any_of
 from wifimgrd.mqtt._discovery_rights import DiscoveryRights
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import CHALLENGE_S, HubIdClaim, HubIdTaken
 from wifimgrd.mqtt._inflow import CommandInflow
-from wifimgrd.mqtt._library import Received, Request
+from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._pace import MessageRate
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._rediscovery import Rediscovery
@@ -29,8 +31,6 @@ from wifimgrd.mqtt._refusals import FAILURE, NOT_AUTHORIZED, message_refused
 from wifimgrd.mqtt._retained import MARK_S, RetainedReader
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import OFFLINE, ONLINE
-from wifimgrd.mqtt.broker import Broker, Will
-from wifimgrd.mqtt.connection import BrokerError, Connection, SubscriptionRefused, any_of
 
 _ANSWERS_KEPT: Final = 256
 _OFFLINE_S: Final = 2.0
@@ -176,8 +176,7 @@ class Session:
             return False
         answer = self._answers.popleft()
         outcome = partial(self._log_refusal, answer.topic, len(answer.payload))
-        request = Request(correlation=answer.correlation)
-        connection.publish(answer.topic, answer.payload, request=request, outcome=outcome)
+        connection.publish(answer.topic, answer.payload, correlation=answer.correlation, outcome=outcome)
         return True
 
     def _publish_state(self, connection: Connection) -> bool:

@@ -17,8 +17,8 @@ from wifimgrd.config.web_address import (
     page_address,
 )
 from wifimgrd.domain.camera_model import CameraModels
+from wifimgrd.mqtt._access import Access, Tls
 from wifimgrd.mqtt._topics import Topics
-from wifimgrd.mqtt.access import Access, Tls
 from wifimgrd.runtime.credentials import credential
 
 MACHINE_ID: Final = Path("/etc/machine-id")

@@ -4,6 +4,6 @@ Bus names, the names of errors, kinds of values on D-Bus and in JSON (`kinds.py`
 (`properties.py`), the introspection XML, which defines the API, and the private calls of the helper and the
 camera process. No side of a border owns them.
 
-Used by: `camera`, `cli`, `client`, `daemon`, `fleet`, `helper`, `http`, `mqtt`.
+Used by: `camera`, `cli`, `client`, `daemon`, `helper`, `http`, `mqtt`.
 Imports: `bus`, `domain`, `runtime`.
 """

@@ -5,7 +5,7 @@ own; `_history.py` is a file of its own, with the signal and the battery of each
 backup and restore.
 
 Used by: `cli`, `daemon`.
-Imports: `domain`.
+Imports: `domain`, `runtime`.
 """
 
 from wifimgrd.daemon.store._history import SqliteHistory

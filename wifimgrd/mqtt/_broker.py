@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.mqtt import _refusals as refusals
+from wifimgrd.mqtt._access import Access
+from wifimgrd.mqtt._connection import WINDOW, BrokerError, Connection, Unsupported
 from wifimgrd.mqtt._library import Received, connect_socket, new_client
-from wifimgrd.mqtt.access import Access
-from wifimgrd.mqtt.connection import WINDOW, BrokerError, Connection, Unsupported
 from wifimgrd.runtime.tasks import Backoff
 
 CONNECT_S: Final = 30.0

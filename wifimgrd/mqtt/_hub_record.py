@@ -12,7 +12,7 @@ from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.camera_state import is_recording
 from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 
-OF_SERVICE: Final = frozenset(
+_OF_SERVICE: Final = frozenset(
     {
         "version",
         "backend",
@@ -23,7 +23,7 @@ OF_SERVICE: Final = frozenset(
     }
 )
 """The fields of the service that the record has."""
-_SERVICE: Final = tuple(one for one in members_of(ServiceRecord) if one.name in OF_SERVICE)
+_SERVICE: Final = tuple(one for one in members_of(ServiceRecord) if one.name in _OF_SERVICE)
 
 
 class HubRecordJson(JsonObject):

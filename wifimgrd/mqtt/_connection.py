@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 from wifimgrd.mqtt import _library as library
 from wifimgrd.mqtt import _refusals as refusals
-from wifimgrd.mqtt._library import KEEP_ALIVE_S, Client, Misbehaviour, Received, Request
+from wifimgrd.mqtt._library import KEEP_ALIVE_S, Client, Misbehaviour, Received
 
 _CHECKS: Final = 4
 """How often in a keep-alive interval it is checked whether a ping is due or was not answered. The broker
@@ -33,7 +33,7 @@ _UNACKNOWLEDGED_S: Final = 60.0
 """After which time without any acknowledgement the connection is given up."""
 _READS_AT_ONCE: Final = 100
 _HEADERS: Final = 32
-"""Octets of a packet, at most, beside its topics, message and correlation data."""
+"""Octets of a packet, at most, beside its topic, message and correlation data."""
 _UNSUPPORTED: Final = frozenset({0x84, 1})
 """Codes of a refused protocol version, of MQTT 5 and 3.1.1."""
 
@@ -62,7 +62,7 @@ class Unsupported(BrokerError):
 
 
 class Connection:
-    """An open connection; see `broker.Broker`."""
+    """An open connection; see `_broker.Broker`."""
 
     def __init__(
         self,
@@ -112,31 +112,25 @@ class Connection:
         payload: bytes,
         *,
         retain: bool = False,
-        request: Request | None = None,
+        correlation: bytes | None = None,
         keep: bytes | None = None,
         outcome: Callable[[int], None] | None = None,
     ) -> None:
-        """Publish with QoS 1; never waits. `keep` is in `on_way` until the broker acknowledges it. `outcome`
-        is then called with its reason code (see `refusals`). A message that is larger than the broker accepts
-        is not sent, and counts as refused."""
-        if self._size(topic, payload, request) > self._largest_packet:
+        """Publish with QoS 1; never waits. `correlation` goes with it in MQTT 5. `keep` is in `on_way` until
+        the broker acknowledges it. `outcome` is then called with its reason code (see `refusals`). A message
+        that is larger than the broker accepts is not sent, and counts as refused."""
+        if _HEADERS + len(topic.encode()) + len(payload) + len(correlation or b"") > self._largest_packet:
             if outcome is not None:
                 self._loop.call_soon(outcome, refusals.PACKET_TOO_LARGE)
             return
         if not self.on_way:
             self._acknowledged_at = self._loop.time()
-        packet_id = library.publish(self._client, topic, payload, request, retain=retain, is_v5=self.is_v5)
+        packet_id = library.publish(
+            self._client, topic, payload, correlation, retain=retain, is_v5=self.is_v5
+        )
         self.on_way[packet_id] = keep
         if outcome is not None:
             self._outcomes[packet_id] = outcome
-
-    @staticmethod
-    def _size(topic: str, payload: bytes, request: Request | None) -> int:
-        """Octets of a message as a packet, at most."""
-        further = 0
-        if request is not None:
-            further = len((request.response_topic or "").encode()) + len(request.correlation or b"")
-        return _HEADERS + len(topic.encode()) + len(payload) + further
 
     async def subscribe(self, filters: Sequence[str], *, qos: int, live_only: bool = False) -> None:
         """Subscribe; raises SubscriptionRefused, also if only one is refused, and BrokerError. `live_only`:

@@ -1,1 +1,0 @@
-"""A client of all hubs at an MQTT broker."""
