@@ -102,6 +102,15 @@ def test_a_battery_between_two_levels_is_known() -> None:
         assert steadiness.held == {}
 
 
+NUMBERS = {
+    "battery_level": (50, 52),
+    "storage_free": (50_000_000_000, 52_000_000_000),
+    "time_left_s": (100, 120),
+    "clock_offset_us": (0, 2_500_000),
+}
+"""Two values of each that differ by two steps or more."""
+
+
 def read_one_after_the_other(*readings: CameraReading, every_s: float = 1.0) -> Steadiness:
     """What is known after these readings, each of which is told."""
     steadiness = Steadiness()
@@ -145,15 +154,30 @@ def test_a_camera_that_is_read_anew_may_say_its_values_one_after_the_other() -> 
     assert steadiness.held == {}
 
 
-def test_changes_count_from_what_was_told() -> None:
-    """Both are within a step of what it was before."""
-    steadiness = Steadiness().read(READING, 0.0)
-    for number in range(MOST_CHANGES + 1):
-        offset_us = 1_500_000 if number % 2 else -1_500_000
-        steadiness = steadiness.read(replace(READING, clock_offset_us=offset_us), number).told()
-    assert sum(steadiness.held.values()) == 0
-    steadiness = steadiness.read(replace(READING, clock_offset_us=1_500_000), 12.0)
-    assert list(steadiness.held) == ["clock_offset_us"]
+def test_a_number_that_goes_on_as_it_went_is_told_at_once_ten_times_a_minute_and_never_held() -> None:
+    steadiness, told_s = Steadiness().read(replace(READING, battery_level=100), 0.0), []
+    for number in range(1, 100):
+        steadiness = steadiness.read(replace(READING, battery_level=100 - number), number * 0.25)
+        if steadiness.has_news:
+            told_s.append(number * 0.25)
+            steadiness = steadiness.told()
+    assert told_s == [number * 0.25 for number in range(1, MOST_CHANGES + 2)]  # the first one counts
+    assert steadiness.held == {}
+
+
+def test_a_number_that_flickers_by_a_step_is_told_with_the_next_change() -> None:
+    steadiness = Steadiness().read(replace(READING, battery_level=50), 0.0)
+    steadiness = steadiness.read(replace(READING, battery_level=49), 1.0).told()
+    back = steadiness.read(replace(READING, battery_level=50), 2.0)
+    assert not back.has_news
+    assert back.read(replace(READING, battery_level=51), 3.0).has_news
+
+
+@pytest.mark.parametrize(("name", "values"), NUMBERS.items())
+def test_a_number_that_turns_counts(name: str, values: tuple[int, int]) -> None:
+    readings = [replace(READING, **{name: value}) for value in values]
+    assert list(read_one_after_the_other(*readings * 6).held) == [name]
+    assert read_one_after_the_other(*readings * 6, every_s=6.0).held == {}
 
 
 def test_whether_it_is_held_changes_at_most_twice_a_minute() -> None:

@@ -26,7 +26,7 @@ from wifimgrd.domain.camera import (
     StorageState,
     TemperatureState,
 )
-from wifimgrd.domain.camera_steps import TOLD, has_changed
+from wifimgrd.domain.camera_steps import TOLD, is_number, steps
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
 from wifimgrd.domain.steadiness import MINUTE_S, MOST_CHANGES
@@ -79,11 +79,18 @@ class Told:
         """When each value and each problem was told as another one."""
         found: dict[str, list[float]] = {}
         for (_, before), (at_s, now) in zip(self.changes, self.changes[1:], strict=False):
-            names = [one for one in TOLD if has_changed(one, now.reading, before.reading)]
+            names = [one for one in TOLD if has_turned(one, now.reading, before.reading)]
             problems = {one.value for one in {*now.problems} ^ {*before.problems}}
             for name in (*names, *problems):
                 found.setdefault(name, []).append(at_s)
         return found
+
+
+def has_turned(name: str, now: CameraReading, before: CameraReading) -> bool:
+    """Whether a value was told as another one, of a number by two steps."""
+    if is_number(name, now, before):
+        return abs(steps(name, now, before)) >= 2
+    return bool(getattr(now, name) != getattr(before, name))
 
 
 def most_in_a_minute(times: Sequence[float]) -> int:
@@ -195,7 +202,7 @@ def test_of_an_honest_camera_each_step_is_told_and_nothing_is_held(
             camera = cameras.camera(device)
             assert Problem.UNSTABLE not in camera.problems
             for one in TOLD:
-                assert not has_changed(one, reading, camera.reading), one
+                assert not has_turned(one, reading, camera.reading), one
             await asyncio.sleep(every_s)
         assert cameras.ends() == []
 

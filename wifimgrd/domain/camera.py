@@ -28,13 +28,11 @@ WRONG_CLOCK_US: Final = 5_000_000
 """By how much a camera's clock may differ from this host's before that is a problem."""
 _BATTERY_MARGIN: Final = 3
 """Percent."""
-BATTERY_STEP: Final = 2
-"""Percent: a level between two of them is told as one and the other by turns."""
 _FRESH_US: Final = 60_000_000
 """A connected camera that answers is read more often, and that is published."""
 TIME_LEFT_STEP_S: Final = 60
-CLOCK_STEP_US: Final = 2_000_000
-"""Cameras tell whole seconds: an offset between two of them is told as one and the other by turns."""
+CLOCK_STEP_US: Final = 1_000_000
+"""Cameras tell whole seconds."""
 _DRIFT_US: Final = 3600 * 1_000_000
 """The shortest time over which a drift is told."""
 
@@ -323,12 +321,12 @@ def problems_of(
 ) -> tuple[Problem, ...]:
     """What is wrong with a camera that says this; `differs_s` is for how long it has not done what it should,
     `held` the values that are held. Of `before` a problem with a number goes only once that is better by a
-    margin, a step at least: it comes and goes no more often than the value counts as changed. One of a value
-    that is held does not go."""
+    margin, two steps at least, so that it comes and goes only with changes that count. One of a value that is
+    held does not go."""
     is_late = differs_s >= DIFFERS_S
     low_battery = LOW_BATTERY + _BATTERY_MARGIN * (Problem.BATTERY_LOW in before)
-    little_time_s = LITTLE_TIME_S + TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
-    wrong_clock_us = WRONG_CLOCK_US - CLOCK_STEP_US * (Problem.CLOCK_WRONG in before)
+    little_time_s = LITTLE_TIME_S + 2 * TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
+    wrong_clock_us = WRONG_CLOCK_US - 2 * CLOCK_STEP_US * (Problem.CLOCK_WRONG in before)
     found = {
         Problem.NOT_RECORDING: is_late and wish.records,
         Problem.STILL_RECORDING: is_late and not wish.records,

@@ -1,21 +1,12 @@
-"""Which changes of a camera's values clients are told: each value has a step.
-
-What is told is what counts (wifimgrd.domain.steadiness): both are decided here.
-"""
+"""Which changes of a camera's values clients are told at once: a number has a step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from wifimgrd.domain.camera import (
-    BATTERY_STEP,
-    CLOCK_STEP_US,
-    TIME_LEFT_STEP_S,
-    CameraReading,
-    CameraStatus,
-)
+from wifimgrd.domain.camera import CLOCK_STEP_US, TIME_LEFT_STEP_S, CameraReading, CameraStatus
 
 TOLD: Final = (
     "recording",
@@ -34,31 +25,49 @@ TOLD: Final = (
 """The values of a reading that a camera decides and that clients are told, by their names."""
 REFRESH_S: Final = 10.0
 """A camera that is read is told so often, with what has changed by less than a step."""
-_STEPS: Final[Mapping[str, int]] = MappingProxyType(
+_SHORT_TIME_LEFT_S: Final = 300
+"""Below it the steps are shorter."""
+_SHORT_TIME_LEFT_STEP_S: Final = 10
+
+
+def _storage_step(_: CameraReading, before: CameraReading) -> int:
+    """One percent of the card; of what was free if its size is not known."""
+    return max(1, (before.storage_total or before.storage_free or 0) // 100)
+
+
+def _time_left_step(now: CameraReading, _: CameraReading) -> int:
+    is_short = (now.time_left_s or 0) < _SHORT_TIME_LEFT_S
+    return _SHORT_TIME_LEFT_STEP_S if is_short else TIME_LEFT_STEP_S
+
+
+_STEPS: Final[Mapping[str, Callable[[CameraReading, CameraReading], int]]] = MappingProxyType(
     {
-        "battery_level": BATTERY_STEP,
-        "storage_free": 512_000_000,  # less goes by in six seconds of the fastest recording
-        "time_left_s": TIME_LEFT_STEP_S,
-        "clock_offset_us": CLOCK_STEP_US,
+        "battery_level": lambda _, __: 1,
+        "storage_free": _storage_step,
+        "time_left_s": _time_left_step,
+        "clock_offset_us": lambda _, __: CLOCK_STEP_US,
     }
 )
-"""No recording takes more than ten of them in a minute, and no honest value alternates by one. Of the other
-values each change is told."""
 
 
-def has_changed(name: str, now: CameraReading, before: CameraReading) -> bool:
-    """Whether clients that were told one value are told another. That it is not known is another one."""
-    value, last = getattr(now, name), getattr(before, name)
-    if value == last or value is None or last is None or name not in _STEPS:
-        return bool(value != last)
-    return bool(abs(value - last) >= _STEPS[name])
+def is_number(name: str, now: CameraReading, before: CameraReading) -> bool:
+    """Whether a value has a step, and is known in both readings."""
+    return name in _STEPS and None not in (getattr(now, name), getattr(before, name))
+
+
+def steps(name: str, now: CameraReading, before: CameraReading) -> float:
+    """By how many steps a number has moved: up, or down."""
+    return float((getattr(now, name) - getattr(before, name)) / _STEPS[name](now, before))
 
 
 def differs(now: CameraStatus, published: CameraStatus) -> bool:
-    """Whether clients, who were told another one, are told this one at once."""
+    """Whether clients, who were told another one, are told this one at once, whatever its numbers are."""
     if (now.requested, now.problems) != (published.requested, published.problems):
         return True
     reading, before = now.reading, published.reading
     if reading.recording_since_us != before.recording_since_us:
         return True
-    return any(has_changed(name, reading, before) for name in TOLD)
+    return any(
+        getattr(reading, name) != getattr(before, name) and not is_number(name, reading, before)
+        for name in TOLD
+    )

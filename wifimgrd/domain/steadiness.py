@@ -3,8 +3,12 @@
 A camera decides how often it says something else, and each change is told to all clients, in the history, in
 the journal, and over links that are paid by the byte. So a value that changes more than MOST_CHANGES times a
 minute is held: it is not known, rather than one of those that it takes by turns, and its changes are only
-counted, until it has changed no more than that for a minute. Each change that would be told counts, and no
-other: that a value is not said any more is one, too. Values without a clock: instants are passed in.
+counted, until it has changed no more than that for a minute. That a value is no longer said is a change, too.
+
+A number is told in steps. While it goes on as it went, as the free space does in a recording, it is told at
+once ten times a minute, and that does not count: it has an end. A turn by two steps counts. What
+flickers by less is told with the next change, as is all that has moved by less than a step. Values without a
+clock: instants are passed in.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.domain.camera import CameraReading, RecordingState, ended
-from wifimgrd.domain.camera_steps import TOLD, has_changed
+from wifimgrd.domain.camera_steps import TOLD, is_number, steps
 
 MOST_CHANGES: Final = 10
 """In MINUTE_S; a value that changes more often is held."""
@@ -43,19 +47,18 @@ def _is_another_recording(now: CameraReading, before: CameraReading) -> bool:
     return both and ended(before.recorded_s or 0, now)
 
 
-def _changes(name: str, now: CameraReading, before: CameraReading) -> int:
-    """How many changes of a value lie between two readings."""
-    if name == RECORDING and _is_another_recording(now, before):
-        return 2
-    return int(has_changed(name, now, before))
-
-
 @dataclass(frozen=True, slots=True)
 class _Value:
     """One value of a camera."""
 
     last: CameraReading
-    """The reading in which it was told last, or changed last."""
+    """The reading in which it was told last, or moved last."""
+    is_rising: bool | None = None
+    """Where a number went then; None before it has moved."""
+    is_news: bool = False
+    """Clients have not been told yet that it has changed."""
+    moved_s: tuple[float, ...] = ()
+    """When it went on as it went, and was told at once: the last ten times."""
     known: Any = None
     """What it was when it was known last."""
     known_s: float = 0.0
@@ -81,16 +84,47 @@ class _Value:
     def _said(self, reading: CameraReading, name: str, now_s: float) -> _Value:
         said, is_known = getattr(reading, name), _is_known(name, reading)
         value = replace(self, known=said, known_s=now_s) if is_known else self
-        changes = _changes(name, reading, self.last)
-        if not changes:
-            return replace(value, last=reading) if said == getattr(self.last, name) else value
+        if is_number(name, reading, self.last):
+            return value._moved(reading, steps(name, reading, self.last), now_s)
+        if name == RECORDING and _is_another_recording(reading, self.last):
+            return value._changed(reading, now_s, 2)
+        if said == getattr(self.last, name):
+            return replace(value, last=reading)
+        return value._changed(reading, now_s, 1, is_free=self.is_free and not is_known)
+
+    def _moved(self, reading: CameraReading, by: float, now_s: float) -> _Value:
+        """A number, which was known, has moved by some steps."""
+        if abs(by) < 1:
+            return self
+        is_rising = by > 0
+        if self.is_rising is not is_rising:
+            is_flicker = self.is_rising is not None and abs(by) < 2
+            return self if is_flicker else replace(self._changed(reading, now_s, 1), is_rising=is_rising)
+        is_told = sum(now_s - one < MINUTE_S for one in self.moved_s) < MOST_CHANGES
+        moved_s = (*self.moved_s, now_s)[-MOST_CHANGES:] if is_told else self.moved_s
         return replace(
-            value,
+            self, last=reading, is_rising=is_rising, is_news=self.is_news or is_told, moved_s=moved_s
+        )
+
+    def _changed(
+        self, reading: CameraReading, now_s: float, changes: int, *, is_free: bool = False
+    ) -> _Value:
+        """It counts, unless a command has changed it: that `is_free` until it is known what it has done."""
+        return replace(
+            self,
             last=reading,
-            is_free=self.is_free and not is_known,  # until it is known what the command has done
+            is_news=True,
+            is_free=is_free,
             changed_s=(*self.changed_s, *([now_s] * changes * (not self.is_free)))[-MOST_CHANGES - 1 :],
             held=self.held + changes * (self.since_s is not None),
         )
+
+    def told(self, reading: CameraReading, name: str) -> _Value:
+        """Clients are told this reading."""
+        is_rising = self.is_rising
+        if is_number(name, reading, self.last) and (by := steps(name, reading, self.last)):
+            is_rising = by > 0
+        return replace(self, last=reading, is_rising=is_rising, is_news=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +147,13 @@ class Steadiness:
 
     def told(self) -> Steadiness:
         """Clients are told what the camera has said last: changes count from there."""
-        values = {name: replace(one, last=self._read) for name, one in self._values.items()}
+        values = {name: one.told(self._read, name) for name, one in self._values.items()}
         return replace(self, _values=values)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a value that is not held has changed since clients were told."""
+        return any(one.is_news and one.since_s is None for one in self._values.values())
 
     def commanded(self) -> Steadiness:
         """The camera is told to start or to stop recording: that it does is no change of its own."""

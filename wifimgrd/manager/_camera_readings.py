@@ -313,7 +313,8 @@ class CameraReadings:
             self._look_again(entry, camera, DIFFERS_S)
         now = self.status(entry, camera)
         before = entry.camera
-        if differs(now, before) or camera.is_due(now_s, before.reading):
+        has_news = camera.is_read and camera.steadiness.has_news
+        if differs(now, before) or has_news or camera.is_due(now_s, before.reading):
             entry.camera, camera.told_s, camera.steadiness = now, now_s, camera.steadiness.told()
             log_problems(entry.device, before.problems, now.problems, camera.said)
             self._state.publish(CameraChanged(self._state.status(entry)))
