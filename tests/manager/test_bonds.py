@@ -201,7 +201,9 @@ class Host:
         self.adapters = {ADAPTER, OTHER_ADAPTER}
         self.at = ADAPTER
         self.fails = False
-        """The next pairings do, after they have bonded; what they have made is removed by then."""
+        """The next pairings do, after they have bonded."""
+        self.leaves = False
+        """What they have made is left."""
         self.has_begun = asyncio.Event()
         self.goes_on = asyncio.Event()
         self.goes_on.set()
@@ -217,6 +219,8 @@ class Host:
             self.bench.hub._waking.bonding(*bond)
         self.has_begun.set()
         await self.goes_on.wait()
+        if self.leaves:
+            self.bonded.add(bond)
         if self.fails:
             raise PairingFailed("the camera did not answer the pairing")
         self.bonded.add(bond)
@@ -265,6 +269,7 @@ def test_a_bond_stays_the_hubs_while_its_adapter_is_not_there(on_bench: RunOnBen
         host, device, address = await start(bench)
         host.adapters = {OTHER_ADAPTER}
         await wake_fails(bench, device)
+        assert is_paired(bench, device) is (start is paired_host), "an adapter that is away says nothing"
         host.at, host.fails = OTHER_ADAPTER, True
         await fails(bench.hub.bluetooth.pair(device, wait=True, address=address), PairingFailed)
         await bench.hub.remove(device)
@@ -314,8 +319,32 @@ def test_a_pairing_that_fails_at_another_adapter_leaves_the_bond_of_before(on_be
         host.fails = False
         await bench.hub.bluetooth.pair(device, wait=True, address=address)
         assert made(bench) == {address: {ADAPTER, OTHER_ADAPTER}}
+        await fails(bench.hub.bluetooth.unpair(device), BluetoothUnavailable, ADAPTER)
+        assert (host.bonded, made(bench)) == ({(address, ADAPTER)}, {address: {ADAPTER}})
         host.adapters.add(ADAPTER)
         await bench.hub.remove(device)
+        await settled(bench)
+        assert (host.bonded, made(bench)) == (set(), {})
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_what_a_pairing_that_fails_has_made_or_removed_is_the_hubs_no_longer(
+    on_bench: RunOnBench, leaves: bool
+) -> None:
+    async def test(bench: Bench) -> None:
+        host, device, address = await paired_host(bench)
+        host.fails, host.leaves = True, leaves
+        host.goes_on.clear()
+        host.has_begun.clear()
+        pairing = asyncio.create_task(bench.hub.bluetooth.pair(device, wait=True, address=address))
+        await host.has_begun.wait()
+        host.bonded.clear()  # as the process has done it, to replace a lost one
+        if leaves:
+            bench.hub._waking.bonding(address, ADAPTER)
+        host.goes_on.set()
+        await fails(pairing, PairingFailed)
         await settled(bench)
         assert (host.bonded, made(bench)) == (set(), {})
 

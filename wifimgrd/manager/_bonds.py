@@ -71,15 +71,14 @@ class Bonds:
         while (ending := self._ending.get(address)) is not None:
             await asyncio.wait({ending})
         host = await self._look(address)
-        before = self._claim(address).placed
         running = self._pairing[address] = _Pairing(host.adapters - host.bonded)
         try:
             await self._save(address)
-            camera = await self._bluetooth.pair(address, service, before)
+            camera = await self._bluetooth.pair(address, service, self._claim(address).placed)
             running.may_bond = frozenset()
             await self._save(address)
         except BaseException:
-            self._end(address, partial(self._undo, address, running.bonded - before))
+            self._end(address, partial(self._undo, address, running.bonded))
             raise
         finally:
             del self._pairing[address]
