@@ -241,6 +241,9 @@ class FakeBluez:
         self.powered = True
         self.adapters = {ADAPTER_PATH: ADAPTER}
         """Their addresses by object path."""
+        self.removes = asyncio.Event()
+        """While it is not set, no device is removed yet."""
+        self.removes.set()
         self.agents: list[str] = []
         self.discovering: set[str] = set()
         self.filter: dict[str, Any] = {}
@@ -430,6 +433,8 @@ class FakeBluez:
             self.agents.append(call.sender)
             return "", []
         if call.interface == bluez.ADAPTER:
+            if call.member == "RemoveDevice":
+                await self.removes.wait()
             return self._on_adapter(call)
         if call.interface == bluez.ADVERTISING_MANAGER:
             return await self._on_advertising(call)

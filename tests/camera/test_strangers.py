@@ -281,8 +281,16 @@ async def test_whether_there_is_a_bond_is_told_once_a_cancelled_pairing_has_remo
     bluez.hear(camera)
     pairing = asyncio.create_task(caller.pair(ADDRESS))
     await until(lambda: camera.bonded and camera.busy_answers < 100_000)
-    _, is_bonded = await asyncio.gather(caller.call("Cancel", "s", ADDRESS), caller.is_bonded(ADDRESS))
-    assert not is_bonded
+    bluez.removes.clear()
+    cancelling = asyncio.create_task(caller.call("Cancel", "s", ADDRESS))
+    asking = asyncio.create_task(caller.is_bonded(ADDRESS))
+    await until(lambda: "RemoveDevice" in bluez.calls)
+    await caller.call("GetStatus")
+    await caller.call("GetStatus")
+    assert not asking.done()
+    bluez.removes.set()
+    assert not await asking
+    await cancelling
     assert (await refused(pairing))[0] == "Cancelled"
 
 
