@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from ipaddress import IPv4Address
 from typing import Final
 
+from wifimgrd.domain.bonds import Claim
 from wifimgrd.domain.device import CONNECTION_TYPE, Device
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.registration import parse_registration
+from wifimgrd.store import _bonds as bonds
 from wifimgrd.store import _rows as rows
 from wifimgrd.store._schema import MIGRATIONS, migrate, refuse_newer, version_of
 from wifimgrd.store.errors import StoreDamaged
@@ -36,13 +38,10 @@ _LAST_US: Final = 253_402_300_800_000_000
 _MAC: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
 _HIGHEST_MHZ: Final = 100_000
 _NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
+_NO_BONDS: Final[Mapping[str, Claim]] = {}
 
 
-Bonds = Sequence[tuple[str, str]]
-"""The addresses of cameras that this computer's hub has bonded with, and of the adapter of each."""
-
-
-def rebuilt(octets: bytes, bonds: Bonds = ()) -> tuple[bytes, int]:
+def rebuilt(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes, int]:
     """The same state in today's schema with this computer's bonds, as a database, and how many devices it
     has.
 
@@ -53,7 +52,8 @@ def rebuilt(octets: bytes, bonds: Bonds = ()) -> tuple[bytes, int]:
             _copy(source, target)
             migrate(target)
             target.execute("DELETE FROM bond")  # which the migration has made of the devices of an old backup
-            target.executemany("INSERT INTO bond VALUES (?, ?)", bonds)
+            for address, claim in made.items():
+                bonds.keep(target, address, claim)
             return bytes(target.serialize()), _check(target)
     except (sqlite3.Error, ArithmeticError, RecursionError) as error:  # the last two: from the JSON in a row
         raise StoreDamaged(_NO_STATE) from error
