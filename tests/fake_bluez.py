@@ -20,6 +20,8 @@ ABSENT_S = 1.5
 """How long Connect waits for a camera."""
 ADAPTER = "00:1A:7D:DA:71:10"
 ADAPTER_PATH = "/org/bluez/hci0"
+OTHER_ADAPTER = "00:1A:7D:DA:71:11"
+OTHER_PATH = "/org/bluez/hci1"
 
 
 def assigned(number: int) -> str:
@@ -89,10 +91,12 @@ class FakeCamera:
     pairs: int = 0
     """How often it was to be paired."""
     notifying: set[str] = field(default_factory=set)
+    adapter: str = ADAPTER_PATH
+    """The object path of the adapter that has it."""
 
     @property
     def path(self) -> str:
-        return f"{ADAPTER_PATH}/dev_{self.address.replace(':', '_')}"
+        return f"{self.adapter}/dev_{self.address.replace(':', '_')}"
 
     @property
     def has_kept_characteristics(self) -> bool:
@@ -235,7 +239,11 @@ class FakeBluez:
         self._bus = bus
         self.cameras: list[FakeCamera] = []
         self.powered = True
-        self.has_adapter = True
+        self.adapters = {ADAPTER_PATH: ADAPTER}
+        """Their addresses by object path."""
+        self.removes = asyncio.Event()
+        """While it is not set, no device is removed yet."""
+        self.removes.set()
         self.agents: list[str] = []
         self.discovering: set[str] = set()
         self.filter: dict[str, Any] = {}
@@ -295,15 +303,22 @@ class FakeBluez:
             for camera in self.cameras:
                 self.lose(camera)
 
-    def unplug(self) -> None:
-        self.has_adapter = False
+    def plug(self, path: str = OTHER_PATH, address: str = OTHER_ADAPTER) -> None:
+        """Another adapter, and those whose bonds it has; its devices are told after it."""
+        self.adapters[path] = address
+        self._added(path, self._adapter(path))
         for camera in self.cameras:
-            if camera.known:
+            if camera.bonded and camera.adapter == path:
+                self._appear(camera)
+
+    def unplug(self, path: str = ADAPTER_PATH) -> None:
+        """Its devices go first."""
+        for camera in self.cameras:
+            if camera.known and camera.adapter == path:
                 camera.connected = camera.resolved = camera.known = False
                 self._gone(camera)
-        self.connection.emit(
-            "/", names.OBJECT_MANAGER, "InterfacesRemoved", "oas", [ADAPTER_PATH, [bluez.ADAPTER]]
-        )
+        del self.adapters[path]
+        self.connection.emit("/", names.OBJECT_MANAGER, "InterfacesRemoved", "oas", [path, [bluez.ADAPTER]])
 
     def lose(self, camera: FakeCamera) -> None:
         """The link ends."""
@@ -354,10 +369,10 @@ class FakeBluez:
             "ServiceData": Variant("a{sv}", {k: Variant("ay", v) for k, v in camera.service_data.items()}),
         }
 
-    def _adapter(self) -> dict[str, dict[str, Variant]]:
+    def _adapter(self, path: str) -> dict[str, dict[str, Variant]]:
         return {
             bluez.ADAPTER: {
-                "Address": Variant("s", ADAPTER),
+                "Address": Variant("s", self.adapters[path]),
                 "Powered": Variant("b", self.powered),
             }
         }
@@ -418,6 +433,8 @@ class FakeBluez:
             self.agents.append(call.sender)
             return "", []
         if call.interface == bluez.ADAPTER:
+            if call.member == "RemoveDevice":
+                await self.removes.wait()
             return self._on_adapter(call)
         if call.interface == bluez.ADVERTISING_MANAGER:
             return await self._on_advertising(call)
@@ -429,9 +446,7 @@ class FakeBluez:
         raise BusError(_UNKNOWN_OBJECT, f'Method "{call.member}" doesn\'t exist')
 
     def _objects(self) -> dict[str, Any]:
-        objects: dict[str, Any] = {}
-        if self.has_adapter:
-            objects[ADAPTER_PATH] = self._adapter()
+        objects: dict[str, Any] = {path: self._adapter(path) for path in self.adapters}
         for camera in self.cameras:
             if camera.known:
                 objects[camera.path] = {bluez.DEVICE: self._properties(camera)}

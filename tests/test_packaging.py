@@ -151,8 +151,8 @@ def test_a_purge_leaves_the_files_of_others(tmp_path: Path) -> None:
     assert all((tmp_path / name).exists() for name in names)
 
 
-@pytest.mark.parametrize("adapter", ["00:1A:7D:DA:71:13", "", None])
-def test_a_purge_says_which_bonds_of_the_hub_stay(tmp_path: Path, adapter: str | None) -> None:
+@pytest.mark.parametrize("adapter", ["00:1A:7D:DA:71:13", ""])
+def test_a_purge_says_which_bonds_of_the_hub_stay(tmp_path: Path, adapter: str) -> None:
     bonds = tmp_path / "var/lib/bluetooth/00:1A:7D:DA:71:13"
     names = {
         "F4:DD:9E:00:00:01": "GoPro\x1b[2J 0001",
@@ -162,18 +162,16 @@ def test_a_purge_says_which_bonds_of_the_hub_stay(tmp_path: Path, adapter: str |
     for address, name in names.items():
         (bonds / address).mkdir(parents=True)
         (bonds / address / "info").write_text(f"[General]\nName={name}\n\n[LongTermKey]\nKey=secret\n")
-    rows = [("F4:DD:9E:00:00:01", adapter), ("F4:DD:9E:00:00:03", ""), ("*", "")]
-    if adapter:
-        rows.append(("F4:DD:9E:00:00:02", "00:00:00:00:00:01"))  # the bond at this adapter is another's
+    rows = [
+        ("F4:DD:9E:00:00:01", adapter, 1),
+        ("F4:DD:9E:00:00:03", "", 1),
+        ("*", "", 1),
+        ("F4:DD:9E:00:00:02", "00:00:00:00:00:01", 1),  # the bond at the adapter that is there is another's
+        ("F4:DD:9E:00:00:02", "00:1A:7D:DA:71:13", 0),
+    ]
     with closing(open_database(tmp_path / "var/lib/wifimgrd")) as database:
         database.execute("INSERT INTO memory VALUES ('seen', '11:22:33:44:55:66')")
-        database.execute("DROP TABLE bond")
-        if adapter is None:  # as it was before it had adapters
-            database.execute("CREATE TABLE bond (address TEXT)")
-            database.executemany("INSERT INTO bond VALUES (?)", [row[:1] for row in rows])
-        else:
-            database.execute("CREATE TABLE bond (address TEXT, adapter TEXT)")
-            database.executemany("INSERT INTO bond VALUES (?, ?)", rows)
+        database.executemany("INSERT INTO bond VALUES (?, ?, ?)", rows)
     said = "The Bluetooth bond with GoPro[2J 0001 stays: bluetoothctl remove F4:DD:9E:00:00:01\n"
     assert purged("wifimgrd", tmp_path) == said
     assert len(list(bonds.iterdir())) == 3

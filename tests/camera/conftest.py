@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.camera.scripted_control import ScriptedControl
-from tests.fake_bluez import FakeBluez
+from tests.fake_bluez import ADAPTER, FakeBluez
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, Signal
 from wifimgrd.camera._limits import Limits
@@ -144,9 +144,17 @@ class Caller:
         await self.call("Wake", "ssayu", address, protocol, b"", timeout_s)
 
     async def pair(self, address: str, protocol: str = "gopro", *, again: bool = False) -> dict[str, Any]:
-        """Pair; `again` says that the bond, if there is one, is the hub's."""
-        [camera] = await self.call("PairAgain" if again else "Pair", "ss", address, protocol)
+        """Pair; `again` says that the bond at the first adapter, if there is one, is the hub's."""
+        [camera] = await self.call("Pair", "ssas", address, protocol, [ADAPTER] if again else [])
         return dict(camera)
+
+    async def unpair(self, address: str, adapter: str = ADAPTER) -> None:
+        await self.call("Unpair", "ss", address, adapter)
+
+    async def is_bonded(self, address: str) -> bool:
+        bonded, adapters = await self.call("GetBonds", "s", address)
+        assert set(bonded) <= set(adapters)
+        return bool(bonded)
 
     async def command(self, address: str, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a command has done, and what the camera has said."""

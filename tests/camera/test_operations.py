@@ -10,10 +10,15 @@ from typing import Any
 import pytest
 
 from tests.camera.conftest import SOON_S, Caller, hurried, until
-from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro, gp
+from tests.fake_bluez import ADAPTER, ADAPTER_PATH, FakeBluez, FakeCamera, FakeGoPro, gp
 from wifimgrd.bus.connection import BusError
 from wifimgrd.camera._service import CameraService
-from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
+from wifimgrd.simulator.emulators import (
+    CameraSettings,
+    EmulatedCamera,
+    GoProBluetooth,
+    GoProEmulator,
+)
 
 ADDRESS = "D4:32:60:00:10:01"
 OTHER = "D4:32:60:00:10:02"
@@ -78,11 +83,10 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
         "password": "dive-1234",
         "model": "HERO12 Black",
         "serial": "C3501324501001",
-        "new": True,
     }
     assert camera.pairing_finished
     assert camera.access_point
-    assert await caller.call("IsPaired", "ss", ADDRESS, "") == [True]
+    assert await caller.is_bonded(ADDRESS)
     await until(lambda: camera.keep_alives > 0)
     await caller.call("Release", "s", ADDRESS)
     await until(lambda: not camera.connected)
@@ -117,7 +121,7 @@ async def test_a_pairing_that_fails_leaves_neither_a_bond_nor_a_link(
     bluez.add(camera)
     assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", reason)
     await until(lambda: not (camera.bonded or camera.connected))
-    assert await caller.call("IsPaired", "ss", ADDRESS, "") == [False]
+    assert not await caller.is_bonded(ADDRESS)
 
 
 @hurried
@@ -133,7 +137,7 @@ async def test_a_camera_of_another_model_is_no_gopro(bluez: FakeBluez, caller: C
 async def test_a_bond_that_works_is_kept(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(bonded())
     told = await caller.pair(ADDRESS)
-    assert (told["ssid"], told["new"]) == (b"GP1001", False)
+    assert (told["ssid"], caller.bonding) == (b"GP1001", [])
     assert "Pair" not in bluez.calls
     assert "RemoveDevice" not in bluez.calls
 
@@ -158,7 +162,7 @@ async def test_pairing_again_replaces_a_bond_that_is_provably_lost(
     camera.knows_host, camera.pairing_mode = False, True
     bluez.add(camera)
     told = await caller.pair(ADDRESS, again=True)
-    assert (told["ssid"], told["new"]) == (b"GP1001", True)
+    assert (told["ssid"], caller.bonding) == (b"GP1001", [(ADDRESS, ADAPTER)])
     assert camera.knows_host
 
 
@@ -203,9 +207,9 @@ async def test_the_bond_is_removed_on_request_and_nothing_happens_without_one(
     camera = bonded()
     bluez.add(camera)
     await caller.wake(ADDRESS)
-    await caller.call("Unpair", "ss", ADDRESS, "")
+    await caller.unpair(ADDRESS)
     assert not camera.known
-    await caller.call("Unpair", "ss", ADDRESS, "")
+    await caller.unpair(ADDRESS)
     assert await refused(caller.wake(ADDRESS)) == ("NotPaired", "the camera is not paired with this hub")
 
 
@@ -299,7 +303,7 @@ async def test_a_camera_that_seems_to_have_forgotten_the_hub_is_woken_once_it_an
     bluez.add(camera)
     for _ in range(2):
         await refused(caller.wake(ADDRESS))
-        assert await caller.call("IsPaired", "ss", ADDRESS, "") == [True]
+        assert await caller.is_bonded(ADDRESS)
     camera.knows_host, camera.failing_connects = True, 0
     await caller.wake(ADDRESS)
 
@@ -676,7 +680,8 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_nex
     assert time.monotonic() - began_s < SOON_S
     if end not in (ENDS["killed"], ENDS["stopped"]):
         await bluez.stop()
-    bluez.powered = bluez.has_adapter = camera.in_range = True
+    bluez.powered = camera.in_range = True
+    bluez.adapters[ADAPTER_PATH] = ADAPTER
     camera.hangs = camera.access_point_stays_off = False
     camera.late_characteristics_s, camera.busy_answers = 0.0, 0
     await bluez.start()
@@ -727,7 +732,8 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_pairing_and_serves_the_
     assert time.monotonic() - began_s < SOON_S
     if end not in (ENDS["killed"], ENDS["stopped"]):
         await bluez.stop()
-    bluez.powered = bluez.has_adapter = camera.in_range = camera.pairing_mode = True
+    bluez.powered = camera.in_range = camera.pairing_mode = True
+    bluez.adapters[ADAPTER_PATH] = ADAPTER
     camera.hangs = camera.ignores_pair = camera.access_point_stays_off = False
     await bluez.start()
     await until(lambda: caller.states[-1] == ("ready", ""))

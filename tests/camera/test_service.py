@@ -55,10 +55,10 @@ async def error_of(call: Any) -> str:
         ("Wake", "ssayu", ("7", "beacon", b"1", 10)),
         ("Wake", "ssayu", ("7", "beacon", bytes(27), 10)),
         ("Sleep", "ss", (ADDRESS, "beacon")),
-        ("Pair", "ss", ("/org/bluez", "gopro")),
-        ("Unpair", "ss", ("", "")),
+        ("Pair", "ssas", ("/org/bluez", "gopro", [])),
+        ("Unpair", "ss", (ADDRESS, "")),
         ("Unpair", "ss", (ADDRESS, "hci0")),
-        ("IsPaired", "ss", ("x", "")),
+        ("GetBonds", "s", ("x",)),
         ("Sleep", "s", (ADDRESS,)),
     ],
 )
@@ -218,7 +218,7 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
     theta.has_bonds = True
     bluez.add(theta)
     assert (await caller.pair(ADDRESS, "theta"))["serial"] == "YL00101234"
-    assert await caller.call("IsPaired", "ss", ADDRESS, "") == [True]
+    assert await caller.is_bonded(ADDRESS)
     await caller.call("Release", "s", ADDRESS)
     await until(lambda: not theta.connected)
     await caller.wake(ADDRESS, "theta")
@@ -315,7 +315,7 @@ async def test_no_call_starts_bluetoothd(tmp_path: Path, monkeypatch: pytest.Mon
         ]
         for call in (caller.wake(ADDRESS), caller.pair(ADDRESS), caller.search(("fea6", ""))):
             assert await error_of(call) == "BluetoothUnavailable"
-        assert await error_of(caller.call("Unpair", "ss", ADDRESS, "")) == "BluetoothUnavailable"
+        assert await error_of(caller.unpair(ADDRESS)) == "BluetoothUnavailable"
         await service.objects.until(lambda: False, 0.1)
         with pytest.raises(BusError):
             await service.objects.refresh("/org/bluez/hci0/dev_D4_32_60_00_10_01")

@@ -8,14 +8,23 @@ from typing import Any
 import pytest
 
 from tests.camera.conftest import Caller, hurried, until
-from tests.fake_bluez import ADAPTER, FEA6, KEYBOARD, FakeBluez, FakeCamera, FakeGoPro, assigned
+from tests.fake_bluez import (
+    ADAPTER,
+    FEA6,
+    KEYBOARD,
+    OTHER_ADAPTER,
+    OTHER_PATH,
+    FakeBluez,
+    FakeCamera,
+    FakeGoPro,
+    assigned,
+)
 from wifimgrd.bus.connection import BusError
 from wifimgrd.camera import _radio
 from wifimgrd.camera._offers import why_unfit
 from wifimgrd.camera._service import CameraService
 
 ADDRESS = "D4:32:60:00:10:01"
-ABSENT_ADAPTER = "00:1A:7D:DA:71:11"
 IN_PAIRING_MODE = {0x02F2: bytes([2, 0b101, 57, 1])}
 KEY_MISSING = ("org.bluez.Error.Failed", "le-connection-key-missing")
 UNFIT = (
@@ -142,7 +151,7 @@ async def test_a_link_that_a_killed_process_has_made_ends_and_no_other(
     )
     bluez.add(left)
     bluez.add(other)
-    await caller.call("EndLinks", "as", [ADDRESS])
+    await caller.call("EndLinks", "ao", [left.path])
     await until(lambda: not left.connected)
     assert other.connected
     await caller.wake(ADDRESS)
@@ -167,7 +176,7 @@ async def test_a_device_without_a_bond_is_not_removed_by_an_unpairing(
 ) -> None:
     bluez.add(camera := FakeGoPro(ADDRESS))
     bluez.hear(camera)
-    await caller.call("Unpair", "ss", ADDRESS, "")
+    await caller.unpair(ADDRESS)
     assert "RemoveDevice" not in bluez.calls
 
 
@@ -195,21 +204,94 @@ async def test_what_is_not_known_is_not_taken_for_no_bond(
 ) -> None:
     monkeypatch.setattr(_radio, "_LOADED_S", 0.05)
     bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
-    assert await caller.call("IsPaired", "ss", ADDRESS, "") == [True]
+    assert await caller.is_bonded(ADDRESS)
     await gone(bluez, service)
-    for member in ("IsPaired", "Unpair"):
-        assert (await refused(caller.call(member, "ss", ADDRESS, "")))[0] == "BluetoothUnavailable"
+    for call in (caller.is_bonded(ADDRESS), caller.unpair(ADDRESS)):
+        assert (await refused(call))[0] == "BluetoothUnavailable"
     assert camera.bonded
 
 
 async def test_a_bond_at_an_adapter_is_known_while_that_is_there(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
-    for member in ("IsPaired", "Unpair"):
-        name, reason = await refused(caller.call(member, "ss", ADDRESS, ABSENT_ADAPTER))
-        assert (name, ABSENT_ADAPTER in reason) == ("BluetoothUnavailable", True)
-    assert await caller.call("IsPaired", "ss", ADDRESS, ADAPTER) == [True]
-    await caller.call("Unpair", "ss", ADDRESS, ADAPTER)
-    assert not camera.bonded
+    bluez.plug()
+    assert await caller.call("GetBonds", "s", ADDRESS) == [[ADAPTER], [ADAPTER, OTHER_ADAPTER]]
+    bluez.unplug()
+    assert await caller.call("GetBonds", "s", ADDRESS) == [[], [OTHER_ADAPTER]]
+    name, reason = await refused(caller.unpair(ADDRESS))
+    assert (name, ADAPTER in reason) == ("BluetoothUnavailable", True)
+    assert camera.bonded
+
+
+async def test_an_adapter_whose_devices_are_not_told_yet_or_are_told_to_go_is_not_one_without_bonds(
+    bluez: FakeBluez, service: CameraService, caller: Caller
+) -> None:
+    """BlueZ tells an adapter, then each of its devices; and when it goes each of these, and then it."""
+    await caller.call("GetStatus")
+    bluez.cameras.append(FakeGoPro(ADDRESS, bonded=True, known=True, adapter=OTHER_PATH))
+    bluez.adapters[OTHER_PATH] = OTHER_ADAPTER
+    bluez._added(OTHER_PATH, bluez._adapter(OTHER_PATH))
+    assert await caller.call("GetBonds", "s", ADDRESS) == [[OTHER_ADAPTER], [ADAPTER, OTHER_ADAPTER]]
+
+
+@pytest.mark.parametrize("own_is_first", [False, True])
+async def test_of_two_bonds_with_a_camera_the_own_one_alone_is_used_and_replaced(
+    bluez: FakeBluez, caller: Caller, own_is_first: bool
+) -> None:
+    bluez.plug()
+    own = FakeGoPro(ADDRESS, bonded=True, tells_reason=True)
+    other = FakeGoPro(ADDRESS, bonded=True, tells_reason=True, adapter=OTHER_PATH)
+    for camera in (own, other) if own_is_first else (other, own):
+        bluez.add(camera)
+    name, reason = await refused(caller.pair(ADDRESS, again=True))
+    assert (name, "bluetoothctl remove" in reason) == ("PairingFailed", True)
+    assert (own.bonded, other.bonded) == (False, True)
+    assert own.connects
+    assert await caller.call("GetBonds", "s", ADDRESS) == [[OTHER_ADAPTER], [ADAPTER, OTHER_ADAPTER]]
+
+
+async def test_a_strangers_lost_bond_at_another_adapter_than_the_own_one_is_kept(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    bluez.plug()
+    bluez.add(camera := FakeGoPro(ADDRESS, bonded=True, tells_reason=True, adapter=OTHER_PATH))
+    name, reason = await refused(caller.pair(ADDRESS, again=True))
+    assert (name, "bluetoothctl remove" in reason) == ("PairingFailed", True)
+    assert camera.bonded
+
+
+async def test_the_link_at_another_adapter_is_not_taken_for_one_that_a_killed_process_has_left(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    bluez.plug()
+    left = FakeGoPro(ADDRESS, connected=True, resolved=True)
+    other = FakeGoPro(ADDRESS, bonded=True, knows_host=True, connected=True, adapter=OTHER_PATH)
+    bluez.add(left)
+    bluez.hear(left)
+    bluez.add(other)
+    await caller.call("EndLinks", "ao", [left.path, "/org/bluez/hci0/dev_D4_32_60_00_10_09"])
+    await until(lambda: not left.connected)
+    await caller.connection.round_trip()
+    assert other.connected
+
+
+async def test_whether_there_is_a_bond_is_told_once_a_cancelled_pairing_has_removed_its_own(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    bluez.add(camera := FakeGoPro(ADDRESS, busy_answers=100_000))
+    bluez.hear(camera)
+    pairing = asyncio.create_task(caller.pair(ADDRESS))
+    await until(lambda: camera.bonded and camera.busy_answers < 100_000)
+    bluez.removes.clear()
+    cancelling = asyncio.create_task(caller.call("Cancel", "s", ADDRESS))
+    asking = asyncio.create_task(caller.is_bonded(ADDRESS))
+    await until(lambda: "RemoveDevice" in bluez.calls)
+    await caller.call("GetStatus")
+    await caller.call("GetStatus")
+    assert not asking.done()
+    bluez.removes.set()
+    assert not await asking
+    await cancelling
+    assert (await refused(pairing))[0] == "Cancelled"
 
 
 async def test_that_a_bond_is_made_is_told_before(bluez: FakeBluez, caller: Caller) -> None:

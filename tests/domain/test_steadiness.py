@@ -102,18 +102,82 @@ def test_a_battery_between_two_levels_is_known() -> None:
         assert steadiness.held == {}
 
 
+NUMBERS = {
+    "battery_level": (50, 52),
+    "storage_free": (50_000_000_000, 52_000_000_000),
+    "time_left_s": (100, 120),
+    "clock_offset_us": (0, 2_500_000),
+}
+"""Two values of each that differ by two steps or more."""
+
+
+def read_one_after_the_other(*readings: CameraReading, every_s: float = 1.0) -> Steadiness:
+    """What is known after these readings, each of which is told."""
+    steadiness = Steadiness()
+    for number, reading in enumerate(readings):
+        steadiness = steadiness.read(reading, number * every_s)
+    return steadiness
+
+
 @pytest.mark.parametrize("name", OTHERS)
-def test_that_a_value_is_not_known_now_and_then_is_no_change(name: str) -> None:
-    steadiness, unknown = Steadiness(), OTHERS[name][1]
-    for number in range(100):
-        value = getattr(READING, name) if number % 2 else unknown
-        steadiness = steadiness.read(replace(READING, **{name: value}), float(number))
-        assert steadiness.held == {}
-    for number in range(MOST_CHANGES + 1):  # and it hides none
-        other = getattr(READING, name) if number % 2 else OTHERS[name][0]
-        for value in (unknown, other):
-            steadiness = steadiness.read(replace(READING, **{name: value}), 200.0 + number)
-    assert list(steadiness.held) == [name]
+def test_that_a_value_is_said_and_not_said_by_turns_counts(name: str) -> None:
+    unsaid = replace(READING, **{name: OTHERS[name][1]})
+    assert list(read_one_after_the_other(*(READING, unsaid) * 6).held) == [name]
+    assert read_one_after_the_other(*(READING, unsaid) * 6, every_s=6.0).held == {}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_not_said_is_remembered_for_a_minute(name: str) -> None:
+    unsaid = replace(READING, **{name: OTHERS[name][1]})
+    steadiness = Steadiness().read(READING, 0.0).read(unsaid, 59.9)
+    assert steadiness.remembered(unsaid) == READING
+    assert steadiness.read(unsaid, 60.0).remembered(unsaid) == unsaid
+
+
+def recording(recorded_s: int | None) -> CameraReading:
+    return replace(READING, recording=RecordingState.RECORDING, recorded_s=recorded_s)
+
+
+@pytest.mark.parametrize("counts", [(9, 8), (5, 0), (9, None, 8, None), (3, 2, 1)])
+def test_each_recording_that_begins_anew_is_two_changes(counts: tuple[int | None, ...]) -> None:
+    readings = [recording(one) for one in counts]
+    assert list(read_one_after_the_other(*readings * 7).held) == ["recording"]
+    assert read_one_after_the_other(*readings * 7, every_s=12.0).held == {}
+
+
+def test_a_camera_that_is_read_anew_may_say_its_values_one_after_the_other() -> None:
+    steadiness = Steadiness().read(READING, 0.0)
+    for number in range(20):
+        for reading in (CameraReading(), replace(READING, recorded_s=None)):
+            steadiness = steadiness.read(reading, number * 2.0)
+        steadiness = steadiness.attached()
+    assert steadiness.held == {}
+
+
+def test_a_number_that_goes_on_as_it_went_is_told_at_once_ten_times_a_minute_and_never_held() -> None:
+    steadiness, told_s = Steadiness().read(replace(READING, battery_level=100), 0.0), []
+    for number in range(1, 100):
+        steadiness = steadiness.read(replace(READING, battery_level=100 - number), number * 0.25)
+        if steadiness.has_news:
+            told_s.append(number * 0.25)
+            steadiness = steadiness.told()
+    assert told_s == [number * 0.25 for number in range(1, MOST_CHANGES + 2)]  # the first one counts
+    assert steadiness.held == {}
+
+
+def test_a_number_that_flickers_by_a_step_is_told_with_the_next_change() -> None:
+    steadiness = Steadiness().read(replace(READING, battery_level=50), 0.0)
+    steadiness = steadiness.read(replace(READING, battery_level=49), 1.0).told()
+    back = steadiness.read(replace(READING, battery_level=50), 2.0)
+    assert not back.has_news
+    assert back.read(replace(READING, battery_level=51), 3.0).has_news
+
+
+@pytest.mark.parametrize(("name", "values"), NUMBERS.items())
+def test_a_number_that_turns_counts(name: str, values: tuple[Any, Any]) -> None:
+    readings = [replace(READING, **{name: value}) for value in values]
+    assert list(read_one_after_the_other(*readings * 6).held) == [name]
+    assert read_one_after_the_other(*readings * 6, every_s=6.0).held == {}
 
 
 def test_whether_it_is_held_changes_at_most_twice_a_minute() -> None:
@@ -145,6 +209,16 @@ def test_what_a_recording_counts_is_never_held() -> None:
         )
         steadiness = steadiness.read(reading, float(second))
         assert steadiness.held == {}
+
+
+def test_what_commands_change_does_not_count_though_it_is_not_known_in_between() -> None:
+    steadiness = Steadiness().read(READING, 0.0)
+    for number in range(30):
+        steadiness = steadiness.commanded()
+        state = RecordingState.RECORDING if number % 2 == 0 else RecordingState.IDLE
+        for said in (None, state):
+            steadiness = steadiness.read(replace(READING, recording=said), number)
+    assert steadiness.held == {}
 
 
 def test_what_commands_change_does_not_count() -> None:

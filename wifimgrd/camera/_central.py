@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -16,6 +16,7 @@ from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._offers import why_unfit
 from wifimgrd.camera._radio import Radio
 from wifimgrd.camera.drivers import gopro_messages as gopro
+from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.definitions import CONNECT_FAULTS, DeviceProperties, Fault
@@ -61,44 +62,46 @@ class Central:
         """Called with the address of a bonded camera in use that has become such a device."""
         self.objects.watch_services(self._services_changed)
 
-    async def has_bond(self, address: str, adapter: str = "") -> bool:
-        """Whether this host has a bond with a camera, once one that is being removed is; with the address of
-        an adapter, whether that has. Raises BluetoothUnavailable if that is not known."""
-        return await self._bonded(address, adapter) is not None
+    async def bonds(self, address: str) -> HostBonds:
+        """At which adapters this host has a bond with a camera, once one that is being removed is. Raises
+        BluetoothUnavailable if that is not known: what BlueZ does not have, or does not say, is not what this
+        host does not have."""
+        await self._removed(address)
+        objects = self.objects
+        if not objects.loaded:
+            raise BluetoothUnavailable(self.radio.status.reason or "bluetoothd is starting")
+        try:
+            await objects.read_again()
+        except BusError as error:
+            raise self.radio.refusal(error) from None
+        except TimeoutError:
+            raise BluetoothUnavailable("bluetoothd does not answer") from None
+        if not objects.adapters:
+            raise BluetoothUnavailable(self.radio.status.reason)
+        adapters = {one.get("Address", "") for one in objects.adapters.values()}
+        bonded = {objects.adapter_of(path) for path in self._bonded(address)}
+        return HostBonds(frozenset(bonded), frozenset(adapters))
 
-    async def _bonded(self, address: str, adapter: str) -> str | None:
-        """The path of a device that this host has a bond with, as `has_bond`."""
+    async def _removed(self, address: str) -> None:
+        """Wait until a bond that is being removed is."""
         if address in self._removals:
             await asyncio.wait({self._removals[address]})
-        where = self._adapter(adapter)
-        path = self.objects.device(address, where)
-        return path if path is not None and self._is_paired(path) else None
 
-    def _adapter(self, address: str) -> str:
-        """The path of an adapter, or without an address that of all. Raises BluetoothUnavailable if it is not
-        there, or was not read yet: what BlueZ does not have is not what this host does not have then."""
-        objects = self.objects
-        if not (objects.loaded and objects.adapters):
-            raise BluetoothUnavailable(self.radio.status.reason or "bluetoothd is starting")
-        if not address:
-            return bluez.BLUEZ_PATH
-        for path, one in objects.adapters.items():
-            if one.get("Address") == address:
-                return path
-        raise BluetoothUnavailable(_OTHER_ADAPTER.format(address))
+    def _bonded(self, address: str) -> Sequence[str]:
+        """The paths of a camera that this host has a bond with, one for each adapter that has one."""
+        return [path for path in self.objects.at_adapters(address) if self.objects.is_paired(path)]
 
     def is_paired(self, address: str) -> bool:
         """Whether this host has a bond with a camera."""
-        path = self.objects.device(address)
-        return path is not None and self._is_paired(path)
+        return bool(self._bonded(address))
 
     # -- more than cameras
 
     def why_unfit(self, address: str) -> str:
         """Why a device is not bonded with, by the services that it has told; empty if it has told none of
         these."""
-        path = self.objects.device(address)
-        return "" if path is None else why_unfit(self.objects.devices[path].get("UUIDs", ()))
+        told = (self.objects.devices[path].get("UUIDs", ()) for path in self.objects.at_adapters(address))
+        return next((why for uuids in told if (why := why_unfit(uuids))), "")
 
     def _require_fit(self, path: str) -> None:
         """Raise Unfit for a device that is more than a camera."""
@@ -136,10 +139,10 @@ class Central:
         """Connect to a bonded camera; `pauses_s` are those before each further try, if they are not the
         usual ones. Raises Trouble, NotPaired and BluetoothUnavailable."""
         self.radio.require_ready()
-        path = self.objects.device(address)
-        if path is None or not self.is_paired(address):
+        path = next(iter(self._bonded(address)), None)
+        if path is None:
             raise NotPaired(_NOT_PAIRED)
-        return await self._connect(address, path, self.limits.pauses_s if pauses_s is None else pauses_s)
+        return await self._connect(path, self.limits.pauses_s if pauses_s is None else pauses_s)
 
     async def connect_known(self, address: str) -> Link:
         """Connect to a camera with or without a bond; raises as `connect_bonded`."""
@@ -147,13 +150,13 @@ class Central:
         path = await self.find(address)
         if path is None:
             raise Trouble(_NOT_HEARD)
-        return await self._connect(address, path, self.limits.pauses_s)
+        return await self._connect(path, self.limits.pauses_s)
 
-    async def _connect(self, address: str, path: str, pauses_s: Sequence[float]) -> Link:
+    async def _connect(self, path: str, pauses_s: Sequence[float]) -> Link:
         """Connect and wait for the services; raises Trouble, Refusals if the camera seems to refuse,
         BondLost, and BluetoothUnavailable."""
         self._require_fit(path)
-        refusals, is_bonded = 0, self.is_paired(address)
+        refusals, is_bonded = 0, self.objects.is_paired(path)
         self.objects.take_authentication_failure(path)
         for pause_s in (*pauses_s, None):
             try:
@@ -253,26 +256,28 @@ class Central:
     # -- bonds
 
     async def bond(
-        self, address: str, service: str, wants_bond: Callable[[Link], Awaitable[bool]], *, replaces: bool
+        self, address: str, service: str, wants_bond: Callable[[Link], Awaitable[bool]], own: Collection[str]
     ) -> tuple[Link, bool]:
-        """Connect to a camera and bond with it if it is not, or, with `replaces`, if it has provably
-        forgotten that; returns whether the bond is new, in which case its failure must be followed by `undo`.
+        """Connect to a camera and bond with it if it is not, or if it has provably forgotten that and the
+        bond is at one of `own`, which are addresses of adapters; those bonds are used first. Returns whether
+        the bond is new, in which case its failure must be followed by `undo`.
 
         A device that is not a camera, or is more than one, is refused before BlueZ is asked for anything but
         a connection: a bonded one by the services that it was seen to have, `service` among them, another one
         by what it has once it is connected. `wants_bond` tells by the connection whether the camera is one
         that bonds, and raises Trouble if it is none at all. Raises Trouble and BluetoothUnavailable."""
         self.radio.require_ready()
-        if await self.has_bond(address):
-            self._require_camera(address, service)
+        await self._removed(address)
+        for path in sorted(self._bonded(address), key=lambda path: self.objects.adapter_of(path) not in own):
+            self._require_camera(path, service)
             try:
-                return await self.connect_bonded(address), False
+                return await self._connect(path, self.limits.pauses_s), False
             except (BondLost, Refusals) as lost:
                 if isinstance(lost, Refusals) and not await self._is_in_pairing_mode(address):
                     raise Trouble(f"{lost.times}, and {_KEPT}") from None
-                if not replaces:
+                if self.objects.adapter_of(path) not in own:
                     raise Trouble(_OF_OTHERS.format(address)) from None
-                await self.unbond(address, "")
+                await self._remove(path)
             except NotPaired:  # it is gone meanwhile
                 pass
         await self._end_leftover(address)
@@ -299,13 +304,12 @@ class Central:
         except BaseException:
             self.let_go(link.path)
             raise
-        return link, is_new and not self._is_paired(link.path)  # by another program, meanwhile
+        return link, is_new and not self.objects.is_paired(link.path)  # by another program, meanwhile
 
-    def _require_camera(self, address: str, service: str) -> None:
+    def _require_camera(self, path: str, service: str) -> None:
         """Raise Trouble for a bonded device that BlueZ knows not to be a camera with a service."""
-        path = self.objects.device(address)
-        device = self.objects.devices.get(path or "", {})
-        self._require_fit(path or "")
+        device = self.objects.devices.get(path, {})
+        self._require_fit(path)
         if service not in {*device.get("UUIDs", ()), *device.get("ServiceData", ())}:
             raise Trouble(_NO_CAMERA)
 
@@ -353,17 +357,13 @@ class Central:
         except BaseException:
             self.let_go(link.path)
             raise
-        self.on_bonding(address, self._adapter_of(link.path))
+        self.on_bonding(address, self.objects.adapter_of(link.path))
         try:
             with self.agent.accepting(link.path):
                 await self._call_pair(link)
         except BaseException:
             self.undo(address, link)
             raise
-
-    def _adapter_of(self, path: str) -> str:
-        """The address of a device's adapter."""
-        return self.objects.adapters.get(path.rpartition("/")[0], {}).get("Address", "")
 
     async def _call_pair(self, link: Link) -> None:
         """Have BlueZ pair. What counts is the property `Paired`: the reply may never come."""
@@ -373,23 +373,20 @@ class Central:
         try:
 
             def is_over() -> bool:
-                return self._is_paired(link.path) or not link.is_up or pairing.done()
+                return self.objects.is_paired(link.path) or not link.is_up or pairing.done()
 
             pairing.add_done_callback(lambda _: self.objects.wake())
             await self.objects.until(is_over, self.limits.pair_s)
-            if not self._is_paired(link.path):
+            if not self.objects.is_paired(link.path):
                 if not pairing.done():
                     await asyncio.wait({pairing}, timeout=self.limits.late_s)
                 with suppress(BusError, TimeoutError):
                     await self.objects.refresh(link.path)
-            if not self._is_paired(link.path):
+            if not self.objects.is_paired(link.path):
                 raise self._why_not_paired(pairing)
         finally:
             pairing.cancel()
             await asyncio.gather(pairing, return_exceptions=True)
-
-    def _is_paired(self, path: str) -> bool:
-        return self.objects.devices.get(path, {}).get("Paired", False)
 
     def _why_not_paired(self, pairing: asyncio.Future[None]) -> Exception:
         self.radio.require_ready()
@@ -401,9 +398,13 @@ class Central:
         return Trouble("the camera did not answer the pairing")
 
     async def unbond(self, address: str, adapter: str) -> None:
-        """Remove the bond with a device, if there is one, as `has_bond`; raises BluetoothUnavailable."""
-        if (path := await self._bonded(address, adapter)) is not None:
-            await self._remove(path)
+        """Remove the bond with a device at the adapter with an address, if there is one. Raises
+        BluetoothUnavailable as `bonds`, and if that adapter is not there."""
+        if adapter not in (await self.bonds(address)).adapters:
+            raise BluetoothUnavailable(_OTHER_ADAPTER.format(adapter))
+        for path in self._bonded(address):
+            if self.objects.adapter_of(path) == adapter:
+                await self._remove(path)
 
     async def _remove(self, path: str) -> None:
         """Remove a device with its bond, if BlueZ has it; raises BluetoothUnavailable."""
@@ -427,7 +428,7 @@ class Central:
         """Remove a device that `bond` has made a bond with, or has tried to, without waiting for it; `bond`
         does. One without a bond whose link was there before stays as it was."""
         is_of_others = self.objects.is_connected(link.path) and link.path not in self.objects.own_links
-        if is_of_others and not self._is_paired(link.path):
+        if is_of_others and not self.objects.is_paired(link.path):
             return
         task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(link.path))
         task.add_done_callback(lambda _: self._removals.pop(address, None))

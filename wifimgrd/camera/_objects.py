@@ -7,7 +7,7 @@ bonded nor connected the last 512 are kept; another one that changes is read aga
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -156,15 +156,22 @@ class Objects:
         """The path of the first adapter that is on; None if there is none."""
         return min((path for path, one in self.adapters.items() if one.get("Powered")), default=None)
 
-    def device(self, address: str, under: str = definitions.BLUEZ_PATH) -> str | None:
-        """The path of a device, bonded ones first; None if BlueZ has none with this address, at an adapter
-        with a path."""
-        found = [
-            path
-            for path, one in self.devices.items()
-            if one.get("Address") == address and path.startswith(under + "/")
-        ]
-        return max(found, key=lambda path: self.devices[path].get("Paired", False), default=None)
+    def at_adapters(self, address: str) -> Sequence[str]:
+        """The paths of a device, one for each adapter that has it, bonded ones first."""
+        found = [path for path, one in self.devices.items() if one.get("Address") == address]
+        return sorted(found, key=self.is_paired, reverse=True)
+
+    def device(self, address: str) -> str | None:
+        """The path of a device, a bonded one first; None if BlueZ has none with this address."""
+        return next(iter(self.at_adapters(address)), None)
+
+    def is_paired(self, device: str) -> bool:
+        """Whether this host has a bond with a device."""
+        return self.devices.get(device, {}).get("Paired", False)
+
+    def adapter_of(self, device: str) -> str:
+        """The address of a device's adapter; empty if that is not there."""
+        return self.adapters.get(device.rpartition("/")[0], {}).get("Address", "")
 
     def characteristics(self, device: str) -> Mapping[str, str]:
         """The paths of a device's characteristics by UUID."""
@@ -179,6 +186,11 @@ class Objects:
         if is_own != (path in self.own_links):
             (self.own_links.add if is_own else self.own_links.discard)(path)
             self.on_own_links()
+
+    async def read_again(self) -> None:
+        """Read all that BlueZ has at one moment; raises as a call does. Its signals come one by one: an
+        adapter is there before its devices, and after them."""
+        await Root(self._connection).read_objects(self._objects_read)
 
     async def refresh(self, device: str) -> None:
         """Read a device's properties again: BlueZ does not signal every change. Raises as a call does."""

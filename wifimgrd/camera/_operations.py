@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,6 +19,7 @@ from wifimgrd.camera._theta import Theta, theta_bonds
 from wifimgrd.camera.conversations import UNCONFIRMED, carry_out
 from wifimgrd.camera.drivers import gopro_messages
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
+from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
@@ -91,20 +91,28 @@ class Operations:
                 raise Unconfirmed(UNCONFIRMED) from None
             raise
 
-    async def pair(self, address: str, protocol: str, *, replaces: bool) -> PairedCamera:
-        """Pair with a camera and read its credentials; `replaces` a bond that the camera has provably lost.
-        Raises PairingFailed and others."""
-        work = self._pair(address, protocol, replaces=replaces)
+    async def pair(self, address: str, protocol: str, own: Collection[str]) -> PairedCamera:
+        """Pair with a camera and read its credentials; a bond at one of `own`, addresses of adapters, that
+        the camera has provably lost is replaced. Raises PairingFailed and others."""
+        work = self._pair(address, protocol, own)
         return await self._run(address, work, self._limits.pairing_s, PairingFailed)
 
     async def unpair(self, address: str, adapter: str) -> None:
-        """Remove the bond with a camera, if there is one, at an adapter or at any; what runs with it ends.
-        Raises BluetoothUnavailable, also if it is not known."""
+        """Remove the bond with a camera, if there is one, at the adapter with an address; what runs with it
+        ends. Raises BluetoothUnavailable, also if it is not known."""
         await self.cancel(address)
         self.release(address)
         await self._run(
             address, self._central.unbond(address, adapter), self._limits.sleep_s, BluetoothUnavailable
         )
+
+    async def bonds(self, address: str) -> HostBonds:
+        """At which adapters this host has a bond with a camera, once an operation with it that was cancelled
+        has ended: it may have to remove one. Raises BluetoothUnavailable if it is not known."""
+        running = self._running.get(address)
+        if running is not None and running.cancelling():
+            await asyncio.wait({running})
+        return await self._central.bonds(address)
 
     async def cancel(self, address: str) -> None:
         """End what runs with a camera or has a key, and stop keeping the camera awake; returns once that has
@@ -126,13 +134,13 @@ class Operations:
         for address in {*self._running, *self._held}:
             await self.cancel(address)
 
-    def end_links(self, addresses: Collection[str]) -> None:
-        """Disconnect cameras that a process before this one had connected, which is no more."""
+    def end_links(self, paths: Collection[str]) -> None:
+        """Disconnect devices that a process before this one had connected, which is no more."""
         objects = self._central.objects
-        for address in addresses:
-            path = objects.device(address)
-            if path is not None and objects.is_connected(path):
+        for path in paths:
+            if objects.is_connected(path):
                 objects.set_own(path, is_own=True)
+                address = objects.devices[path].get("Address", "")
                 if address not in self._running and address not in self._held:
                     self._central.let_go(path)
 
@@ -241,22 +249,21 @@ class Operations:
         self._central.let_go(link.path)
         return answer
 
-    async def _pair(self, address: str, protocol: str, *, replaces: bool) -> PairedCamera:
+    async def _pair(self, address: str, protocol: str, own: Collection[str]) -> PairedCamera:
         await self._end_hold(address)
         is_gopro = protocol == names.GOPRO
         service, wants_bond = (
             (gopro_messages.SERVICE, gopro_bonds) if is_gopro else (_theta.SERVICE, theta_bonds)
         )
-        link, is_new = await self._central.bond(address, service, wants_bond, replaces=replaces)
+        link, is_new = await self._central.bond(address, service, wants_bond, own)
         try:
-            paired = await (self._pair_gopro if is_gopro else self._pair_theta)(address, link)
+            return await (self._pair_gopro if is_gopro else self._pair_theta)(address, link)
         except BaseException:
             if is_new:
                 self._central.undo(address, link)
             else:
                 self._central.let_go(link.path)
             raise
-        return replace(paired, bond_is_new=is_new)
 
     async def _pair_gopro(self, address: str, link: Link) -> PairedCamera:
         camera = GoPro(link)

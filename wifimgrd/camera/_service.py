@@ -90,8 +90,8 @@ class CameraService:
         self._connection.emit(names.PATH, names.INTERFACE, signal, "ss", [address, text])
 
     def _tell_links(self) -> None:
-        links = sorted(path.rpartition("/dev_")[2].replace("_", ":") for path in self.objects.own_links)
-        self._connection.emit(names.PATH, names.INTERFACE, "LinksChanged", "as", [links])
+        links = sorted(self.objects.own_links)
+        self._connection.emit(names.PATH, names.INTERFACE, "LinksChanged", "ao", [links])
 
     def _report(self, rows: Sequence[Row]) -> None:
         self._connection.emit(names.PATH, names.INTERFACE, "Advertised", "aa{sv}", [rows])
@@ -159,23 +159,22 @@ class CameraService:
                 answer = await self._operations.command(_address(address), _command(command))
                 result = {name: Variant(*one) for name, one in values_of(answer.result).items()}
                 return "a{sv}a{sv}", (result, encode(answer.reading))
-            case "Pair" | "PairAgain" as member:
-                address, protocol = typed(tuple[str, str], call.body)
-                paired = await self._operations.pair(
-                    _address(address), protocol_of(protocol), replaces=member == "PairAgain"
-                )
+            case "Pair":
+                address, protocol, own = typed(tuple[str, str, list[str]], call.body)
+                paired = await self._operations.pair(_address(address), protocol_of(protocol), own)
                 return "a{sv}", (_paired_values(paired),)
             case "Unpair":
-                await self._operations.unpair(*_bond(typed(tuple[str, str], call.body)))
+                address, adapter = typed(tuple[str, str], call.body)
+                await self._operations.unpair(_address(address), _address(adapter))
             case "Cancel":
                 await self._operations.cancel(*typed(tuple[str], call.body))
             case "Release":
                 self._operations.release(*typed(tuple[str], call.body))
             case "EndLinks":
-                [addresses] = typed(tuple[list[str]], call.body)
-                self._operations.end_links([_address(one) for one in addresses])
-            case "IsPaired":
-                return "b", (await self.central.has_bond(*_bond(typed(tuple[str, str], call.body))),)
+                self._operations.end_links(*typed(tuple[list[str]], call.body))
+            case "GetBonds":
+                host = await self._operations.bonds(_address(*typed(tuple[str], call.body)))
+                return "asas", (sorted(host.bonded), sorted(host.adapters))
         return "", ()
 
     async def _wake(self, address: str, protocol: str, beacon: bytes, timeout_s: int) -> None:
@@ -227,12 +226,6 @@ def _address(text: str) -> str:
     return text
 
 
-def _bond(named: tuple[str, str]) -> tuple[str, str]:
-    """A camera's address, and that of an adapter or nothing."""
-    address, adapter = named
-    return _address(address), adapter and _address(adapter)
-
-
 def _command(text: str) -> CameraCommand:
     try:
         return CameraCommand(text)
@@ -267,5 +260,4 @@ def _paired_values(paired: PairedCamera) -> dict[str, Variant]:
         "password": Variant("s", paired.password.reveal()),
         "model": Variant("s", paired.model),
         "serial": Variant("s", paired.serial),
-        "new": Variant("b", paired.bond_is_new),
     }

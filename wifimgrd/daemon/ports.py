@@ -6,13 +6,14 @@ Every listener method is called on the event loop's thread and must not block.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.bonds import Claim, HostBonds
 from wifimgrd.domain.camera import (
     CameraAnswer,
     CameraCommand,
@@ -215,17 +216,18 @@ class CameraBluetooth(Protocol):
         """Connect to a paired camera, have it carry out a command, and disconnect; a camera that sleeps is
         woken by that. Raises NotPaired, DeviceNotReachable, NotSupported, Unconfirmed."""
 
-    async def pair(self, address: str, service: str, *, replaces: bool) -> PairedCamera:
-        """Pair a camera and read its network's name and password; with `replaces`, keys that the camera has
-        provably lost are replaced. What is not such a camera is left alone. Raises PairingFailed."""
+    async def pair(self, address: str, service: str, own: Collection[str]) -> PairedCamera:
+        """Pair a camera and read its network's name and password. Its keys at the adapters whose addresses
+        are in `own` are the hub's: those that the camera has provably lost are replaced. What is not such a
+        camera is left alone. Raises PairingFailed."""
 
-    async def unpair(self, address: str, adapter: str = "") -> None:
-        """Remove the keys of a camera from this host: those of an adapter, or of any; there may not be any.
-        What runs with the camera ends. Raises BluetoothUnavailable as `has_bond`."""
+    async def unpair(self, address: str, adapter: str) -> None:
+        """Remove the keys of a camera from the adapter with an address; there may not be any. What runs with
+        the camera ends. Raises BluetoothUnavailable as `bonds`, and while the adapter is not there."""
 
-    async def has_bond(self, address: str, adapter: str = "") -> bool:
-        """Whether this host has keys of a camera, at an adapter or at any. Raises BluetoothUnavailable if
-        that is not known, as while the adapter is not there."""
+    async def bonds(self, address: str) -> HostBonds:
+        """At which adapters this host has keys of a camera, once a pairing that was cancelled has ended.
+        Raises BluetoothUnavailable if that is not known, as while bluetoothd does not run."""
 
 
 class HostClock(Protocol):
@@ -292,15 +294,11 @@ class DeviceStore(Protocol):
         """The address of a device that was written last, also if the device was removed since; empty if none
         was."""
 
-    async def bonds(self) -> Mapping[str, str]:
-        """The addresses of the cameras that the hub has bonded with, and of the adapter of each; empty if
-        that is not known."""
+    async def bonds(self) -> Mapping[str, Claim]:
+        """Which bonds are the hub's, by the address of the camera."""
 
-    async def remember_bond(self, address: str, adapter: str) -> None:
-        """Write that the bond with a camera at an adapter is the hub's, safe on disk on return."""
-
-    async def forget_bond(self, address: str) -> None:
-        """Write that the hub has no bond with a camera, safe on disk on return."""
+    async def keep_bonds(self, address: str, claim: Claim) -> None:
+        """Write which bonds with a camera are the hub's, safe on disk on return."""
 
     async def request_of(self, key: str) -> bytes:
         """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was

@@ -28,16 +28,10 @@ WRONG_CLOCK_US: Final = 5_000_000
 """By how much a camera's clock may differ from this host's before that is a problem."""
 _BATTERY_MARGIN: Final = 3
 """Percent."""
-_BATTERY_STEP: Final = 2
-"""Percent: a level between two of them is told as one and the other by turns."""
-_READ_STEP_US: Final = 10_000_000
 _FRESH_US: Final = 60_000_000
 """A connected camera that answers is read more often, and that is published."""
-_TIME_LEFT_STEP_S: Final = 60
-_SHORT_TIME_LEFT_S: Final = 300
-"""Below it the steps are shorter."""
-_SHORT_TIME_LEFT_STEP_S: Final = 10
-_CLOCK_STEP_US: Final = 1_000_000
+TIME_LEFT_STEP_S: Final = 60
+CLOCK_STEP_US: Final = 1_000_000
 """Cameras tell whole seconds."""
 _DRIFT_US: Final = 3600 * 1_000_000
 """The shortest time over which a drift is told."""
@@ -253,51 +247,6 @@ class CameraStatus:
     """Whether the last command was to record."""
     problems: tuple[Problem, ...] = ()
 
-    def differs(self, published: CameraStatus) -> bool:
-        """Whether clients, who were told another one, are told this one: each value has a step."""
-        now, before = self.reading, published.reading
-        if (self.requested, self.problems) != (published.requested, published.problems):
-            return True
-        if _without_numbers(now) != _without_numbers(before):
-            return True
-        return (
-            _has_moved(now.battery_level, before.battery_level, _BATTERY_STEP)
-            or _has_moved(now.storage_free, before.storage_free, _storage_step(before))
-            or _has_moved(now.time_left_s, before.time_left_s, _time_left_step(now))
-            or _has_moved(now.clock_offset_us, before.clock_offset_us, _CLOCK_STEP_US)
-            or now.read_us - before.read_us >= _READ_STEP_US
-        )
-
-
-def _without_numbers(reading: CameraReading) -> CameraReading:
-    """What is published with every change."""
-    return replace(
-        reading,
-        read_us=0,
-        battery_level=None,
-        recorded_s=None,
-        storage_free=None,
-        time_left_s=None,
-        clock_offset_us=None,
-        clock_read_us=0,
-    )
-
-
-def _has_moved(now: int | None, before: int | None, step: int) -> bool:
-    if now is None or before is None:
-        return now is not before
-    return abs(now - before) >= step
-
-
-def _storage_step(before: CameraReading) -> int:
-    """One percent of the card; of what was free if its size is not known."""
-    return max(1, (before.storage_total or before.storage_free or 0) // 100)
-
-
-def _time_left_step(now: CameraReading) -> int:
-    is_short = (now.time_left_s or 0) < _SHORT_TIME_LEFT_S
-    return _SHORT_TIME_LEFT_STEP_S if is_short else _TIME_LEFT_STEP_S
-
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -372,11 +321,12 @@ def problems_of(
 ) -> tuple[Problem, ...]:
     """What is wrong with a camera that says this; `differs_s` is for how long it has not done what it should,
     `held` the values that are held. Of `before` a problem with a number goes only once that is better by a
-    margin, and one of a value that is held does not go: none comes and goes."""
+    margin, two steps at least, so that it comes and goes only with changes that count. One of a value that is
+    held does not go."""
     is_late = differs_s >= DIFFERS_S
     low_battery = LOW_BATTERY + _BATTERY_MARGIN * (Problem.BATTERY_LOW in before)
-    little_time_s = LITTLE_TIME_S + _TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
-    wrong_clock_us = WRONG_CLOCK_US - _CLOCK_STEP_US * (Problem.CLOCK_WRONG in before)
+    little_time_s = LITTLE_TIME_S + 2 * TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
+    wrong_clock_us = WRONG_CLOCK_US - 2 * CLOCK_STEP_US * (Problem.CLOCK_WRONG in before)
     found = {
         Problem.NOT_RECORDING: is_late and wish.records,
         Problem.STILL_RECORDING: is_late and not wish.records,

@@ -74,8 +74,6 @@ class PairedCamera:
     model: str = ""
     """The maker's name of the model."""
     serial: str = ""
-    bond_is_new: bool = True
-    """This host had no bond with it before."""
 
 
 @dataclass(frozen=True, slots=True)

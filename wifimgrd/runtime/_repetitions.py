@@ -95,7 +95,7 @@ LIMITED: Final[Mapping[str, _Limit]] = MappingProxyType(
         "supplicant_verdict": _Limit(("device", "interface", "state"), _BY_HAND),
         "supplicant_unaware": _Limit(_LINK, _BY_HAND),
         "lease_not_requested": _Limit(_LINK, _BY_HAND),
-        "bssid_changed": _Limit(("now",)),
+        "bssid_changed": _Limit(("interface",), _BY_HAND),
         "replies_ignored": _Limit(_LINK),
         "adapter_added": _Limit(("interface",), _BY_HAND),
         "adapter_removed": _Limit(("interface",), _BY_HAND),

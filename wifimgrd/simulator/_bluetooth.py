@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from wifimgrd.camera.conversations import carry_out, now_us
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.protocol import MICROSECONDS, Answer, Request
 from wifimgrd.daemon.ports import BackendMemory, BluetoothListener
+from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import (
@@ -183,8 +184,7 @@ class SimulatedBluetooth:
         self,
         address: str,
         service: str,  # noqa: ARG002 - all pair alike
-        *,
-        replaces: bool,
+        own: Collection[str],
     ) -> PairedCamera:
         """See CameraBluetooth.pair."""
         self._require()
@@ -200,7 +200,7 @@ class SimulatedBluetooth:
                 raise PairingFailed("the camera refused: switch it to pairing mode")
             is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.octets))
             is_new = address not in self._bonds or is_lost
-            if is_new and not replaces and address in self._bonds:
+            if is_new and ADAPTER not in own and address in self._bonds:
                 raise PairingFailed(_OF_OTHERS)
             if is_new and self._listener is not None:
                 self._listener.bonding(address, ADAPTER)
@@ -208,17 +208,18 @@ class SimulatedBluetooth:
             self._faults.bond_lost.clear(camera.plan.ssid.octets)
             self.on_wake(camera)
             plan = camera.plan
-            return PairedCamera(plan.ssid.octets, plan.passphrase, plan.camera_model, bond_is_new=is_new)
+            return PairedCamera(plan.ssid.octets, plan.passphrase, plan.camera_model)
 
-    async def unpair(self, address: str, adapter: str = "") -> None:  # noqa: ARG002 - there is one
+    async def unpair(self, address: str, adapter: str) -> None:  # noqa: ARG002 - there is one
         """See CameraBluetooth.unpair."""
         self._require()
         self._set_bonds(self._bonds - {address})
 
-    async def has_bond(self, address: str, adapter: str = "") -> bool:  # noqa: ARG002 - there is one
-        """See CameraBluetooth.has_bond."""
+    async def bonds(self, address: str) -> HostBonds:
+        """See CameraBluetooth.bonds."""
         self._require()
-        return address in self._bonds
+        adapters = frozenset({ADAPTER})
+        return HostBonds(adapters if address in self._bonds else frozenset(), adapters)
 
     def _set_bonds(self, bonds: set[str]) -> None:
         self._bonds = bonds

@@ -131,6 +131,23 @@ async def test_a_grant_ends_when_polkits_rules_change(
 
 
 @pytest.mark.usefixtures("as_stranger")
+async def test_a_grant_by_rules_that_have_changed_meanwhile_is_not_kept(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
+) -> None:
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    polkit.places = asyncio.Semaphore(0)
+    asking = asyncio.create_task(authorization.require(call_of(caller), names.CONNECT))
+    await polkit.places.acquire()
+    authorization._rules_changed(Signal("", "", "", "", []))
+    polkit.reply(polkit.waiting.pop(), granted=True)
+    await asking
+    polkit.places = None
+    with pytest.raises(NotAuthorized):
+        await authorization.require(call_of(caller), names.CONNECT)
+
+
+@pytest.mark.usefixtures("as_stranger")
 async def test_a_caller_that_went_is_forgotten(
     service: BusConnection, message_bus: MessageBusDaemon, polkit: ScriptedPolkit
 ) -> None:

@@ -246,12 +246,12 @@ def test_small_steps_are_not_published(on_cameras: OnCameras) -> None:
         device = await cameras.connected()
         cameras.control.says(device)
         cameras.bench.story.forget()
-        cameras.control.says(device, read_us=3 * S, battery_level=79)
+        cameras.control.says(device, read_us=3 * S)
         assert cameras.bench.story.events == []
-        cameras.control.says(device, battery_level=78)
+        cameras.control.says(device, battery_level=79)
         [event] = cameras.bench.story.of(CameraChanged)
         assert event.status.camera is not None
-        assert (event.status.camera.reading.battery_level, event.status.camera.reading.read_us) == (78, 3 * S)
+        assert (event.status.camera.reading.battery_level, event.status.camera.reading.read_us) == (79, 3 * S)
         assert cameras.bench.story.of(DeviceUpdated) == []
 
     on_cameras(test)
@@ -1230,6 +1230,40 @@ def test_what_is_wrong_stays_while_its_value_is_held(on_cameras: OnCameras) -> N
             cameras.control.says(device, temperature=TemperatureState.WARNING, battery_level=9)
             await asyncio.sleep(2)
         assert cameras.camera(device).problems == (Problem.BATTERY_LOW,)
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"battery_level": (10, None)}, Problem.BATTERY_LOW),
+        ({"temperature": (TemperatureState.TOO_HOT, None)}, Problem.TOO_HOT),
+        ({"storage_state": (StorageState.FULL, None)}, Problem.STORAGE_FULL),
+    ],
+)
+def test_what_is_wrong_does_not_come_and_go_with_what_is_not_said(
+    on_cameras: OnCameras, value: dict[str, tuple[Any, Any]], problem: Problem
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        await flaps(cameras, device, 400, **value)
+        assert cameras.camera(device).problems == (Problem.UNSTABLE, problem)
+        told = [one.status.camera for one in cameras.bench.story.of(CameraChanged)]
+        assert all(problem in one.problems for one in told if one is not None)
+        assert len(told) <= 11 + 10, "ten changes, and what is told every ten seconds"
+
+    on_cameras(test)
+
+
+def test_a_count_that_goes_back_all_the_time_ends_no_recordings(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for number in range(400):
+            count(cameras, device, 9 - number % 2)
+            await asyncio.sleep(0.25)
+        assert cameras.camera(device).problems == (Problem.UNSTABLE,)
+        assert len(cameras.ends()) == 5
 
     on_cameras(test)
 

@@ -41,6 +41,7 @@ from wifimgrd.domain.events import (
     WakeEnded,
 )
 from wifimgrd.domain.power import SEEN_S, WAKES_PER_HOUR, Advertiser, BluetoothState, WakeRequest
+from wifimgrd.simulator._bluetooth import ADAPTER
 
 GOPRO = {"codename": "gopro-hero12", "ssid": "GP25140001", "password": "gopro-pass-1"}
 INSTA360 = {"codename": "insta360-x4", "ssid": "X4 SIM360.OSC", "password": "insta-pass-1"}
@@ -470,7 +471,7 @@ def test_a_bond_that_this_host_has_lost_is_told_until_it_is_paired_again(on_benc
 
     async def test(bench: Bench) -> None:
         device = await paired(bench)
-        await bench.world.bluetooth.unpair(status(bench, device).device.bluetooth_address)
+        await bench.world.bluetooth.unpair(status(bench, device).device.bluetooth_address, ADAPTER)
         await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired, "not paired with this hub")
         assert not is_paired(bench, device)
         await bench.hub.bluetooth.pair(device, wait=True)

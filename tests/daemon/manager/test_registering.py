@@ -212,7 +212,7 @@ def test_another_camera_takes_the_place_of_a_paired_one_whose_keys_go(on_bench: 
         device = await paired(bench)
         before, other = status(bench, device).device.bluetooth_address, "02:00:00:00:00:01"
 
-        async def pair(address: str, _: str, *, replaces: bool) -> PairedCamera:
+        async def pair(address: str, _: str, __: object) -> PairedCamera:
             bench.world.bluetooth._bonds.add(address)
             return PairedCamera(GOPRO["ssid"].encode(), Passphrase(GOPRO["password"]))
 

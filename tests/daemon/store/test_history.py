@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 
 from tests.daemon.store.clocks import HostClock
 from wifimgrd.daemon.store._history import _DELETE_SURPLUS, _MIGRATIONS, FILE_NAME, SqliteHistory
+from wifimgrd.daemon.store._steady_clock import SteadyClock
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 
@@ -270,6 +271,30 @@ async def test_a_file_in_which_one_kind_has_more_is_put_right_by_the_next_row(tm
     history.put([row(201, device=2)])
     kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
     assert kept == [201, *range(200, 175, -1)]
+    await history.close()
+
+
+class FailsOnce(SteadyClock):
+    """Its first use ends the transaction."""
+
+    has_failed = False
+
+    def due_us(self) -> int | None:
+        if not self.has_failed:
+            self.has_failed = True
+            raise sqlite3.OperationalError("disk I/O error")
+        return None
+
+
+async def test_a_file_is_put_right_though_the_first_write_has_failed(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 1000, 90)
+    history.put([row(number) for number in range(1, 201)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90, FailsOnce())
+    for number in (201, 202):
+        history.put([row(number, device=2)])
+        await history.read(HistoryFilter())
+    assert len(await history.read(HistoryFilter(DeviceId(1), limit=1000))) == 25
     await history.close()
 
 

@@ -25,6 +25,7 @@ from wifimgrd.daemon.store._schema import (
 )
 from wifimgrd.daemon.store.transfer import back_up, restore
 from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
+from wifimgrd.domain.bonds import UNKNOWN, Claim
 from wifimgrd.domain.device import Device, DeviceId, Failure, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
@@ -174,7 +175,7 @@ async def test_the_bonds_of_registered_cameras_count_as_the_hubs_after_an_upgrad
         opened.commit()
     octets, elsewhere = (tmp_path / FILE_NAME).read_bytes(), tmp_path / "elsewhere"
     store = await SqliteStore.open(tmp_path)
-    assert await store.bonds() == {"D4:32:60:00:10:01": ""}
+    assert await store.bonds() == {"D4:32:60:00:10:01": Claim(frozenset({UNKNOWN}))}
     await store.close()
     elsewhere.mkdir()
     for backup in (octets, back_up(tmp_path)):

@@ -17,6 +17,7 @@ from tests.daemon.store.samples import SECRET, draft
 from wifimgrd.daemon.store import SqliteStore, StoreError, _worker
 from wifimgrd.daemon.store._schema import FILE_NAME
 from wifimgrd.domain.adapter import AdapterIdentity
+from wifimgrd.domain.bonds import UNKNOWN, Claim
 from wifimgrd.domain.device import DeviceId, Failure, Passphrase, Sighting
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 
@@ -225,13 +226,14 @@ async def test_the_address_that_was_assigned_last_is_known_after_its_device_was_
 async def test_the_bonds_that_the_hub_has_made_are_known_to_the_next_run(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     assert await store.bonds() == {}
+    made = Claim(frozenset({UNKNOWN, "00:1A:7D:DA:71:10"}), frozenset({"00:1A:7D:DA:71:11"}))
     for address in ("D4:32:60:00:10:01", "D4:32:60:00:10:02", "D4:32:60:00:10:01"):
-        await store.remember_bond(address, "00:1A:7D:DA:71:10")
-    await store.forget_bond("D4:32:60:00:10:02")
-    await store.forget_bond("D4:32:60:00:10:03")
+        await store.keep_bonds(address, made)
+    await store.keep_bonds("D4:32:60:00:10:02", Claim())
+    await store.keep_bonds("D4:32:60:00:10:03", Claim())
     await store.close()
     again = await SqliteStore.open(tmp_path)
-    assert await again.bonds() == {"D4:32:60:00:10:01": "00:1A:7D:DA:71:10"}
+    assert await again.bonds() == {"D4:32:60:00:10:01": made}
     await again.close()
 
 

@@ -37,14 +37,13 @@ async def test_a_camera_is_found_paired_and_woken(air: Air, hub: Daemon) -> None
         "password": "dive-1234",
         "model": "HERO12 Black",
         "serial": "C3501324501001",
-        "new": True,
     }
     measured(f"paired, access point on: {time.monotonic() - began_s:.2f} s")
     state = air.state("1001")
     assert state["access_point"]
     assert state["pairing_finished"]
     assert state["bonds"] == 1
-    assert await hub.call("IsPaired", "ss", ADDRESS, "") == [True]
+    assert await hub.bonds(ADDRESS)
     poll_until(lambda: air.state("1001")["keep_alives"] >= 2, "it is kept awake")
     await hub.call("Release", "s", ADDRESS)
     poll_until(lambda: not air.state("1001")["connected"], "it is released")
@@ -62,7 +61,7 @@ async def test_a_camera_is_found_paired_and_woken(air: Air, hub: Daemon) -> None
     until_powered()
     await hub.until_state("ready")
     measured(f"woken after a restart of bluetoothd: {await hub.wake(ADDRESS):.2f} s")
-    await hub.call("Unpair", "ss", ADDRESS, "")
+    await hub.unpair(ADDRESS)
     assert (await hub.error_of(hub.wake(ADDRESS)))[0] == "NotPaired"
 
 
@@ -130,7 +129,7 @@ async def test_a_bond_that_either_side_has_lost(air: Air, hub: Daemon) -> None:
         measured(f"lost by the camera: told after {after_s:.2f} s")
         assert air.state("1001")["events"].count("connected") == before + 6
     assert (await hub.error_of(hub.pair(ADDRESS, again=True)))[0] == "PairingFailed"
-    assert await hub.call("IsPaired", "ss", ADDRESS, "") == [True]
+    assert await hub.bonds(ADDRESS)
 
     air.do("set", "1001", pairing_mode=True)
     assert (await hub.pair(ADDRESS, again=True))["ssid"] == b"GP1001"
@@ -167,7 +166,7 @@ async def test_first_packets_that_are_lost_are_not_a_lost_bond(air: Air, hub: Da
         " bond",
     )
     measured(f"pairing: told after {after_s:.2f} s")
-    assert await hub.call("IsPaired", "ss", ADDRESS, "") == [True]
+    assert await hub.bonds(ADDRESS)
     measured(f"woken after that: {await hub.wake(ADDRESS):.2f} s")
 
 

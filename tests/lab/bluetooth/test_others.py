@@ -68,7 +68,6 @@ async def test_a_theta_is_found_by_its_name_and_woken_without_pairing(air: Air, 
         "password": "00101234",
         "model": "RICOH THETA V",
         "serial": "YL00101234",
-        "new": False,
     }
     await hub.call("Release", "s", THETA)
     poll_until(lambda: not air.state("00101234")["connected"], "it is released")

@@ -148,8 +148,19 @@ class Daemon:
 
     async def pair(self, address: str, protocol: str = "gopro", *, again: bool = False) -> dict[str, Any]:
         """Pair with a camera; returns what it has told. `again`: its bond is the daemon's."""
-        [camera] = await self.call("PairAgain" if again else "Pair", "ss", address, protocol)
+        own = await self.bonds(address) if again else []
+        [camera] = await self.call("Pair", "ssas", address, protocol, own)
         return dict(camera)
+
+    async def bonds(self, address: str) -> list[str]:
+        """The addresses of the adapters that have a bond with a camera."""
+        bonded, _ = await self.call("GetBonds", "s", address)
+        return list(bonded)
+
+    async def unpair(self, address: str) -> None:
+        """Remove the bonds with a camera, as the daemon does where it has made them."""
+        for adapter in await self.bonds(address):
+            await self.call("Unpair", "ss", address, adapter)
 
     async def error_of(self, call: Awaitable[object]) -> tuple[str, str, float]:
         """The error of a call: the last part of its name, its message, and after how long it came."""

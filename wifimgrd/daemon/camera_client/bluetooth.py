@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import count
@@ -22,6 +22,7 @@ from wifimgrd.bus.values import typed
 from wifimgrd.daemon.camera_client._process import NO_ANSWER, NOT_INSTALLED, CameraProcess, unanswered
 from wifimgrd.daemon.camera_client._results import Result, command_result
 from wifimgrd.daemon.ports import BluetoothListener
+from wifimgrd.domain.bonds import UNKNOWN, HostBonds
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import BluetoothUnavailable, NotSupported, WifimgrdError
@@ -76,7 +77,6 @@ class _Paired(TypedDict, total=False):
     password: str
     model: str
     serial: str
-    new: bool
 
 
 class ProcessBluetooth:
@@ -96,8 +96,10 @@ class ProcessBluetooth:
         """Whether the process has its name."""
         self._reported: BluetoothStatus | None = None
         """What the process says while it runs."""
-        self._links: list[str] = []
-        """The cameras that the process has connected."""
+        self._links: set[str] = set()
+        """The object paths of the cameras that the process has connected."""
+        self._left: set[str] = set()
+        """Those of them that a process before it had, and that it was told to end."""
         self._published = _MISSING
 
     @property
@@ -169,9 +171,11 @@ class ProcessBluetooth:
         self._is_installed = self._is_installed or self._is_running
         self._reported = None
         if change.before and self._links:  # it was killed: the next one, which this starts, ends them
-            left, self._links = self._links, []
-            call = self._carry_out("EndLinks", "as", [left], BLUETOOTH_S)
-            self._tasks.start("end-links", call, expected=(WifimgrdError,))
+            links, self._links = self._links, set()
+            if left := links - self._left:  # once: one that does not end starts no process after another
+                self._left |= left
+                call = self._carry_out("EndLinks", "ao", [sorted(left)], BLUETOOTH_S)
+                self._tasks.start("end-links", call, expected=(WifimgrdError,))
         if change.after:
             self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
         self._evaluate()
@@ -222,11 +226,13 @@ class ProcessBluetooth:
 
     def _bonding(self, signal: Signal) -> None:
         address, adapter = typed(tuple[str, str], signal.body)
-        if self._listener is not None:
+        if self._listener is not None and adapter:  # without one there, BlueZ does not pair
             self._listener.bonding(address, adapter)
 
     def _links_changed(self, signal: Signal) -> None:
-        [self._links] = typed(tuple[list[str]], signal.body)
+        [links] = typed(tuple[list[str]], signal.body)
+        self._links = set(links)
+        self._left &= self._links
 
     # -- what cameras do
 
@@ -267,29 +273,27 @@ class ProcessBluetooth:
             raise why(NO_ANSWER)
         return CameraAnswer(command_result(result), decode(reading))
 
-    async def pair(self, address: str, service: str, *, replaces: bool) -> PairedCamera:
+    async def pair(self, address: str, service: str, own: Collection[str]) -> PairedCamera:
         """See CameraBluetooth.pair."""
-        member = "PairAgain" if replaces else "Pair"
         async with self._cancelling(address):
-            reply = await self._carry_out(member, "ss", [address, _protocol(service)], _PAIR_S)
+            reply = await self._carry_out("Pair", "ssas", [address, _protocol(service), sorted(own)], _PAIR_S)
         [paired] = typed(tuple[_Paired], reply)
         return PairedCamera(
             paired.get("ssid", b""),
             Passphrase(paired.get("password", "")),
             paired.get("model", ""),
             paired.get("serial", ""),
-            bond_is_new=paired.get("new", False),
         )
 
-    async def unpair(self, address: str, adapter: str = "") -> None:
+    async def unpair(self, address: str, adapter: str) -> None:
         """See CameraBluetooth.unpair."""
         await self._carry_out("Unpair", "ss", [address, adapter], BLUETOOTH_S)
 
-    async def has_bond(self, address: str, adapter: str = "") -> bool:
-        """See CameraBluetooth.has_bond."""
-        reply = await self._carry_out("IsPaired", "ss", [address, adapter], BLUETOOTH_S)
-        [has_bond] = typed(tuple[bool], reply)
-        return has_bond
+    async def bonds(self, address: str) -> HostBonds:
+        """See CameraBluetooth.bonds."""
+        reply = await self._carry_out("GetBonds", "s", [address], BLUETOOTH_S)
+        bonded, adapters = typed(tuple[list[str], list[str]], reply)
+        return HostBonds(frozenset(bonded) - {UNKNOWN}, frozenset(adapters) - {UNKNOWN})
 
     async def _carry_out(
         self, member: str, signature: str, body: Sequence[object], limit_s: float

@@ -31,7 +31,7 @@ class NoBluetooth:
     async def look_again(self) -> None:
         """It stays absent."""
 
-    search = wake = sleep = pair = unpair = has_bond = command = _refuse
+    search = wake = sleep = pair = unpair = bonds = command = _refuse
 
     async def release(self, key: str) -> None:
         """Nothing is kept awake."""

@@ -7,17 +7,33 @@ another program's later.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Set
+from collections.abc import Callable, Collection, Coroutine, Set
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import structlog
 
 from wifimgrd.daemon.ports import CameraBluetooth, DeviceStore
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.bonds import UNKNOWN, Claim, HostBonds
+from wifimgrd.domain.errors import BluetoothUnavailable, WifimgrdError
 from wifimgrd.domain.power import PairedCamera
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
+
+_NONE = Claim()
+
+
+@dataclass(eq=False)
+class _Pairing:
+    """One that runs; addresses of adapters."""
+
+    may_bond: frozenset[str]
+    """The adapters without a bond. On disk theirs is the hub's meanwhile, and if they turn out to have none
+    later, it never was."""
+    bonded: set[str] = field(default_factory=set)
+    """Those with which a bond was, or may have been, made."""
 
 
 class Bonds:
@@ -27,108 +43,136 @@ class Bonds:
         self._store = store
         self._bluetooth = bluetooth
         self._tasks = tasks
-        self._made: dict[str, str] = {}
-        """The addresses of the cameras, also those of pairings that run, and of the adapter of each bond;
-        empty if that is not known."""
-        self._pairing: set[str] = set()
-        self._asked: set[str] = set()
-        """The cameras with which a bond was, or may have been, made since their last pairing began."""
+        self._claims: dict[str, Claim] = {}
+        """By the camera's address, as all of these; none of them is empty."""
+        self._pairing: dict[str, _Pairing] = {}
         self._ending: dict[str, asyncio.Task[None]] = {}
-        """What ends a bond in the background, by address."""
+        """What ends a bond in the background."""
 
     @property
     def made(self) -> Set[str]:
         """The addresses of the cameras that the hub has bonded with."""
-        return self._made.keys()
+        return self._claims.keys()
 
     async def load(self) -> None:
         """Read from disk which bonds were made."""
-        self._made = dict(await self._store.bonds())
+        self._claims = {address: claim for address, claim in (await self._store.bonds()).items() if claim.own}
 
     async def stop(self) -> None:
         """End what is under way."""
         await self._tasks.stop()
 
+    # -- making one
+
     async def pair(self, address: str, service: str) -> PairedCamera:
         """Pair with a camera. A bond that is there is used, and replaced only if it is the hub's and provably
         lost; a new one is the hub's, and is removed again if this fails. Raises PairingFailed, Busy,
         BluetoothUnavailable."""
-        if (ending := self._ending.get(address)) is not None:
+        while (ending := self._ending.get(address)) is not None:
             await asyncio.wait({ending})
-        is_own = address in self._made
-        is_first = not is_own and not await self._bluetooth.has_bond(address)
-        self._pairing.add(address)
-        self._asked.discard(address)
+        host = await self._look(address)
+        running = self._pairing[address] = _Pairing(host.adapters - host.bonded)
         try:
-            if is_first:
-                await self._remember(address)
-            camera = await self._bluetooth.pair(address, service, replaces=is_own)
-            if camera.bond_is_new:
-                await self._remember(address)
-            elif is_first:  # another program has bonded with it meanwhile
-                await self._forget(address)
+            await self._save(address)
+            camera = await self._bluetooth.pair(address, service, self._claim(address).placed)
+            running.may_bond = frozenset()
+            await self._save(address)
         except BaseException:
-            self._end(address, self._undo(address, is_own=is_own))
+            self._end(address, partial(self._undo, address, running.bonded))
             raise
         finally:
-            self._pairing.discard(address)
+            del self._pairing[address]
         return camera
 
     def bonding(self, address: str, adapter: str) -> None:
         """A bond with a camera is made now, at the adapter with an address: it is the hub's."""
-        self._asked.add(address)
-        self._made[address] = adapter
-        writing = self._store.remember_bond(address, adapter)
-        self._tasks.start("remember-bond", writing, expected=(WifimgrdError,))
-        if address not in self._pairing:  # the pairing has ended here before it has there
-            self.remove_later(address)
+        self._claims[address] = self._claim(address).plus({adapter})
+        self._tasks.start("remember-bond", self._save(address), expected=(WifimgrdError,))
+        if (running := self._pairing.get(address)) is not None:
+            running.bonded.add(adapter)
+        else:  # the pairing has ended here before it has there
+            self._end(address, partial(self._unbond, address, adapter))
 
-    async def _undo(self, address: str, *, is_own: bool) -> None:
-        """Remove what a pairing may have made; a bond of before, or one that another program has made
-        meanwhile, stays."""
-        if is_own:
-            await self.has_bond(address)
-        elif address in self._asked:
-            await self.remove(address)
-        else:
-            await self._forget(address)
+    async def _undo(self, address: str, bonded: Collection[str]) -> None:
+        """Remove the bonds that a pairing has made, or may have; one of before stays while it is there, and
+        so does one that another program has made meanwhile."""
+        await self._save(address)
+        for adapter in bonded:
+            await self._unbond(address, adapter)
+        if address in self._claims:
+            await self._look(address)
+
+    # -- which there are
 
     async def has_bond(self, address: str) -> bool:
-        """Whether this host has a bond with a camera; if not, the hub has none either. Raises
-        BluetoothUnavailable: what is not known is not forgotten."""
-        has_bond = await self._bluetooth.has_bond(address, self._made.get(address, ""))
-        if not has_bond and address not in self._pairing:
-            await self._forget(address)
-        return has_bond
+        """Whether this host has a bond with a camera, by whomever it was made. Raises BluetoothUnavailable if
+        that is not known."""
+        host = await self._look(address)
+        away = self._claim(address).placed - host.adapters
+        if away and not host.bonded:
+            raise BluetoothUnavailable(f"the Bluetooth adapter {min(away)} is not there")
+        return bool(host.bonded)
+
+    async def _look(self, address: str) -> HostBonds:
+        """Find out which bonds with a camera there are; raises BluetoothUnavailable. Those of the hub that
+        are not there any more are forgotten, but while it pairs: the bond is claimed before it is there."""
+        host = await self._bluetooth.bonds(address)
+        if address not in self._pairing:
+            await self._set(address, self._claim(address).seen(host))
+        return host
+
+    # -- ending one
 
     async def remove(self, address: str) -> None:
-        """Remove the bond with a camera, if the hub has made it, and end what runs with the camera. Raises
-        BluetoothUnavailable; the bond is the hub's then as before."""
-        if address in self._made:
-            await self._bluetooth.unpair(address, self._made[address])
-            await self._forget(address)
-        else:
+        """Remove the bonds with a camera that the hub has made, and end what runs with the camera. Raises
+        BluetoothUnavailable; a bond that is left is the hub's as before."""
+        if not await self._remove_own(address):
             await self._bluetooth.release(address)
             _log.info("bond_kept", address=address, reason="if this host has one, this hub has not made it")
 
     def remove_later(self, address: str) -> None:
         """As `remove`, without waiting for it; `pair` does."""
-        self._end(address, self.remove(address))
+        self._end(address, partial(self.remove, address))
 
-    def _end(self, address: str, work: Coroutine[Any, Any, None]) -> None:
-        after = self._ending.get(address)
-        task = self._tasks.start("end-bond", self._reported(address, work, after))
+    def bluetooth_ready(self, held: Set[str]) -> None:
+        """Remove the bonds that the hub has made with other cameras than these, and find out where those are
+        of which that is not known."""
+        for address, claim in self._claims.items():
+            if address not in held:
+                self._end(address, partial(self._remove_own, address))
+            elif UNKNOWN in claim.own:
+                self._tasks.start("find-bond", self._look(address), expected=(WifimgrdError,))
+
+    async def _remove_own(self, address: str) -> bool:
+        """Remove the bonds with a camera that the hub has made; returns whether it had made any. Raises
+        BluetoothUnavailable if one is left."""
+        if address not in self._claims:
+            return False
+        host = await self._look(address)
+        own = self._claim(address).placed
+        for adapter in sorted(own, key=lambda one: one not in host.adapters):  # those that can be, first
+            await self._unbond(address, adapter)
+        return bool(own)
+
+    async def _unbond(self, address: str, adapter: str) -> None:
+        await self._bluetooth.unpair(address, adapter)
+        await self._set(address, self._claim(address).minus(adapter))
+
+    def _end(self, address: str, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        task = self._tasks.start("end-bond", self._reported(address, work, self._ending.get(address)))
         self._ending[address] = task
-        task.add_done_callback(lambda _: work.close())  # it has not begun if it was cancelled at once
         task.add_done_callback(lambda done: self._ended(address, done))
 
     async def _reported(
-        self, address: str, work: Coroutine[Any, Any, None], after: asyncio.Task[None] | None
+        self,
+        address: str,
+        work: Callable[[], Coroutine[Any, Any, object]],
+        after: asyncio.Task[None] | None,
     ) -> None:
-        if after is not None:
+        if after is not None:  # a second one would end the first one's call
             await asyncio.wait({after})
         try:
-            await work
+            await work()
         except WifimgrdError as error:
             _log.warning("keys_left", address=address, reason=error.message)
 
@@ -136,12 +180,23 @@ class Bonds:
         if self._ending.get(address) is task:
             del self._ending[address]
 
-    async def _remember(self, address: str) -> None:
-        if address not in self._made:
-            self._made[address] = ""  # at once: a write goes on if its caller is cancelled
-            await self._store.remember_bond(address, "")
+    # -- what is remembered
 
-    async def _forget(self, address: str) -> None:
-        if address in self._made:
-            del self._made[address]
-            await self._store.forget_bond(address)
+    def _claim(self, address: str) -> Claim:
+        return self._claims.get(address, _NONE)
+
+    async def _set(self, address: str, claim: Claim) -> None:
+        if claim == self._claim(address):
+            return
+        if claim.own:
+            self._claims[address] = claim
+        else:
+            del self._claims[address]
+        await self._save(address)
+
+    async def _save(self, address: str) -> None:
+        """Write what is known now, safe on disk on return."""
+        claim = self._claim(address)
+        if (running := self._pairing.get(address)) is not None:
+            claim = claim.plus(running.may_bond)
+        await self._store.keep_bonds(address, claim)

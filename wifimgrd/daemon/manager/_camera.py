@@ -10,6 +10,7 @@ import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, Problem, Wish
+from wifimgrd.domain.camera_steps import REFRESH_S
 from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import Device
 from wifimgrd.domain.errors import Unconfirmed
@@ -30,7 +31,7 @@ class Camera:
     reading: CameraReading = field(default_factory=CameraReading)
     """What is known of it: without the values that are held."""
     said: CameraReading = field(default_factory=CameraReading)
-    """The same with them; what is wrong with it is found by this."""
+    """The same with them; what is wrong with it is found by this, and by what it has left out since."""
     wish: Wish = field(default_factory=Wish)
     began_us: int = 0
     """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
@@ -62,15 +63,27 @@ class Camera:
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
     steadiness: Steadiness = field(default_factory=Steadiness)
     """Which of its values change too often to be told."""
+    told_s: float | None = None
+    """When clients were told last what it says, by the loop's clock."""
     is_released: bool = False
     """Whether it records was held, and is known again since this reading."""
     reads: list[asyncio.Future[None]] = field(default_factory=list)
     """Resolved when it was read."""
 
     @property
+    def is_read(self) -> bool:
+        """It is connected, and answers."""
+        return self.is_attached and self.silence is not None
+
+    @property
     def held(self) -> Collection[str]:
         """While it is read, its values that change too often to be told."""
-        return self.steadiness.held if self.is_attached and self.silence is not None else ()
+        return self.steadiness.held if self.is_read else ()
+
+    def is_due(self, now_s: float, told: CameraReading) -> bool:
+        """Whether clients, who were told a reading, are told what was read since, however little it is."""
+        is_late = self.told_s is None or now_s - self.told_s >= REFRESH_S
+        return is_late and self.reading.read_us != told.read_us
 
     def unread(self) -> None:
         """It is not read any more."""

@@ -29,6 +29,7 @@ from wifimgrd.domain.camera import (
 )
 from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.camera_model import Control
+from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
 from wifimgrd.runtime.tasks import Tasks
@@ -80,6 +81,7 @@ class CameraReadings:
             return
         camera = self.of(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
+        camera.steadiness = camera.steadiness.attached()
         self._control.attach(entry.device.id, camera.driver)
 
     def of(self, entry: DeviceEntry, control: Control) -> Camera:
@@ -173,13 +175,16 @@ class CameraReadings:
     def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> RecordingStopped | None:
         """A camera was read; returns the end of a recording, which is told after what was read."""
         camera.said = reading
+        if reading.clock_read_us not in (0, camera.corrected_us):
+            camera.corrected_us = 0
         reading = camera.reading = self._steady(entry, camera, reading)
         self.set_wish(entry, camera, camera.wish.seen(reading, self._state.clock()))
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         over = self._follow_recording(entry, camera)
-        if reading.recording is RecordingState.RECORDING:  # its begin is the one that was seen first
-            camera.reading = replace(reading, recording_since_us=camera.began_us)
+        is_recording = reading.recording is RecordingState.RECORDING
+        began_us = camera.began_us if is_recording else None  # the one that was seen first
+        camera.reading = replace(reading, recording_since_us=began_us)
         return over
 
     @staticmethod
@@ -298,18 +303,19 @@ class CameraReadings:
 
     def compare(self, entry: DeviceEntry, camera: Camera) -> None:
         """Compare what a camera does with what it should, and publish what clients are to know."""
-        now_s, differs = asyncio.get_running_loop().time(), camera.wish.differs(camera.reading)
+        now_s, is_wrong = asyncio.get_running_loop().time(), camera.wish.differs(camera.reading)
         is_unknown = not camera.is_attached or camera.is_recording_held
-        if differs is False or (differs is None and is_unknown):
+        if is_wrong is False or (is_wrong is None and is_unknown):
             camera.differs_from_s, camera.tries = None, 0
             cancel(camera.timer)
-        elif differs and camera.differs_from_s is None:
+        elif is_wrong and camera.differs_from_s is None:
             camera.differs_from_s = now_s
             self._look_again(entry, camera, DIFFERS_S)
         now = self.status(entry, camera)
         before = entry.camera
-        if now.differs(before):
-            entry.camera = now
+        has_news = camera.is_read and camera.steadiness.has_news
+        if differs(now, before) or has_news or camera.is_due(now_s, before.reading):
+            entry.camera, camera.told_s, camera.steadiness = now, now_s, camera.steadiness.told()
             log_problems(entry.device, before.problems, now.problems, camera.said)
             self._state.publish(CameraChanged(self._state.status(entry)))
 
@@ -332,8 +338,8 @@ class CameraReadings:
         """What clients are to know of a camera now."""
         since_s = camera.differs_from_s
         differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
-        reading = camera.said
-        if camera.corrected_us and camera.corrected_us == reading.clock_read_us:
+        reading = camera.steadiness.remembered(camera.said) if camera.is_read else camera.said
+        if camera.corrected_us:
             reading = replace(reading, clock_offset_us=None)
         problems = problems_of(
             reading, camera.wish, entry.camera.problems, differs_s=differs_s, held=camera.held

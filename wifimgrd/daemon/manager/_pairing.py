@@ -185,8 +185,7 @@ class Pairing:
     def bluetooth_ready(self, _: None) -> None:
         """Remove what is left of earlier pairings: the bonds that the hub has made, and no device has."""
         held = {one.device.bluetooth_address for one in self._state.entries.values()}
-        for address in self._bonds.made - held - self._pairing:
-            self._bonds.remove_later(address)
+        self._bonds.bluetooth_ready(held | self._pairing)
 
     def camera_unfit(self, met: tuple[str, str]) -> None:
         """A camera that this host has a bond with is more than a camera: a bond of the hub's is removed."""

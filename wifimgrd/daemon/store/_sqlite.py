@@ -13,11 +13,13 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from wifimgrd.daemon.store import _backup as backup
+from wifimgrd.daemon.store import _bonds as bonds
 from wifimgrd.daemon.store import _rows as rows
 from wifimgrd.daemon.store._schema import BACKUP_NAME
 from wifimgrd.daemon.store._worker import Gathering, Worker
 from wifimgrd.daemon.store._writing import Batch, Writer
 from wifimgrd.daemon.store.errors import StoreError, plain_text
+from wifimgrd.domain.bonds import Claim
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
 
@@ -125,20 +127,13 @@ class SqliteStore:
         """The address that was assigned last, also if its device was removed since; empty if none was."""
         return await self._read(_last_address)
 
-    async def bonds(self) -> Mapping[str, str]:
-        """The addresses of the cameras that the hub has bonded with, and of the adapter of each; empty if
-        that is not known."""
-        return await self._read(
-            lambda connection: dict(connection.execute("SELECT address, adapter FROM bond").fetchall())
-        )
+    async def bonds(self) -> Mapping[str, Claim]:
+        """Which bonds are the hub's, by the address of the camera."""
+        return await self._read(bonds.read)
 
-    async def remember_bond(self, address: str, adapter: str) -> None:
-        """Write that the bond with a camera at an adapter is the hub's, safe on disk on return."""
-        await self._write(partial(_execute, "INSERT OR REPLACE INTO bond VALUES (?, ?)", (address, adapter)))
-
-    async def forget_bond(self, address: str) -> None:
-        """Write that the hub has no bond with a camera, safe on disk on return."""
-        await self._write(partial(_execute, "DELETE FROM bond WHERE address = ?", (address,)))
+    async def keep_bonds(self, address: str, claim: Claim) -> None:
+        """Write which bonds with a camera are the hub's, safe on disk on return."""
+        await self._write(partial(bonds.keep, address=address, claim=claim))
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The id of the device that was created under an idempotency key, even if it was removed."""
@@ -348,10 +343,6 @@ class SqliteStore:
         finally:
             with plain_text():
                 self._connection.close()
-
-
-def _execute(statement: str, values: tuple[str, ...], connection: sqlite3.Connection) -> None:
-    connection.execute(statement, values)
 
 
 def _created_under(connection: sqlite3.Connection, key: str) -> DeviceId | None:

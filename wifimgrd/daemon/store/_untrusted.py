@@ -7,14 +7,16 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from ipaddress import IPv4Address
 from typing import Final
 
+from wifimgrd.daemon.store import _bonds as bonds
 from wifimgrd.daemon.store import _rows as rows
 from wifimgrd.daemon.store._schema import MIGRATIONS, migrate, refuse_newer, version_of
 from wifimgrd.daemon.store.errors import StoreDamaged
+from wifimgrd.domain.bonds import Claim
 from wifimgrd.domain.device import CONNECTION_TYPE, Device
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.registration import parse_registration
@@ -46,12 +48,10 @@ _HIGHEST_MHZ: Final = 100_000
 _OF_JSON: Final = (ArithmeticError, RecursionError)
 """What the JSON in a row can raise, beside what `rows.device_of` expects."""
 _NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
-
-Bonds = Sequence[tuple[str, str]]
-"""The addresses of cameras that this computer's hub has bonded with, and of the adapter of each."""
+_NO_BONDS: Final[Mapping[str, Claim]] = {}
 
 
-def checked(octets: bytes, bonds: Bonds = ()) -> tuple[bytes, int]:
+def checked(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes, int]:
     """The same state in today's schema with this computer's bonds, as a database, and how many devices it
     has.
 
@@ -65,7 +65,8 @@ def checked(octets: bytes, bonds: Bonds = ()) -> tuple[bytes, int]:
             count = _check_rows(state)
             for table in _OF_THE_OTHER_COMPUTER:
                 state.execute(f"DELETE FROM {table}")  # noqa: S608 - names of our own schema
-            state.executemany("INSERT INTO bond VALUES (?, ?)", bonds)
+            for address, claim in made.items():
+                bonds.keep(state, address, claim)
             for statement in _WRITTEN_ANEW:
                 state.execute(statement)
             return bytes(state.serialize()), count

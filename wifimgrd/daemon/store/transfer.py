@@ -11,21 +11,19 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.daemon.store import _bonds as bonds
 from wifimgrd.daemon.store import _rows as rows
 from wifimgrd.daemon.store._schema import (
     BACKUP_NAME,
     FILE_NAME,
-    SCHEMA_VERSION,
-    migrate,
     open_database,
     sync_directory,
-    version_of,
 )
-from wifimgrd.daemon.store._untrusted import Bonds, checked
+from wifimgrd.daemon.store._untrusted import checked
 from wifimgrd.daemon.store.errors import StoreError, plain_text
 
 _ASIDE: Final = ".before-restore"
@@ -73,7 +71,7 @@ def restore(octets: bytes, directory: Path, *, replace: bool = False) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreInUse(f"wifimgrd runs on {directory}; stop it first") from None
-        fresh, count = checked(octets, _bonds(directory))
+        fresh, count = checked(octets, bonds.of_state(directory))
         if not replace and _has_devices(directory / FILE_NAME):
             raise StoreNotEmpty(f"{directory} has devices already")
         _put_in_place(fresh, directory)
@@ -105,22 +103,6 @@ def _has_devices(path: Path) -> bool:
         return False
     with closing(sqlite3.connect(f"file:{path}?mode=rw", uri=True)) as connection:
         return bool(connection.execute("SELECT count(*) FROM device").fetchone()[0])
-
-
-def _bonds(directory: Path) -> Bonds:
-    """The bonds of the present state, or of the copy beside it; none if neither can be read."""
-    for name in (FILE_NAME, BACKUP_NAME):
-        path = directory / name
-        with (
-            suppress(sqlite3.Error, UnicodeDecodeError),
-            closing(sqlite3.connect(f"file:{path}?mode=rw", uri=True)) as source,
-            closing(sqlite3.connect(":memory:", isolation_level=None)) as copy,
-        ):
-            source.backup(copy)
-            if version_of(copy) < SCHEMA_VERSION:
-                migrate(copy)
-            return copy.execute("SELECT address, adapter FROM bond").fetchall()
-    return []
 
 
 def _put_in_place(octets: bytes, directory: Path) -> None:
