@@ -1,22 +1,22 @@
 """A world of adapters and cameras in memory, for the demo, the fast tests and the benchmarks.
 
-`SimulatedWorld(scenario, memory)` has three views, `backend`, `adapters` and `sockets`, which the manager
-uses as its backend, its adapter source and its camera sockets, and methods that change the world while it
-runs (those of `org.wifimgrd1.Simulator`). `load_scenario(path)` reads its initial state.
+`SimulatedWorld(scenario, memory)` has five views, `backend`, `adapters`, `sockets`, `contact` and `bluetooth`,
+which the manager uses as its ports, and methods that change the world while it runs (those of
+`org.wifimgrd1.Simulator`). `load_scenario(path)` reads its initial state; `parts` makes all for the daemon.
 
 Every camera has the address 192.168.42.1 and leases 192.168.42.10 first, so that two links differ only in
 their interfaces, as with cameras of one manufacturer. A camera accepts any number of hosts unless it
 `refuses`. When a camera is switched off orderly, its links are interrupted at once, when its power is cut,
 after `silence_s`; they are restored if the camera comes back, and end after `give_up_s`. Links are stored in
 the memory, one key per interface, and adopted after a restart if the scenario has the camera switched on.
-Everything else starts from the scenario each time.
+Bonds are stored there, too. Everything else starts from the scenario each time.
 
 A camera with a `driver` is served by one of the `emulators`: `sockets` opens connections to its TCP ports
 while its link is up, each a pair of sockets of this process. They are closed when the link is interrupted or
 ends. A camera that is switched off ends its recording, one that is out of range goes on.
 
-A camera with `bluetooth` is as a GoPro, an Insta360 or a Theta: it advertises while it is on or asleep, can
-be paired in `pairing_mode`, and is woken as that one is. Bonds are stored in the memory.
+A camera with `bluetooth` behaves like a GoPro, an Insta360 or a Theta, also when it is woken: it advertises
+while it is on or asleep, and can be paired in `pairing_mode`.
 
 Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it):
 

@@ -1,7 +1,8 @@
-"""The daemon on the message bus: its objects, a module for each interface, and nothing but translation.
+"""Publishes the hub on the message bus: translates calls and values, and asks polkit.
 
 `hub_service.py` publishes what the manager changes, `_object_server.py` finds the object and the method of
-a call, and `_authorization.py` asks polkit. The values and names are those of `wire`.
+a call, `_manager_object.py` and `_device_object.py` have the methods, and `_authorization.py` asks polkit.
+The values and names are those of `wire`.
 
 Used by: `daemon`.
 Imports: `bus`, `daemon/manager`, `domain`, `runtime`, `wire`.

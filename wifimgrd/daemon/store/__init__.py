@@ -1,8 +1,8 @@
 """Devices, their secrets and the history on disk: SQLite files in the state directory.
 
-`_sqlite.py` has the devices, keys of idempotency and data of the backends, with secrets in a table of their
-own; `_history.py` is a file of its own, with the signal and the battery of each camera. `transfer.py` is
-backup and restore.
+`_sqlite.py` has the devices, idempotency keys and the backends' notes, with secrets in a table of their
+own; `_bonds.py` has the Bluetooth bonds that are the hub's; `_history.py` has the history in a file of its
+own, with the signal and the battery of each camera. `transfer.py` is backup and restore.
 
 Used by: `cli`, `daemon`.
 Imports: `domain`, `runtime`.

@@ -1,7 +1,7 @@
 """The host's Wi-Fi adapters: inventory, hot-plug, USB power management.
 
-It reports adapters that appear, change and go as udev and the kernel do, and counts them again when events
-were lost.
+It reports when an adapter appears, changes or goes, as udev and the kernel tell it, lists all again when
+events were lost, and unplugs and plugs in an adapter on its bus (`_usb.py`).
 
 Used by: `daemon`.
 Imports: `daemon/ports`, `domain`, `kernel`, `runtime`.
