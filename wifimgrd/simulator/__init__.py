@@ -1,6 +1,7 @@
 """A world of adapters and cameras in memory, for the demo, the fast tests and the benchmarks.
 
-`SimulatedWorld(scenario, memory)` has five views, `backend`, `adapters`, `sockets`, `contact` and `bluetooth`,
+`SimulatedWorld(scenario, memory)` has five views, `backend`, `adapters`, `sockets`, `contact` and
+`bluetooth`,
 which the manager uses as its ports, and methods that change the world while it runs (those of
 `org.wifimgrd1.Simulator`). `load_scenario(path)` reads its initial state; `parts` makes all for the daemon.
 
