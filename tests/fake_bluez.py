@@ -18,8 +18,19 @@ from wifimgrd.proxies.bluez import definitions as bluez
 
 ABSENT_S = 1.5
 """How long Connect waits for a camera."""
+ADAPTER = "00:1A:7D:DA:71:10"
 ADAPTER_PATH = "/org/bluez/hci0"
-FEA6 = "0000fea6-0000-1000-8000-00805f9b34fb"
+OTHER_ADAPTER = "00:1A:7D:DA:71:11"
+OTHER_PATH = "/org/bluez/hci1"
+
+
+def assigned(number: int) -> str:
+    """The UUID of a service or characteristic with a number of 16 bits."""
+    return f"0000{number:04x}-0000-1000-8000-00805f9b34fb"
+
+
+FEA6 = assigned(0xFEA6)
+KEYBOARD = assigned(0x1812)
 _FAILED = "org.bluez.Error.Failed"
 _ABORTED = "le-connection-abort-by-local"
 _UNKNOWN_OBJECT = "org.freedesktop.DBus.Error.UnknownObject"
@@ -66,6 +77,10 @@ class FakeCamera:
     resolved: bool = False
     known: bool = False
     """BlueZ has an object for it."""
+    further: tuple[str, ...] = ()
+    """Services that it has, too, and does not advertise."""
+    explored: bool = False
+    """BlueZ has seen which services it has."""
     hangs: bool = False
     """It does not answer reads and writes, and the link stays up."""
     loses_link_at: str = ""
@@ -73,16 +88,20 @@ class FakeCamera:
     losses: int = 99
     """How often it does."""
     connects: int = 0
+    pairs: int = 0
+    """How often it was to be paired."""
     notifying: set[str] = field(default_factory=set)
+    adapter: str = ADAPTER_PATH
+    """The object path of the adapter that has it."""
 
     @property
     def path(self) -> str:
-        return f"{ADAPTER_PATH}/dev_{self.address.replace(':', '_')}"
+        return f"{self.adapter}/dev_{self.address.replace(':', '_')}"
 
     @property
     def has_kept_characteristics(self) -> bool:
-        """Whether BlueZ has objects for them while there is no connection."""
-        return self.bonded and not self.late_characteristics_s
+        """Whether BlueZ has objects for them before it connects."""
+        return (self.bonded or self.resolved) and not self.late_characteristics_s
 
     @property
     def characteristics(self) -> Mapping[str, str]:
@@ -91,6 +110,15 @@ class FakeCamera:
 
     def uuids(self) -> tuple[str, ...]:
         return ()
+
+    def gatt(self) -> tuple[str, ...]:
+        """The services of its characteristics."""
+        return ()
+
+    @property
+    def seen_services(self) -> list[str]:
+        """Those that BlueZ tells: of a device that it has not connected with, those that are advertised."""
+        return sorted({*self.services, *((*self.gatt(), *self.further) if self.explored else ())})
 
     def read(self, uuid: str) -> bytes:
         raise BusError(_FAILED, "Operation failed with ATT error: 0x02")
@@ -126,6 +154,9 @@ class FakeGoPro(FakeCamera):
 
     def uuids(self) -> tuple[str, ...]:
         return tuple(gp(n) for n in (2, 3, 4, 5, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x91, 0x92))
+
+    def gatt(self) -> tuple[str, ...]:
+        return (*map(assigned, (0x1800, 0x1801, 0x180A, 0x180F, 0xFEA6)), gp(0x01), gp(0x80), gp(0x90))
 
     def read(self, uuid: str) -> bytes:
         values = {gp(2): self.ssid, gp(3): self.password}
@@ -208,7 +239,11 @@ class FakeBluez:
         self._bus = bus
         self.cameras: list[FakeCamera] = []
         self.powered = True
-        self.has_adapter = True
+        self.adapters = {ADAPTER_PATH: ADAPTER}
+        """Their addresses by object path."""
+        self.removes = asyncio.Event()
+        """While it is not set, no device is removed yet."""
+        self.removes.set()
         self.agents: list[str] = []
         self.discovering: set[str] = set()
         self.filter: dict[str, Any] = {}
@@ -229,21 +264,36 @@ class FakeBluez:
         self.connection.serve(self._called)
         self.agents, self.discovering, self.advertising = [], set(), set()
         for camera in self.cameras:
-            camera.known = camera.bonded
+            camera.explored = camera.bonded
+            camera.known = camera.bonded or camera.connected
+            camera.resolved = camera.bonded and camera.connected
         await self.connection.request_name(bluez.BLUEZ)
 
     async def stop(self) -> None:
         """As a kill: links end, calls stay unanswered."""
-        for task in self._tasks:
-            task.cancel()
         for camera in self.cameras:
             camera.connected = camera.resolved = camera.known = False
+        await self._end()
+
+    async def stop_in_order(self) -> None:
+        """As `systemctl stop`: all objects go, calls stay unanswered, and the next one finds the links as
+        they were; that of a camera without a bond never gets its services."""
+        for camera in self.cameras:
+            if camera.known:
+                self._gone(camera)
+            camera.resolved = camera.known = False
+        await self._end()
+
+    async def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
         await self.connection.close()
 
     def add(self, camera: FakeCamera) -> None:
         """Have a camera in range; BlueZ knows it already if it is bonded."""
         self.cameras.append(camera)
         if camera.bonded:
+            camera.explored = True
             self._appear(camera)
 
     def power(self, on: bool) -> None:
@@ -253,15 +303,22 @@ class FakeBluez:
             for camera in self.cameras:
                 self.lose(camera)
 
-    def unplug(self) -> None:
-        self.has_adapter = False
+    def plug(self, path: str = OTHER_PATH, address: str = OTHER_ADAPTER) -> None:
+        """Another adapter, and those whose bonds it has; its devices are told after it."""
+        self.adapters[path] = address
+        self._added(path, self._adapter(path))
         for camera in self.cameras:
-            if camera.known:
+            if camera.bonded and camera.adapter == path:
+                self._appear(camera)
+
+    def unplug(self, path: str = ADAPTER_PATH) -> None:
+        """Its devices go first."""
+        for camera in self.cameras:
+            if camera.known and camera.adapter == path:
                 camera.connected = camera.resolved = camera.known = False
                 self._gone(camera)
-        self.connection.emit(
-            "/", names.OBJECT_MANAGER, "InterfacesRemoved", "oas", [ADAPTER_PATH, [bluez.ADAPTER]]
-        )
+        del self.adapters[path]
+        self.connection.emit("/", names.OBJECT_MANAGER, "InterfacesRemoved", "oas", [path, [bluez.ADAPTER]])
 
     def lose(self, camera: FakeCamera) -> None:
         """The link ends."""
@@ -284,6 +341,11 @@ class FakeBluez:
         """A later packet has the name."""
         self._changed(camera.path, bluez.DEVICE, {"Name": Variant("s", camera.name)})
 
+    def gain(self, camera: FakeCamera, service: str) -> None:
+        """A camera that is connected has another service from now on."""
+        camera.further += (service,)
+        self._changed(camera.path, bluez.DEVICE, {"UUIDs": Variant("as", camera.seen_services)})
+
     def notify(self, camera: FakeCamera, uuid: str, value: bytes) -> None:
         path = next(path for path, one in camera.characteristics.items() if one == uuid)
         if camera.connected and uuid in camera.notifying:
@@ -299,7 +361,7 @@ class FakeBluez:
             "Paired": Variant("b", camera.bonded),
             "Connected": Variant("b", camera.connected),
             "ServicesResolved": Variant("b", camera.resolved),
-            "UUIDs": Variant("as", list(camera.services)),
+            "UUIDs": Variant("as", camera.seen_services),
             "RSSI": Variant("n", -50),
             "ManufacturerData": Variant(
                 "a{qv}", {k: Variant("ay", v) for k, v in camera.manufacturer.items()}
@@ -307,10 +369,10 @@ class FakeBluez:
             "ServiceData": Variant("a{sv}", {k: Variant("ay", v) for k, v in camera.service_data.items()}),
         }
 
-    def _adapter(self) -> dict[str, dict[str, Variant]]:
+    def _adapter(self, path: str) -> dict[str, dict[str, Variant]]:
         return {
             bluez.ADAPTER: {
-                "Address": Variant("s", "00:1A:7D:DA:71:10"),
+                "Address": Variant("s", self.adapters[path]),
                 "Powered": Variant("b", self.powered),
             }
         }
@@ -335,7 +397,7 @@ class FakeBluez:
 
     def _remove(self, camera: FakeCamera) -> None:
         self.lose(camera)
-        camera.known = camera.bonded = False
+        camera.known = camera.bonded = camera.explored = False
         self._gone(camera)
 
     def _gone(self, camera: FakeCamera) -> None:
@@ -371,6 +433,8 @@ class FakeBluez:
             self.agents.append(call.sender)
             return "", []
         if call.interface == bluez.ADAPTER:
+            if call.member == "RemoveDevice":
+                await self.removes.wait()
             return self._on_adapter(call)
         if call.interface == bluez.ADVERTISING_MANAGER:
             return await self._on_advertising(call)
@@ -382,9 +446,7 @@ class FakeBluez:
         raise BusError(_UNKNOWN_OBJECT, f'Method "{call.member}" doesn\'t exist')
 
     def _objects(self) -> dict[str, Any]:
-        objects: dict[str, Any] = {}
-        if self.has_adapter:
-            objects[ADAPTER_PATH] = self._adapter()
+        objects: dict[str, Any] = {path: self._adapter(path) for path in self.adapters}
         for camera in self.cameras:
             if camera.known:
                 objects[camera.path] = {bluez.DEVICE: self._properties(camera)}
@@ -447,7 +509,7 @@ class FakeBluez:
     async def _connect(self, camera: FakeCamera) -> None:
         camera.connects += 1
         if camera.connected:
-            return
+            return  # also where its services never come
         if not self.powered:
             raise BusError(_FAILED, "Input/output error")
         if camera.io_errors:
@@ -489,13 +551,18 @@ class FakeBluez:
 
     def _resolve(self, camera: FakeCamera) -> None:
         if camera.connected and not camera.never_resolves:
-            camera.resolved = True
-            self._changed(camera.path, bluez.DEVICE, {"ServicesResolved": Variant("b", True)})
+            camera.resolved = camera.explored = True
+            changed = {
+                "UUIDs": Variant("as", camera.seen_services),
+                "ServicesResolved": Variant("b", True),
+            }
+            self._changed(camera.path, bluez.DEVICE, changed)
             asyncio.get_running_loop().call_later(
                 camera.late_characteristics_s, self._add_characteristics, camera
             )
 
     async def _pair(self, camera: FakeCamera, caller: str) -> None:
+        camera.pairs += 1
         if camera.ignores_pair:
             await asyncio.Event().wait()
         if camera.bonded:

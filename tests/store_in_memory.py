@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import fields, replace
 
+from wifimgrd.domain.bonds import Claim
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
 
@@ -21,6 +22,7 @@ class StoreInMemory:
         self.requests_of_keys: dict[str, bytes] = {}
         self.last = 0
         self.address = ""
+        self.made_bonds: dict[str, Claim] = {}
         self.is_closed = False
 
     async def load(self) -> Mapping[DeviceId, Device]:
@@ -44,6 +46,15 @@ class StoreInMemory:
 
     async def last_address(self) -> str:
         return self.address
+
+    async def bonds(self) -> Mapping[str, Claim]:
+        return dict(self.made_bonds)
+
+    async def keep_bonds(self, address: str, claim: Claim) -> None:
+        await asyncio.sleep(0.001)
+        self.made_bonds.pop(address, None)
+        if claim != Claim():
+            self.made_bonds[address] = claim
 
     async def find_key(self, key: str) -> DeviceId | None:
         return self.keys.get(key)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import pytest
@@ -77,6 +80,29 @@ def test_it_never_expires(tmp_path: Path, publish: Publish) -> None:
     release = (tmp_path / "repository" / "dists" / "trixie" / "InRelease").read_text()
     assert "Valid-Until" not in release
     assert "Acquire-By-Hash: yes" in release
+    assert "\nCheck-Date: no\n" in (tmp_path / "repository" / "trixie.sources").read_text()
+
+
+def test_for_hubs_that_are_online_it_expires_some_days_from_now(tmp_path: Path, publish: Publish) -> None:
+    package(tmp_path, "1.0")
+    before = datetime.now(UTC).replace(microsecond=0)
+    assert publish(KEY, "https://packages.example", "30").returncode == 0
+    after = datetime.now(UTC)
+    for suite in ("bookworm", "trixie"):
+        release = (tmp_path / "repository" / "dists" / suite / "InRelease").read_text()
+        [until] = re.findall(r"^Valid-Until: (.*)$", release, re.MULTILINE)
+        assert before <= parsedate_to_datetime(until) - timedelta(days=30) <= after
+        # It would switch off the check of that, too: sources.list(5).
+        assert "Check-Date" not in (tmp_path / "repository" / f"{suite}.sources").read_text()
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "soon", "99999", "1 day"])
+def test_a_number_of_days_that_is_none_is_refused(tmp_path: Path, publish: Publish, days: str) -> None:
+    package(tmp_path, "1.0")
+    done = publish(KEY, "https://packages.example", days)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"the repository is valid for 1 to 9999 days, not for {days}" in done.stderr
+    assert not (tmp_path / "repository").exists()
 
 
 def test_other_versions_stay_and_so_does_the_index_that_a_hub_may_have_begun_to_read(

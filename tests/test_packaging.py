@@ -6,12 +6,17 @@ import json
 import os
 import re
 import subprocess
+from contextlib import closing
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
+from typing import Final
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from wifimgrd.cli._setup_file import text_of
+from wifimgrd.store._schema import open_database
 
 CHECKOUT = Path(__file__).parents[1]
 DEBIAN = CHECKOUT / "packaging" / "debian"
@@ -51,6 +56,28 @@ def test_every_python_package_of_the_checkout_has_its_version_in_the_lock() -> N
     assert {"setuptools", "wheel"} <= set(locked())
 
 
+@pytest.mark.parametrize(
+    ("source", "version", "is_admitted"),
+    [
+        ("pip", "0.16.0", True),
+        ("pip", "0.15.0", False),
+        ("debian", "0.14.0-1.1~deb12u1", True),  # of Debian 12, mended
+        ("debian", "0.14.0-1.1", True),
+        ("debian", "0.14.0-1", False),
+    ],
+)
+def test_a_parser_of_chunks_that_ends_them_anywhere_is_not_admitted(
+    source: str, version: str, is_admitted: bool
+) -> None:
+    if source == "pip":
+        [line] = re.findall(r"^    (h11 .*)$", (CHECKOUT / "setup.cfg").read_text(), re.MULTILINE)
+        assert Requirement(line).specifier.contains(version) == is_admitted
+    else:
+        [least] = re.findall(r"python3-h11 \(>= (.*?)\)", (DEBIAN / "control").read_text())
+        compared = subprocess.run(["dpkg", "--compare-versions", version, "ge", least], check=False)
+        assert (compared.returncode == 0) == is_admitted
+
+
 def test_the_copyright_names_everything_that_is_bundled_with_the_page() -> None:
     text = (DEBIAN / "copyright").read_text()
     bundled = json.loads((CHECKOUT / "frontend" / "package.json").read_text())["dependencies"].keys() - {
@@ -65,13 +92,95 @@ def test_the_copyright_names_everything_that_is_bundled_with_the_page() -> None:
         assert f"\nLicense: {license_name}\n" in text
 
 
-def test_a_purge_within_another_root_takes_the_state_there_alone(tmp_path: Path) -> None:
-    state = tmp_path / "var/lib/wifimgrd"
-    state.mkdir(parents=True)
-    script = DEBIAN / "wifimgrd.postrm"
-    assert " /var" not in script.read_text(), "as root, this test would take this computer's own state"
-    subprocess.run(["sh", script, "purge"], check=True, env={**os.environ, "DPKG_ROOT": str(tmp_path)})
-    assert not state.exists()
+def purged(package: str, root: Path) -> str:
+    """What a purge of a package within another root says."""
+    script = DEBIAN / f"{package}.postrm"
+    text = script.read_text().replace('"$DPKG_ROOT"/', "$DPKG_ROOT/")
+    assert not re.search(r"(?<!\$DPKG_ROOT)/(var|etc)/", text), "as root, it would take this computer's own"
+    environment = {**os.environ, "DPKG_ROOT": str(root)}
+    ran = subprocess.run(["sh", script, "purge"], check=True, env=environment, capture_output=True, text=True)
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+def put(root: Path, *names: str) -> None:
+    """Files with anything in them."""
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("any")
+
+
+SETTINGS: Final = text_of(
+    {
+        ("http", "token_file"): "/etc/wifimgrd/token",
+        ("mqtt", "user"): "hub",
+        ("mqtt", "password_file"): "/etc/wifimgrd/mqtt-password",
+    }
+)
+"""What `wifimgrctl setup` writes."""
+
+
+def test_a_purge_takes_the_state_and_what_setup_wrote_within_its_root(tmp_path: Path) -> None:
+    port = "etc/systemd/system/wifimgrd-http.socket.d/50-setup.conf"
+    put(tmp_path, "var/lib/wifimgrd/wifimgrd.db", "var/lib/other", "etc/systemd/system/other.service", port)
+    names = [f"etc/wifimgrd/{name}" for name in ("token", "mqtt-password", "wifimgrd.toml.d/50-setup.toml")]
+    put(tmp_path, *names)
+    (tmp_path / names[2]).write_text(SETTINGS)
+    assert purged("wifimgrd-http", tmp_path) == ""
+    assert [name for name in (*names, port) if not (tmp_path / name).exists()] == [port]
+    assert purged("wifimgrd", tmp_path) == ""
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
+    assert left == {
+        "var", "var/lib", "var/lib/other", "etc", "etc/systemd", "etc/systemd/system",
+        "etc/systemd/system/other.service",
+    }  # fmt: skip
+    assert purged("wifimgrd", tmp_path) + purged("wifimgrd-http", tmp_path) == ""
+
+
+def test_a_purge_leaves_the_files_of_others(tmp_path: Path) -> None:
+    names = (
+        "etc/wifimgrd/wifimgrd.toml.d/90-local.toml",
+        "etc/wifimgrd/token",
+        "etc/wifimgrd/mqtt-password",
+        "etc/systemd/system/wifimgrd-http.socket.d/local.conf",
+    )
+    put(tmp_path, *names)
+    settings = tmp_path / "etc/wifimgrd/wifimgrd.toml.d/50-setup.toml"
+    settings.write_text(SETTINGS.replace("/etc/wifimgrd/", "/etc/wifimgrd/../"))
+    assert purged("wifimgrd", tmp_path) + purged("wifimgrd-http", tmp_path) == ""
+    assert all((tmp_path / name).exists() for name in names)
+
+
+@pytest.mark.parametrize("adapter", ["00:1A:7D:DA:71:13", ""])
+def test_a_purge_says_which_bonds_of_the_hub_stay(tmp_path: Path, adapter: str) -> None:
+    bonds = tmp_path / "var/lib/bluetooth/00:1A:7D:DA:71:13"
+    names = {
+        "F4:DD:9E:00:00:01": "GoPro\x1b[2J 0001",
+        "F4:DD:9E:00:00:02": "Other",
+        "11:22:33:44:55:66": "Keyboard",
+    }
+    for address, name in names.items():
+        (bonds / address).mkdir(parents=True)
+        (bonds / address / "info").write_text(f"[General]\nName={name}\n\n[LongTermKey]\nKey=secret\n")
+    rows = [
+        ("F4:DD:9E:00:00:01", adapter, 1),
+        ("F4:DD:9E:00:00:03", "", 1),
+        ("*", "", 1),
+        ("F4:DD:9E:00:00:02", "00:00:00:00:00:01", 1),  # the bond at the adapter that is there is another's
+        ("F4:DD:9E:00:00:02", "00:1A:7D:DA:71:13", 0),
+    ]
+    with closing(open_database(tmp_path / "var/lib/wifimgrd")) as database:
+        database.execute("INSERT INTO memory VALUES ('seen', '11:22:33:44:55:66')")
+        database.executemany("INSERT INTO bond VALUES (?, ?, ?)", rows)
+    said = "The Bluetooth bond with GoPro[2J 0001 stays: bluetoothctl remove F4:DD:9E:00:00:01\n"
+    assert purged("wifimgrd", tmp_path) == said
+    assert len(list(bonds.iterdir())) == 3
+
+
+def test_a_purge_ends_whatever_the_state_is(tmp_path: Path) -> None:
+    put(tmp_path, "var/lib/wifimgrd/wifimgrd.db")
+    assert purged("wifimgrd", tmp_path) == ""
+    assert not (tmp_path / "var/lib/wifimgrd").exists()
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ Every listener method is called on the event loop's thread and must not block.
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.bonds import Claim, HostBonds
 from wifimgrd.domain.camera import (
     CameraAnswer,
     CameraCommand,
@@ -168,6 +169,14 @@ class BluetoothListener(Protocol):
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         """Cameras were heard, while a search runs."""
 
+    def camera_unfit(self, address: str, reason: str) -> None:
+        """A bonded camera is more than a camera, such as a keyboard: its bond is dangerous. What has met it
+        fails with that reason, a sentence."""
+
+    def bonding(self, address: str, adapter: str) -> None:
+        """A `pair` makes a bond with a camera now, at the adapter with an address: what bond there is from
+        now on is the hub's, also if the pairing's end is not known."""
+
 
 class CameraBluetooth(Protocol):
     """Finds, pairs and wakes cameras over Bluetooth LE.
@@ -210,14 +219,18 @@ class CameraBluetooth(Protocol):
         """Connect to a paired camera, have it carry out a command, and disconnect; a camera that sleeps is
         woken by that. Raises NotPaired, DeviceNotReachable, NotSupported, Unconfirmed."""
 
-    async def pair(self, address: str, service: str) -> PairedCamera:
-        """Pair a camera and read its network's name and password; raises PairingFailed."""
+    async def pair(self, address: str, service: str, own: Collection[str]) -> PairedCamera:
+        """Pair a camera and read its network's name and password. Its keys at the adapters whose addresses
+        are in `own` are the hub's: those that the camera has provably lost are replaced. What is not such a
+        camera is left alone. Raises PairingFailed."""
 
-    async def unpair(self, address: str) -> None:
-        """Remove the keys of a camera from this host; it may not have any."""
+    async def unpair(self, address: str, adapter: str) -> None:
+        """Remove the keys of a camera from the adapter with an address; there may not be any. What runs with
+        the camera ends. Raises BluetoothUnavailable as `bonds`, and while the adapter is not there."""
 
-    async def has_bond(self, address: str) -> bool:
-        """Whether this host has keys of a camera."""
+    async def bonds(self, address: str) -> HostBonds:
+        """At which adapters this host has keys of a camera, once a pairing that was cancelled has ended.
+        Raises BluetoothUnavailable if that is not known, as while bluetoothd does not run."""
 
 
 OpenCameraSocket = Callable[[DeviceId, int], Awaitable[socket.socket]]
@@ -323,6 +336,12 @@ class DeviceStore(Protocol):
     async def last_address(self) -> str:
         """The address of a device that was written last, also if the device was removed since; empty if none
         was."""
+
+    async def bonds(self) -> Mapping[str, Claim]:
+        """Which bonds are the hub's, by the address of the camera."""
+
+    async def keep_bonds(self, address: str, claim: Claim) -> None:
+        """Write which bonds with a camera are the hub's, safe on disk on return."""
 
     async def request_of(self, key: str) -> bytes:
         """The request that had an idempotency key; empty if it is not known, as once the passphrase in it was

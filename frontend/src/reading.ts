@@ -15,9 +15,11 @@ export const takesCommands = (device: Device): boolean => device.connected && de
 /** Whether commands to all cameras are for it, connected or not. */
 export const isOfRig = ({ camera, expected }: Device): boolean => camera !== null && expected;
 
-/** Whether it was told to record, and was not seen to end since: nobody knows what it does. */
+/** Whether it was told to record, and was not seen to end since, or says one thing and then the other: nobody knows what it does. */
 export const mayRecord = ({ camera }: Device): boolean =>
-  camera !== null && camera.recording === null && (camera.recording_requested || camera.problems.includes("recording-unconfirmed"));
+  camera !== null &&
+  camera.recording === null &&
+  (camera.recording_requested || camera.problems.includes("recording-unconfirmed") || camera.problems.includes("unstable"));
 
 /** Whether it was read just now, by the hub's clock. */
 export const isFresh = ({ read_at }: Camera, now: number): boolean =>

@@ -2,6 +2,7 @@
 // a minute, and only while somebody looks at it.
 
 import { signal } from "@preact/signals";
+import { jpegSize } from "./jpeg_size";
 import { onForget } from "./state";
 
 export interface Still {
@@ -125,19 +126,4 @@ async function readBytes(body: ReadableStream<Uint8Array>): Promise<Uint8Array<A
     at += one.length;
   }
   return bytes;
-}
-
-/** What the frame header of a JPEG says (ITU-T T.81, B.2.2), before anything is decoded; null if it is none. */
-function jpegSize(bytes: Uint8Array<ArrayBuffer>): { width: number; height: number } | null {
-  const view = new DataView(bytes.buffer);
-  if (bytes.length < 4 || view.getUint16(0) !== 0xffd8) return null;
-  let at = 2;
-  while (at + 9 <= bytes.length && view.getUint8(at) === 0xff) {
-    const marker = view.getUint8(at + 1);
-    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
-    if (isFrame) return { height: view.getUint16(at + 5), width: view.getUint16(at + 7) };
-    // Any number of bytes 0xff may be before a marker.
-    at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
-  }
-  return null;
 }

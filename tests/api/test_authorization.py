@@ -13,10 +13,10 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.api import names
-from wifimgrd.api._authorization import Authorization
+from wifimgrd.api._authorization import _PLACES, Authorization
 from wifimgrd.api.errors import name_of
 from wifimgrd.bus import names as bus_names
-from wifimgrd.bus.connection import BusConnection, MethodCall
+from wifimgrd.bus.connection import BusConnection, MethodCall, Signal
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
@@ -37,6 +37,9 @@ class ScriptedPolkit:
     challenge: bool = False
     granted_by_dialogue: bool = False
     asked: list[tuple[str, str, int]] = field(default_factory=list)
+    places: asyncio.Semaphore | None = None
+    """If set, it does not reply, and counts the calls that have come."""
+    waiting: list[MethodCall] = field(default_factory=list)
 
     def answer(self, call: MethodCall) -> None:
         (kind, details), action, _, flags, _ = typed(
@@ -45,6 +48,13 @@ class ScriptedPolkit:
         assert kind == "system-bus-name"
         self.asked.append((details["name"], action, flags))
         granted = self.granted or (bool(flags) and self.granted_by_dialogue)
+        if self.places is None:
+            self.reply(call, granted=granted)
+        else:
+            self.waiting.append(call)
+            self.places.release()
+
+    def reply(self, call: MethodCall, *, granted: bool) -> None:
         self.connection.reply(call, "(bba{ss})", [[granted, self.challenge, {}]])
 
 
@@ -121,6 +131,23 @@ async def test_a_grant_ends_when_polkits_rules_change(
 
 
 @pytest.mark.usefixtures("as_stranger")
+async def test_a_grant_by_rules_that_have_changed_meanwhile_is_not_kept(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
+) -> None:
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    polkit.places = asyncio.Semaphore(0)
+    asking = asyncio.create_task(authorization.require(call_of(caller), names.CONNECT))
+    await polkit.places.acquire()
+    authorization._rules_changed(Signal("", "", "", "", []))
+    polkit.reply(polkit.waiting.pop(), granted=True)
+    await asking
+    polkit.places = None
+    with pytest.raises(NotAuthorized):
+        await authorization.require(call_of(caller), names.CONNECT)
+
+
+@pytest.mark.usefixtures("as_stranger")
 async def test_a_caller_that_went_is_forgotten(
     service: BusConnection, message_bus: MessageBusDaemon, polkit: ScriptedPolkit
 ) -> None:
@@ -139,7 +166,7 @@ async def test_a_caller_that_went_is_forgotten(
 
 
 @pytest.mark.usefixtures("as_stranger")
-@pytest.mark.parametrize(("interactive", "flags"), [(True, [0, 1]), (False, [0])])
+@pytest.mark.parametrize(("interactive", "flags"), [(True, [0, 1, 0, 1]), (False, [0])])
 async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_only(
     service: BusConnection,
     caller: BusConnection,
@@ -160,7 +187,107 @@ async def test_a_person_is_asked_where_the_caller_agrees_to_it_and_for_one_call_
             ) as refused:
                 await authorization.require(call, names.CONNECT)
             assert name_of(refused.value) == "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired"
-    assert [asked for _, _, asked in polkit.asked] == flags * 2
+    assert [asked for _, _, asked in polkit.asked] == flags
+
+
+@pytest.mark.usefixtures("as_stranger")
+@pytest.mark.parametrize(("challenge", "refusal"), [(False, NotAuthorized), (True, DialogueNeeded)])
+async def test_polkit_is_not_asked_again_at_once_after_a_refusal(
+    service: BusConnection,
+    caller: BusConnection,
+    polkit: ScriptedPolkit,
+    monkeypatch: pytest.MonkeyPatch,
+    challenge: bool,
+    refusal: type[NotAuthorized],
+) -> None:
+    monkeypatch.setattr("wifimgrd.api._authorization._REFUSED_S", 3600)
+    polkit.challenge = challenge
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    messages = set()
+    for _ in range(100):
+        with pytest.raises(refusal) as refused:
+            await authorization.require(call_of(caller), names.CONNECT)
+        messages.add(refused.value.message)
+    assert (len(polkit.asked), len(messages)) == (1, 1)
+    polkit.granted_by_dialogue = True
+    with pytest.raises(NotAuthorized):
+        await authorization.require(call_of(caller), names.MANAGE_DEVICES)
+    if challenge:
+        await authorization.require(call_of(caller, interactive=True), names.CONNECT)
+    authorization._rules_changed(Signal("", "", "", "", []))
+    polkit.granted = True
+    await authorization.require(call_of(caller), names.CONNECT)
+
+
+@pytest.mark.usefixtures("as_stranger")
+@pytest.mark.parametrize("granted", [True, False])
+async def test_of_calls_at_the_same_time_polkit_is_asked_once(
+    service: BusConnection,
+    caller: BusConnection,
+    polkit: ScriptedPolkit,
+    monkeypatch: pytest.MonkeyPatch,
+    granted: bool,
+) -> None:
+    monkeypatch.setattr("wifimgrd.api._authorization._REFUSED_S", 3600)
+    polkit.granted = granted
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    calls = [authorization.require(call_of(caller), names.CONNECT) for _ in range(100)]
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(one) for one in answers} == {type(None) if granted else NotAuthorized}
+    assert len(polkit.asked) == 1
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_what_a_person_has_granted_is_asked_for_each_of_the_calls_at_the_same_time(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
+) -> None:
+    polkit.challenge = polkit.granted_by_dialogue = True
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    call = call_of(caller, interactive=True)
+    await asyncio.gather(*(authorization.require(call, names.CONNECT) for _ in range(3)))
+    assert [asked for _, _, asked in polkit.asked] == [0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_a_user_with_many_connections_has_few_questions_under_way(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit, message_bus: MessageBusDaemon
+) -> None:
+    """Each of them is answered for itself: polkit may decide otherwise about another process."""
+    authorization = Authorization(service, Tasks("test"))
+    callers = [caller, *[await BusConnection.open(message_bus.address) for _ in range(2 * _PLACES)]]
+    for one in callers:
+        await authorization.identify(one.unique_name)
+    polkit.places = asyncio.Semaphore(0)
+    asking = [asyncio.create_task(authorization.require(call_of(one), names.CONNECT)) for one in callers]
+    for _ in range(_PLACES):
+        await polkit.places.acquire()
+    await service.name_owner(POLKIT)
+    await polkit.connection.name_owner(POLKIT)  # what was sent before this has come
+    assert len(polkit.waiting) == len(polkit.asked) == _PLACES
+    waiting, polkit.places = polkit.waiting, None
+    for call in waiting:
+        polkit.reply(call, granted=False)
+    answers = await asyncio.gather(*asking, return_exceptions=True)
+    assert {type(one) for one in answers} == {NotAuthorized}
+    assert sorted(name for name, _, _ in polkit.asked) == sorted(one.unique_name for one in callers)
+    for one in callers[1:]:
+        await one.close()
+
+
+@pytest.mark.usefixtures("as_stranger")
+async def test_polkit_is_asked_again_a_moment_after_a_refusal(
+    service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wifimgrd.api._authorization._REFUSED_S", 0)
+    authorization = Authorization(service, Tasks("test"))
+    await authorization.identify(caller.unique_name)
+    with pytest.raises(NotAuthorized):
+        await authorization.require(call_of(caller), names.CONNECT)
+    polkit.granted = True
+    await authorization.require(call_of(caller), names.CONNECT)
 
 
 @pytest.mark.usefixtures("as_stranger")

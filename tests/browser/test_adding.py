@@ -96,6 +96,20 @@ async def test_a_text_of_a_qr_code_that_is_not_understood_is_kept_nowhere(
     await expect(dialog.get_by_role("button", name="Next")).to_be_disabled()
     assert "camera-pass-3" not in await page.evaluate("JSON.stringify(sessionStorage)")
     await name.fill("")
+    await page.keyboard.insert_text("WIFI:T:WPA2-EAP;S:Corp;E:PEAP;I:me;P:camera-pass-3;;")
+    await expect(dialog).to_contain_text("This network uses 802.1X, which cameras do not have.")
+    await expect(dialog.get_by_role("button", name="Next")).to_be_disabled()
+    assert "camera-pass-3" not in await page.evaluate("JSON.stringify(sessionStorage)")
+    for text, said in (
+        ("WIFI:T:WPA;S:SIM-CAM-3;;", "This text has no password, but says that the network needs one."),
+        ("WIFI:T:nopass;S:SIM-CAM-3;P:camera-pass-3;;", "says that the network is open (T:nopass)."),
+    ):
+        await name.fill("")
+        await page.keyboard.insert_text(text)
+        await expect(dialog).to_contain_text(said)
+        await expect(dialog.get_by_role("button", name="Next")).to_be_disabled()
+        assert "camera-pass-3" not in await page.evaluate("JSON.stringify(sessionStorage)")
+    await name.fill("")
     await name.press_sequentially("WIFI:S:SIM-CAM-3;T:WPA;P:camera-pass-3;;")
     await expect(name).to_have_value("SIM-CAM-3")
     await expect(dialog).not_to_contain_text("is not complete")

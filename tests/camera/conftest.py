@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.camera.scripted_control import ScriptedControl
-from tests.fake_bluez import FakeBluez
+from tests.fake_bluez import ADAPTER, FakeBluez
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, Signal
 from wifimgrd.camera import host as host_module
@@ -104,11 +104,17 @@ class Caller:
     reports: list[int] = field(default_factory=list)
     """The rows in each report."""
     states: list[tuple[str, str]] = field(default_factory=list)
+    unfit: list[tuple[str, str]] = field(default_factory=list)
+    """What Unfit has told."""
+    bonding: list[tuple[str, str]] = field(default_factory=list)
+    """What Bonding has told."""
     searches: Iterator[int] = field(default_factory=count)
 
     async def listen(self) -> None:
         await self.connection.watch(self._advertised, interface=names.INTERFACE, member="Advertised")
         await self.connection.watch(self._status, interface=names.INTERFACE, member="StatusChanged")
+        await self.connection.watch(self._unfit, interface=names.INTERFACE, member="Unfit")
+        await self.connection.watch(self._bonding, interface=names.INTERFACE, member="Bonding")
 
     def _advertised(self, signal: Signal) -> None:
         [rows] = signal.body
@@ -120,6 +126,14 @@ class Caller:
         state, reason = signal.body
         self.states.append((str(state), str(reason)))
 
+    def _unfit(self, signal: Signal) -> None:
+        address, reason = signal.body
+        self.unfit.append((str(address), str(reason)))
+
+    def _bonding(self, signal: Signal) -> None:
+        address, adapter = signal.body
+        self.bonding.append((str(address), str(adapter)))
+
     async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
         reply = await self.connection.call(
             names.BUS_NAME, names.PATH, names.INTERFACE, member, signature, body, 20.0
@@ -129,9 +143,18 @@ class Caller:
     async def wake(self, address: str, protocol: str = "gopro", timeout_s: int = 10) -> None:
         await self.call("Wake", "ssayu", address, protocol, b"", timeout_s)
 
-    async def pair(self, address: str, protocol: str = "gopro") -> dict[str, Any]:
-        [camera] = await self.call("Pair", "ss", address, protocol)
+    async def pair(self, address: str, protocol: str = "gopro", *, again: bool = False) -> dict[str, Any]:
+        """Pair; `again` says that the bond at the first adapter, if there is one, is the hub's."""
+        [camera] = await self.call("Pair", "ssas", address, protocol, [ADAPTER] if again else [])
         return dict(camera)
+
+    async def unpair(self, address: str, adapter: str = ADAPTER) -> None:
+        await self.call("Unpair", "ss", address, adapter)
+
+    async def is_bonded(self, address: str) -> bool:
+        bonded, adapters = await self.call("GetBonds", "s", address)
+        assert set(bonded) <= set(adapters)
+        return bool(bonded)
 
     async def command(self, address: str, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a command has done, and what the camera has said."""

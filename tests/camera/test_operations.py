@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.camera.conftest import SOON_S, Caller, hurried, until
-from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro, gp
+from tests.fake_bluez import ADAPTER, ADAPTER_PATH, FakeBluez, FakeCamera, FakeGoPro, gp
 from wifimgrd.backends.simulated.emulators import (
     CameraSettings,
     EmulatedCamera,
@@ -86,7 +86,7 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
     }
     assert camera.pairing_finished
     assert camera.access_point
-    assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+    assert await caller.is_bonded(ADDRESS)
     await until(lambda: camera.keep_alives > 0)
     await caller.call("Release", "s", ADDRESS)
     await until(lambda: not camera.connected)
@@ -114,14 +114,14 @@ async def test_a_camera_in_pairing_mode_is_paired(bluez: FakeBluez, caller: Call
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 @hurried
-async def test_a_pairing_that_fails_leaves_nothing_in_bluez(
+async def test_a_pairing_that_fails_leaves_neither_a_bond_nor_a_link(
     bluez: FakeBluez, caller: Caller, trait: Any, reason: str
 ) -> None:
     camera = FakeGoPro(ADDRESS, **trait)
     bluez.add(camera)
     assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", reason)
-    await until(lambda: not (camera.known or camera.connected))
-    assert await caller.call("IsPaired", "s", ADDRESS) == [False]
+    await until(lambda: not (camera.bonded or camera.connected))
+    assert not await caller.is_bonded(ADDRESS)
 
 
 @hurried
@@ -136,7 +136,8 @@ async def test_a_camera_of_another_model_is_no_gopro(bluez: FakeBluez, caller: C
 
 async def test_a_bond_that_works_is_kept(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(bonded())
-    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    told = await caller.pair(ADDRESS)
+    assert (told["ssid"], caller.bonding) == (b"GP1001", [])
     assert "Pair" not in bluez.calls
     assert "RemoveDevice" not in bluez.calls
 
@@ -148,7 +149,7 @@ async def test_pairing_again_replaces_the_bond_of_a_camera_that_is_heard_in_its_
     camera.knows_host, camera.pairing_mode = False, True
     bluez.add(camera)
     assert (await refused(caller.wake(ADDRESS)))[0] == "WakeFailed"
-    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    assert (await caller.pair(ADDRESS, again=True))["ssid"] == b"GP1001"
     assert camera.knows_host
     await caller.wake(ADDRESS)
 
@@ -160,7 +161,8 @@ async def test_pairing_again_replaces_a_bond_that_is_provably_lost(
     camera = bonded(**proof)
     camera.knows_host, camera.pairing_mode = False, True
     bluez.add(camera)
-    assert (await caller.pair(ADDRESS))["ssid"] == b"GP1001"
+    told = await caller.pair(ADDRESS, again=True)
+    assert (told["ssid"], caller.bonding) == (b"GP1001", [(ADDRESS, ADAPTER)])
     assert camera.knows_host
 
 
@@ -171,7 +173,7 @@ async def test_pairing_again_keeps_a_bond_without_a_proof_that_it_is_lost(
 ) -> None:
     camera = bonded(failing_connects=4, **camera_says)
     bluez.add(camera)
-    assert await refused(caller.pair(ADDRESS)) == (
+    assert await refused(caller.pair(ADDRESS, again=True)) == (
         "PairingFailed",
         "the camera refused the connection 4 times, and was not heard in its pairing mode: this hub keeps its"
         " bond",
@@ -185,7 +187,7 @@ async def test_a_pairing_mode_of_long_ago_is_no_proof(bluez: FakeBluez, caller: 
     camera = bonded(failing_connects=4, manufacturer=IN_PAIRING_MODE)
     bluez.add(camera)
     camera.manufacturer = NOT_IN_PAIRING_MODE
-    assert (await refused(caller.pair(ADDRESS)))[0] == "PairingFailed"
+    assert (await refused(caller.pair(ADDRESS, again=True)))[0] == "PairingFailed"
     assert "RemoveDevice" not in bluez.calls
 
 
@@ -205,9 +207,9 @@ async def test_the_bond_is_removed_on_request_and_nothing_happens_without_one(
     camera = bonded()
     bluez.add(camera)
     await caller.wake(ADDRESS)
-    await caller.call("Unpair", "s", ADDRESS)
+    await caller.unpair(ADDRESS)
     assert not camera.known
-    await caller.call("Unpair", "s", ADDRESS)
+    await caller.unpair(ADDRESS)
     assert await refused(caller.wake(ADDRESS)) == ("NotPaired", "the camera is not paired with this hub")
 
 
@@ -301,7 +303,7 @@ async def test_a_camera_that_seems_to_have_forgotten_the_hub_is_woken_once_it_an
     bluez.add(camera)
     for _ in range(2):
         await refused(caller.wake(ADDRESS))
-        assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+        assert await caller.is_bonded(ADDRESS)
     camera.knows_host, camera.failing_connects = True, 0
     await caller.wake(ADDRESS)
 
@@ -655,6 +657,7 @@ PHASES: Any = {
 }
 ENDS: Any = {
     "killed": lambda bluez: bluez.stop(),
+    "stopped": lambda bluez: bluez.stop_in_order(),
     "unplugged": lambda bluez: bluez.unplug(),
     "off": lambda bluez: bluez.power(False),
 }
@@ -675,9 +678,10 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_nex
     name, reason = await refused(waking)
     assert name in ("WakeFailed", "BluetoothUnavailable", "NotPaired"), reason
     assert time.monotonic() - began_s < SOON_S
-    if end is not ENDS["killed"]:
+    if end not in (ENDS["killed"], ENDS["stopped"]):
         await bluez.stop()
-    bluez.powered = bluez.has_adapter = camera.in_range = True
+    bluez.powered = camera.in_range = True
+    bluez.adapters[ADAPTER_PATH] = ADAPTER
     camera.hangs = camera.access_point_stays_off = False
     camera.late_characteristics_s, camera.busy_answers = 0.0, 0
     await bluez.start()
@@ -686,9 +690,23 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_wake_and_serves_the_nex
     assert camera.access_point
 
 
+async def test_a_link_that_is_lost_before_the_pairing_is_made_once_more(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS, late_characteristics_s=60.0)
+    bluez.add(camera)
+    bluez.hear(camera)
+    pairing = asyncio.create_task(caller.pair(ADDRESS))
+    await until(lambda: camera.resolved)
+    camera.late_characteristics_s = 0.0
+    bluez.lose(camera)
+    assert (await pairing)["ssid"] == b"GP1001"
+    assert camera.pairs == 1
+
+
 PAIRING_PHASES: Any = {
     "connecting": ({"in_range": False}, lambda camera: camera.connects),
-    "bonding": ({"ignores_pair": True}, lambda camera: camera.connected),
+    "bonding": ({"ignores_pair": True}, lambda camera: camera.pairs),
     "reading": ({"hangs": True}, lambda camera: camera.bonded),
     "access point": ({"access_point_stays_off": True}, lambda camera: camera.pairing_finished),
 }
@@ -712,9 +730,10 @@ async def test_bluetooth_that_ends_in_any_phase_ends_the_pairing_and_serves_the_
     name, reason = await refused(pairing)
     assert name in ("PairingFailed", "BluetoothUnavailable"), reason
     assert time.monotonic() - began_s < SOON_S
-    if end is not ENDS["killed"]:
+    if end not in (ENDS["killed"], ENDS["stopped"]):
         await bluez.stop()
-    bluez.powered = bluez.has_adapter = camera.in_range = camera.pairing_mode = True
+    bluez.powered = camera.in_range = camera.pairing_mode = True
+    bluez.adapters[ADAPTER_PATH] = ADAPTER
     camera.hangs = camera.ignores_pair = camera.access_point_stays_off = False
     await bluez.start()
     await until(lambda: caller.states[-1] == ("ready", ""))

@@ -20,8 +20,8 @@ from tests.message_bus import MessageBusDaemon
 from wifimgrd.api._definitions import definition
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.camera import _theta, names
+from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._beacon import BEACONS_PATH
-from wifimgrd.camera._central import AGENT_PATH
 from wifimgrd.camera._service import CameraService
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
 from wifimgrd.runtime.tasks import Tasks
@@ -54,9 +54,10 @@ async def error_of(call: Any) -> str:
         ("Wake", "ssayu", ("7", "beacon", b"1", 10)),
         ("Wake", "ssayu", ("7", "beacon", bytes(27), 10)),
         ("Sleep", "ss", (ADDRESS, "beacon")),
-        ("Pair", "ss", ("/org/bluez", "gopro")),
-        ("Unpair", "s", ("",)),
-        ("IsPaired", "s", ("x",)),
+        ("Pair", "ssas", ("/org/bluez", "gopro", [])),
+        ("Unpair", "ss", (ADDRESS, "")),
+        ("Unpair", "ss", (ADDRESS, "hci0")),
+        ("GetBonds", "s", ("x",)),
         ("Sleep", "s", (ADDRESS,)),
     ],
 )
@@ -177,6 +178,9 @@ class FakeTheta(FakeCamera):
             _theta._PASSWORD_STATE,
         )
 
+    def gatt(self) -> tuple[str, ...]:
+        return (_theta.SERVICE,)
+
     def read(self, uuid: str) -> bytes:
         return {
             _theta._SERIAL: b"YL00101234",
@@ -213,7 +217,7 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
     theta.has_bonds = True
     bluez.add(theta)
     assert (await caller.pair(ADDRESS, "theta"))["serial"] == "YL00101234"
-    assert await caller.call("IsPaired", "s", ADDRESS) == [True]
+    assert await caller.is_bonded(ADDRESS)
     await caller.call("Release", "s", ADDRESS)
     await until(lambda: not theta.connected)
     await caller.wake(ADDRESS, "theta")
@@ -310,7 +314,7 @@ async def test_no_call_starts_bluetoothd(tmp_path: Path, monkeypatch: pytest.Mon
         ]
         for call in (caller.wake(ADDRESS), caller.pair(ADDRESS), caller.search(("fea6", ""))):
             assert await error_of(call) == "BluetoothUnavailable"
-        assert await error_of(caller.call("Unpair", "s", ADDRESS)) == "BluetoothUnavailable"
+        assert await error_of(caller.unpair(ADDRESS)) == "BluetoothUnavailable"
         await service.objects.until(lambda: False, 0.1)
         with pytest.raises(BusError):
             await service.objects.refresh("/org/bluez/hci0/dev_D4_32_60_00_10_01")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.camera.conftest import bluez, bus, control, host, limits, service, until
-from tests.fake_bluez import FakeBluez, FakeGoPro
+from tests.fake_bluez import ADAPTER, FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.backends.simulated.emulators import (
     CameraSettings,
@@ -23,6 +23,7 @@ from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
 from wifimgrd.camera import names
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera_client.bluetooth import ProcessBluetooth
+from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.camera import CameraCommand, CameraReading, RecordingState
 from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import (
@@ -49,12 +50,20 @@ class Heard:
 
     states: list[BluetoothStatus] = field(default_factory=list)
     seen: list[Advertiser] = field(default_factory=list)
+    unfit: list[tuple[str, str]] = field(default_factory=list)
+    bonded: list[tuple[str, str]] = field(default_factory=list)
 
     def bluetooth_changed(self, status: BluetoothStatus) -> None:
         self.states.append(status)
 
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         self.seen += seen
+
+    def camera_unfit(self, address: str, reason: str) -> None:
+        self.unfit.append((address, reason))
+
+    def bonding(self, address: str, adapter: str) -> None:
+        self.bonded.append((address, adapter))
 
 
 @pytest.fixture
@@ -145,11 +154,60 @@ async def test_a_pairing_tells_the_network(
 ) -> None:
     ready.add(camera := FakeGoPro(ADDRESS, pairing_mode=True))
     await daemon.search(1, GOPROS)
-    paired = await daemon.pair(ADDRESS, "fea6")
+    paired = await daemon.pair(ADDRESS, "fea6", ())
     assert (paired.ssid, paired.password) == (camera.ssid, Passphrase(camera.password.decode()))
-    assert await daemon.has_bond(ADDRESS)
-    await daemon.unpair(ADDRESS)
-    assert not await daemon.has_bond(ADDRESS)
+    here = frozenset({ADAPTER})
+    assert await daemon.bonds(ADDRESS) == HostBonds(here, here)
+    await daemon.unpair(ADDRESS, ADAPTER)
+    assert await daemon.bonds(ADDRESS) == HostBonds(frozenset(), here)
+
+
+async def test_the_links_of_a_process_that_has_ended_are_ended_by_the_next(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    async def carry_out(*call: object) -> list[object]:
+        asked.append(call[:3])
+        return []
+
+    ready.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await daemon.wake(wake())
+    monkeypatch.setattr(daemon, "_carry_out", carry_out)
+    await service._connection.close()
+    await until(lambda: asked)
+    assert asked == [("EndLinks", "ao", [[camera.path]])]
+
+
+async def test_a_link_that_does_not_end_starts_no_process_after_another(
+    daemon: ProcessBluetooth, bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has it as the one before, and ends."""
+    asked: list[object] = []
+
+    async def carry_out(member: str, _: str, body: Sequence[object], __: float) -> list[object]:
+        if member == "EndLinks":
+            asked.extend(body)
+        return ["ready", ""]
+
+    monkeypatch.setattr(daemon, "_carry_out", carry_out)
+    link = f"/org/bluez/hci0/dev_{ADDRESS.replace(':', '_')}"
+
+    async def run(*told: list[str]) -> None:
+        process = await BusConnection.open(bus.address)
+        await process.request_name(names.BUS_NAME)
+        for links in told:
+            process.emit(names.PATH, names.INTERFACE, "LinksChanged", "ao", [links])
+        await until(lambda: daemon._is_running and daemon._links == {link})
+        await process.close()
+        await until(lambda: not daemon._is_running)
+        await asyncio.sleep(0)
+
+    for _ in range(3):
+        await run([link])
+    assert asked == [[link]]
+    await run([link], [], [link])
+    assert asked == [[link], [link]], "it had ended, and was made anew"
 
 
 async def test_a_command_has_its_result_and_what_the_camera_said(

@@ -125,6 +125,13 @@ async def test_a_camera_that_tells_its_password_needs_none(hub: Hub, more: list[
     assert not hub.client.devices
 
 
+async def test_what_is_no_address_is_refused_before_anything_is_said_of_pairing(hub: Hub) -> None:
+    ran = await wifimgrctl(hub.address, "add", "--bluetooth", "nonsense")
+    assert (ran.status, ran.out) == (2, "")
+    assert "'nonsense' is not a Bluetooth address" in " ".join(ran.err.split())
+    assert "Pairing with" not in ran.err
+
+
 async def test_one_of_several_cameras_in_pairing_mode_is_chosen(hub: Hub) -> None:
     ran = await wifimgrctl(hub.address, "add", "--bluetooth")
     assert ran.status == 1
@@ -166,12 +173,22 @@ async def test_the_check_wakes_a_camera(hub: Hub) -> None:
         "2. passed: 3 cameras were heard",
     ]
     assert "3. passed: Nose (device 1) is paired, was heard and asleep" in lines
-    assert "6. passed: Nose (device 1) woke within " in ran.out
+    assert "4. passed: Nose (device 1) woke within " in ran.out
+    assert "open: " not in ran.out  # of the cameras that are not asked about
     assert "wifimgrctl set 1 --auto-wake yes" in lines[-1]
     checked = (await wifimgrctl(hub.address, "bluetooth", "check", "--json")).value
     assert checked["bluetooth_state"] == "ready"
     assert checked["steps"][0] == {"what": "Bluetooth on this host is ready", "passed": True, "advice": ""}
     assert len(checked["bluetooth_devices"]) == 3
+
+
+async def test_a_recording_that_is_begun_over_bluetooth_was_not_there_already(hub: Hub) -> None:
+    await registered(hub)
+    assert (await wifimgrctl(hub.address, "wake", "Nose")).status == 0
+    ran = await wifimgrctl(hub.address, "record", "Nose")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) is recording, after 2 ms\n")
+    ran = await wifimgrctl(hub.address, "record", "Nose")
+    assert (ran.status, ran.out) == (0, "Nose (device 1) is recording, already\n")
 
 
 async def test_the_check_says_what_is_missing(hub: Hub) -> None:

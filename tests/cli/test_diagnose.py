@@ -244,6 +244,11 @@ SECRETS = {
     "key-of-tiles": "a part of its address",
     "other-hub": "an id that was changed since",
     "newest": "another one",
+    "the-villa": "the prefix of its discovery messages",
+    "villa-2": "another one, of one level",
+    "smith": "where a client has its answers",
+    "o'neil": "where another one has them",
+    "frigate": "an id in a list of topics",
 }
 LINES = (
     "wifimgrd-mqtt[7]: started broker=mqtts://broker.secret.example:8883 topics=navy/fleet/submarine",
@@ -253,6 +258,11 @@ LINES = (
     "wifimgrd-mqtt[7]: broker_unavailable reason='may this user write below wifimgrd/other-hub/?'",
     "wifimgrd-mqtt[7]: message_refused topic=navy/fleet/submarine/devices/1 octets=7 reason='too large'",
     "wifimgrd-mqtt[7]: message_refused topic=homeassistant/device/wifimgrd_submarine_1/config octets=7",
+    "wifimgrd-mqtt[7]: message_refused topic=home/the-villa/device/wifimgrd_submarine_hub/config octets=7",
+    "wifimgrd-mqtt[7]: message_refused topic=villa-2/device/wifimgrd_submarine_12/config octets=7",
+    "wifimgrd-mqtt[7]: message_refused topic=clients/smith octets=7 reason='too large'",
+    "wifimgrd-mqtt[7]: message_refused topic=\"clients/o'neil 2\" octets=7 reason='too large'",
+    "wifimgrd-mqtt[7]: commands_paused topics=\"['navy/frigate/command', 'navy/frigate/devices/+/command']\"",
     "wifimgrd-mqtt[7]: broker_unavailable reason='refuses the subscription to wifimgrd/newest/claim'",
     "wifimgrd-mqtt[7]: unexpected_retained topics=12 below=navy/fleet/submarine",
     "wifimgrd-http[8]: tileset_opened tileset=the-bay path=/srv/maps/secret-bay.mbtiles version=1",

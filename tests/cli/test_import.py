@@ -76,6 +76,7 @@ async def test_what_is_exported_is_known_to_its_hub_and_lacks_passwords(hub: Hub
     assert (ran.status, ran.err) == (0, "")
     assert ran.out.splitlines()[0].startswith("name,ssid,ssid_hex,password,")
     assert (await wifimgrctl(hub.address, "export", "--json")).value == {"csv": ran.out}
+    assert (await wifimgrctl(hub.address, "export", "-")).out == ran.out
     file = tmp_path / "cameras.csv"
     told = await wifimgrctl(hub.address, "export", str(file))
     assert (told.status, told.out) == (0, f"2 cameras are in {file}.\n")
@@ -100,6 +101,13 @@ async def test_what_is_exported_is_known_to_its_hub_and_lacks_passwords(hub: Hub
     assert hub.client.devices[3].priority == 3
 
 
+async def test_blanks_around_a_network_are_kept_and_noted(hub: Hub) -> None:
+    text = "ssid,password\n OPEN-CAM,12345678\nOPEN-CAM,12345678\n"
+    ran = await wifimgrctl(hub.address, "import", "-", "--no-connect", "--json", stdin=text)
+    assert [one["message"] for one in ran.value] == ["blanks at the ends of its network belong to it", None]
+    assert [one.ssid for one in hub.client.devices.values()] == [b" OPEN-CAM", b"OPEN-CAM"]
+
+
 async def test_profiles_of_a_directory_and_those_that_match(hub: Hub, tmp_path: Path) -> None:
     written(tmp_path / "1.nmconnection", profile("SIM-CAM-1", name="Nose"))
     agents = "[wifi-security]\nkey-mgmt=sae\npsk-flags=1\n"
@@ -118,6 +126,28 @@ async def test_profiles_of_a_directory_and_those_that_match(hub: Hub, tmp_path: 
     await hub.until(1, "connected")
 
 
+async def test_one_bad_file_leaves_the_rest_of_a_directory(hub: Hub, tmp_path: Path) -> None:
+    written(tmp_path / "1.nmconnection", "root:$6$hash:20228:0:99999:7:::\n")
+    written(tmp_path / "2.nmconnection", "ssid,password\nSIM-CAM-2,camera-pass-2\n")
+    (tmp_path / "3.nmconnection").symlink_to(written(tmp_path / "elsewhere", profile("SIM-CAM-3")))
+    (tmp_path / "4.nmconnection").mkdir()
+    written(tmp_path / ".hidden.nmconnection", profile("SIM-CAM-4"))
+    (tmp_path / "5.nmconnection").write_bytes(b"\xff")
+    written(tmp_path / "6.nmconnection", "[connection]\n" * 100_000)
+    written(tmp_path / "7.nmconnection", profile("SIM-CAM-1"))
+    ran = await wifimgrctl(hub.address, "import", str(tmp_path), "--no-connect", "--json")
+    assert ran.status == 1
+    told = {one["from"].removesuffix(".nmconnection"): one["message"] for one in ran.value}
+    assert [one["result"] for one in ran.value] == ["not-registered"] * 6 + ["registered"]
+    assert "line 1 is neither a group nor a key" in told["1"]
+    assert "line 1 is neither a group nor a key" in told["2"]
+    assert "3.nmconnection is a link, which is not followed in a directory" in told["3"]
+    assert "4.nmconnection is a directory" in told["4"]
+    assert "is not text in UTF-8" in told["5"]
+    assert "has more than 1048576 bytes" in told["6"]
+    assert not any(one in ran.out + ran.err for one in ("root:", "$6$", *PASSWORDS))
+
+
 async def test_a_file_that_others_can_read_is_read_and_noted(hub: Hub, tmp_path: Path) -> None:
     file = tmp_path / "cam.nmconnection"
     file.write_text(profile("SIM-CAM-1"))
@@ -131,10 +161,15 @@ async def test_a_file_that_others_can_read_is_read_and_noted(hub: Hub, tmp_path:
 
 async def test_texts_of_qr_codes(hub: Hub) -> None:
     texts = "WIFI:T:WPA;S:SIM-CAM-1;P:camera-pass-1;;\n\nWIFI:nonsense\nWIFI:S:SIM-CAM-1;P:camera-pass-1;;\n"
+    texts += "WIFI:T:WPA2-EAP;S:Corp;E:PEAP;PH2:MSCHAPV2;I:me;P:camera-pass-1;;\n"
+    texts += "WIFI:T:WPA;S:qw1;;\nWIFI:T:WPA;S:qw2;P:;;\nWIFI:T:nopass;S:qw3;P:camera-pass-1;;\n"
     ran = await wifimgrctl(hub.address, "import", "-", stdin=texts)
-    assert (ran.status, ran.err) == (1, "1 registered, 2 not registered.\n")
+    assert (ran.status, ran.err) == (1, "1 registered, 6 not registered.\n")
+    assert ran.out.count("a password is missing") == 2
+    assert "the text has a password, and says that its network has none" in ran.out
     assert "this is not the text of a Wi-Fi QR code" in ran.out
     assert "the same is in stdin, line 1" in ran.out
+    assert "its security is 802.1X, which cameras do not have" in ran.out
     assert not any(one in ran.out + ran.err for one in PASSWORDS)
     await hub.until(1, "connected")
 
@@ -145,7 +180,15 @@ async def test_texts_of_qr_codes(hub: Hub) -> None:
         ("", "is empty"),
         ("ssid\n" + "x\n" * 600, "600 cameras are more than the 500 of one import"),
         ("x" * 1024 * 1025, "is not a list of cameras"),
-        ("what is this\n", 'unknown column "what is this"'),
+        ("hunter2 swordfish\n", "column 1 has an unknown name (invalid-request)"),
+        ("ssid,pasword\n", 'unknown column "pasword"; did you mean "password"?'),
+        ("root:*:20228:0:99999:7:::\n", "column 1 has an unknown name (invalid-request)"),
+        ("ctrl_interface=/run/wpa_supplicant\nnetwork={\n}\n", "is wpa_supplicant's configuration"),
+        ("network:\n  version: 2\n  wifis:\n", "is netplan's configuration"),
+        ("[Security]\nPassphrase=camera-pass-1\n", "is a network of iwd"),
+        ('[\n  {"id": 1}\n]\n', "is JSON"),
+        ("PK\x03\x04\udcff", "is a spreadsheet's own file"),
+        ("\udcff\udcfes\0", "is text in UTF-16"),
         ("ssid\n\udcff\n", "is not text in UTF-8"),
     ],
 )
@@ -205,6 +248,14 @@ async def test_add_by_the_text_of_a_qr_code(hub: Hub) -> None:
     assert "camera-pass" not in ran.err
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin="SIM-CAM-2\n")
     assert (ran.status, "not the text of a Wi-Fi QR code" in ran.err) == (1, True)
+    ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin="WIFI:T:WPA2-EAP;S:Corp;P:camera-pass-1;;")
+    assert (ran.status, "its security is 802.1X" in ran.err) == (1, True)
+    for text, said in (
+        ("WIFI:T:WPA;S:nopwarg;;", "a password is missing"),
+        ("WIFI:T:nopass;S:x;P:camera-pass-1;;", "says that its network has none"),
+    ):
+        ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin=text)
+        assert (ran.status, said in " ".join(ran.err.split())) == (1, True)
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", stdin="x" * 5000)
     assert (ran.status, "contains more than a password" in ran.err) == (1, True)
     ran = await wifimgrctl(hub.address, "add", "--qr", "-", "--open", stdin=text)

@@ -69,7 +69,9 @@ def run_beside_make_run(host: PrivateHost, document: str, log: Path) -> None:
     """Type what a document prints for a second terminal beside `make run`."""
     for block in code_blocks(document):
         if block.language not in COMMANDS and block.where:
-            host.file(block.where).write_text(block.text)
+            file = host.file(block.where)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
     blocks = BESIDE_MAKE_RUN[document]
     printed = {name for block in blocks for name in SCRATCH.findall(block.text)}
     with (

@@ -26,6 +26,7 @@ from wifimgrd.domain.camera import (
     RecordingState,
     StopReason,
     StorageState,
+    TemperatureState,
 )
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
@@ -793,7 +794,8 @@ def test_a_problem_stays_while_a_command_is_repeated_in_vain(on_cameras: OnCamer
     on_cameras(test)
 
 
-def test_a_camera_that_records_is_not_put_to_sleep(on_cameras: OnCameras) -> None:
+@pytest.mark.parametrize("said", ["records", "held", "away"])
+def test_a_camera_that_records_or_may_is_not_put_to_sleep(on_cameras: OnCameras, said: str) -> None:
     async def test(cameras: Cameras) -> None:
         bench = cameras.bench
         device = await bench.hub.create(
@@ -803,9 +805,34 @@ def test_a_camera_that_records_is_not_put_to_sleep(on_cameras: OnCameras) -> Non
         await bench.hub.bluetooth.pair(device, wait=True)
         await bench.hub.connections.connect(device, wait=True, wake=True)
         cameras.control.says(device, recording=RecordingState.RECORDING)
+        if said == "held":
+            await flaps(cameras, device, 12, recording=FLAPPING)
+            await asyncio.sleep(2)
+            assert cameras.camera(device).reading.recording is None
+        if said == "away":
+            await bench.hub.connections.disconnect(device)
+        state = bench.state(device)
         with pytest.raises(CameraBusy):
             await bench.hub.bluetooth.sleep(device, wait=True)
-        assert bench.state(device) is DeviceState.CONNECTED
+        assert bench.state(device) is state
+
+    on_cameras(test)
+
+
+def test_a_camera_that_was_seen_to_stop_is_put_to_sleep(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        bench = cameras.bench
+        device = await bench.hub.create(
+            {"connection_type": "wifi", "codename": "gopro-hero12", "ssid": "GP25140001"}
+            | {"password": "gopro-pass-1"}
+        )
+        await bench.hub.bluetooth.pair(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        for state in (RecordingState.RECORDING, RecordingState.IDLE):
+            cameras.control.says(device, recording=state)
+            await asyncio.sleep(2)
+        await bench.hub.bluetooth.sleep(device, wait=True)
+        assert bench.state(device) is DeviceState.DISCONNECTED
 
     on_cameras(test)
 
@@ -1075,5 +1102,190 @@ def test_a_clock_that_cannot_be_set_costs_nothing_else(on_cameras: OnCameras) ->
         cameras.control.says(device, clock_read_us=S)
         await asyncio.sleep(1)
         assert cameras.bench.state(device) is DeviceState.CONNECTED
+
+    on_cameras(test)
+
+
+# -- values that do not come to rest
+
+
+async def flaps(cameras: Cameras, device: DeviceId, changes: int, **value: tuple[Any, Any]) -> None:
+    """A camera says one thing and then the other, four times a second; it ends with the first one if
+    `changes` is odd."""
+    [(name, (one, other))] = value.items()
+    for number in range(changes):
+        cameras.control.says(device, **{name: other if number % 2 else one}, recorded_s=0)
+        await asyncio.sleep(0.25)
+
+
+FLAPPING = (RecordingState.RECORDING, RecordingState.IDLE)
+
+
+def test_a_recording_that_begins_and_ends_all_the_time_is_not_known(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, stop_reason=StopReason.FULL)
+        await flaps(cameras, device, 11, recording=FLAPPING)
+        camera = cameras.camera(device)
+        assert camera.problems == (Problem.UNSTABLE,)
+        assert (camera.reading.recording, camera.reading.recording_since_us) == (None, None)
+        assert len(cameras.ends()) == 5
+        cameras.bench.story.forget()
+        with capture_logs() as logs:
+            await flaps(cameras, device, 4000, recording=FLAPPING)
+        assert cameras.ends() == [], "they are counted"
+        assert logs == []
+        changes = cameras.bench.story.of(CameraChanged)
+        assert len(changes) <= 4000 * 0.25 / 10 + 1, "when it was read, as of any other camera"
+        with capture_logs() as logs:
+            for _ in range(60):
+                cameras.control.says(device)
+                await asyncio.sleep(2)
+        assert cameras.camera(device).problems == ()
+        assert cameras.camera(device).reading.recording is RecordingState.IDLE
+        assert [(one["event"], one.get("changes")) for one in logs] == [
+            ("camera_value_released", 4000 - 1),  # the first one was no change
+            ("camera_problem_over", None),
+        ]
+
+    on_cameras(test)
+
+
+def test_a_recording_is_known_a_minute_after_short_clips_at_the_latest(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for _ in range(8):  # by the camera's own button
+            for state in (RecordingState.RECORDING, RecordingState.IDLE):
+                cameras.control.says(device, recording=state, recorded_s=0)
+                await asyncio.sleep(4)
+        assert cameras.camera(device).reading.recording is None
+        for second in range(0, 62, 2):
+            cameras.control.says(device, recording=RecordingState.RECORDING, recorded_s=second)
+            await asyncio.sleep(2)
+        assert cameras.camera(device).reading.recording is RecordingState.RECORDING
+
+    on_cameras(test)
+
+
+def test_a_recording_that_was_over_when_it_was_known_again_ended_meanwhile(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, recorded_s=0)
+        await flaps(cameras, device, 12, recording=(RecordingState.IDLE, RecordingState.RECORDING))
+        assert Problem.UNSTABLE in cameras.camera(device).problems
+        cameras.bench.story.forget()
+        for _ in range(65):
+            cameras.control.says(device, recording=RecordingState.IDLE)
+            await asyncio.sleep(1)
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert (over.reason, over.seen) == (StopReason.UNKNOWN, EndSeen.LATER)
+
+    on_cameras(test)
+
+
+def test_one_whose_recording_is_held_may_record_and_is_neither_right_nor_wrong(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        record = cameras.bench.hub.cameras
+        await record.start_recording(device)
+        await flaps(cameras, device, 400, recording=(RecordingState.IDLE, RecordingState.RECORDING))
+        assert cameras.camera(device).problems == (Problem.UNSTABLE,), "for 100 s, and expected to record"
+        assert cameras.control.commands == [([device], True)]
+        await cameras.bench.hub.connections.disconnect(device)
+        assert Problem.UNSTABLE not in cameras.camera(device).problems
+        told = await record.record([], on=False, everyone=Everyone.RIG)
+        assert isinstance(told[device].error, NotConnected), "it is one of those that may record"
+
+    on_cameras(test, keep_recording=True)
+
+
+def test_a_battery_that_jumps_is_not_known_and_warns_still(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device)
+        await flaps(cameras, device, 12, battery_level=(90, 10))
+        cameras.bench.story.forget()
+        await flaps(cameras, device, 100, battery_level=(90, 10))
+        camera = cameras.camera(device)
+        assert camera.problems == (Problem.UNSTABLE, Problem.BATTERY_LOW)
+        told = [one.status.camera for one in cameras.bench.story.of(CameraChanged)]
+        assert [one.problems for one in told if one is not None] == [camera.problems] * len(told)
+        assert camera.reading.battery_level is None
+        assert camera.reading.recording is RecordingState.IDLE, "all else is"
+
+    on_cameras(test)
+
+
+def test_what_is_wrong_stays_while_its_value_is_held(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, temperature=TemperatureState.WARNING)
+        for number in range(40):
+            hot, level = (TemperatureState.TOO_HOT, 3) if number % 2 else (TemperatureState.WARNING, 9)
+            cameras.control.says(device, temperature=hot, battery_level=level)
+            await asyncio.sleep(0.25)
+        wrong = (Problem.UNSTABLE, Problem.TOO_HOT, Problem.BATTERY_LOW)
+        assert cameras.camera(device).problems == wrong
+        for _ in range(65):
+            cameras.control.says(device, temperature=TemperatureState.WARNING, battery_level=9)
+            await asyncio.sleep(2)
+        assert cameras.camera(device).problems == (Problem.BATTERY_LOW,)
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"battery_level": (10, None)}, Problem.BATTERY_LOW),
+        ({"temperature": (TemperatureState.TOO_HOT, None)}, Problem.TOO_HOT),
+        ({"storage_state": (StorageState.FULL, None)}, Problem.STORAGE_FULL),
+    ],
+)
+def test_what_is_wrong_does_not_come_and_go_with_what_is_not_said(
+    on_cameras: OnCameras, value: dict[str, tuple[Any, Any]], problem: Problem
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        await flaps(cameras, device, 400, **value)
+        assert cameras.camera(device).problems == (Problem.UNSTABLE, problem)
+        told = [one.status.camera for one in cameras.bench.story.of(CameraChanged)]
+        assert all(problem in one.problems for one in told if one is not None)
+        assert len(told) <= 11 + 10, "ten changes, and what is told every ten seconds"
+
+    on_cameras(test)
+
+
+def test_a_count_that_goes_back_all_the_time_ends_no_recordings(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for number in range(400):
+            count(cameras, device, 9 - number % 2)
+            await asyncio.sleep(0.25)
+        assert cameras.camera(device).problems == (Problem.UNSTABLE,)
+        assert len(cameras.ends()) == 5
+
+    on_cameras(test)
+
+
+def test_who_records_and_stops_all_the_time_makes_no_camera_unstable(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        for _ in range(20):
+            await cameras.bench.hub.cameras.start_recording(device)
+            await cameras.bench.hub.cameras.stop_recording(device)
+        assert cameras.camera(device).problems == ()
+        assert len(cameras.ends()) == 20
+
+    on_cameras(test)
+
+
+def test_a_camera_that_is_silent_is_not_unstable(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        await flaps(cameras, device, 20, recording=FLAPPING)
+        assert Problem.UNSTABLE in cameras.camera(device).problems
+        await asyncio.sleep(31)
+        assert cameras.camera(device).problems == ()
 
     on_cameras(test)

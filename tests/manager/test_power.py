@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.manager.conftest import Bench, RunOnBench
+from wifimgrd.backends.simulated._bluetooth import ADAPTER
 from wifimgrd.domain.device import (
     ConnectionPhase,
     Device,
@@ -470,7 +471,7 @@ def test_a_bond_that_this_host_has_lost_is_told_until_it_is_paired_again(on_benc
 
     async def test(bench: Bench) -> None:
         device = await paired(bench)
-        await bench.world.bluetooth.unpair(status(bench, device).device.bluetooth_address)
+        await bench.world.bluetooth.unpair(status(bench, device).device.bluetooth_address, ADAPTER)
         await fails(bench.hub.bluetooth.wake(device, wait=True), NotPaired, "not paired with this hub")
         assert not is_paired(bench, device)
         await bench.hub.bluetooth.pair(device, wait=True)

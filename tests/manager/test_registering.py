@@ -18,7 +18,7 @@ from wifimgrd.domain.errors import (
     InvalidRequest,
     PairingFailed,
 )
-from wifimgrd.domain.power import PairedCamera
+from wifimgrd.domain.power import Advertiser, PairedCamera
 
 
 async def address_of(bench: Bench, name: str = "GoPro 0001") -> str:
@@ -154,12 +154,12 @@ def test_the_key_of_a_device_that_was_there_before_is_known_after(on_bench: RunO
 
 def test_a_name_that_is_taken_is_refused_before_the_camera_is_paired(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        async def pair(*_: object) -> PairedCamera:
+        async def pair(*_: object, **__: object) -> PairedCamera:
             pytest.fail("it was paired")
 
         await bench.create(1, name="Front")
         address = await address_of(bench)
-        bench.world.bluetooth.pair = pair  # type: ignore[method-assign, assignment]
+        bench.world.bluetooth.pair = pair  # type: ignore[method-assign]
         await fails(create(bench, address, name="Front"), InvalidRequest, "name")
 
     on_bench(test)
@@ -212,11 +212,12 @@ def test_another_camera_takes_the_place_of_a_paired_one_whose_keys_go(on_bench: 
         device = await paired(bench)
         before, other = status(bench, device).device.bluetooth_address, "02:00:00:00:00:01"
 
-        async def pair(address: str, _: str) -> PairedCamera:
+        async def pair(address: str, _: str, __: object) -> PairedCamera:
             bench.world.bluetooth._bonds.add(address)
             return PairedCamera(GOPRO["ssid"].encode(), Passphrase(GOPRO["password"]))
 
         bench.world.bluetooth.pair = pair  # type: ignore[method-assign, assignment]
+        bench.hub._waking.advertised([Advertiser(other, "GoPro 0002", "fea6")])
         await bench.hub.bluetooth.pair(device, wait=True, address=other)
         await asyncio.sleep(0.1)
         assert status(bench, device).device.bluetooth_address == other
@@ -227,7 +228,7 @@ def test_another_camera_takes_the_place_of_a_paired_one_whose_keys_go(on_bench: 
 
 def test_keys_that_cannot_be_removed_are_reported(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        async def unpair(_: str) -> None:
+        async def unpair(*_: str) -> None:
             raise BluetoothUnavailable("there is no adapter")
 
         device = await paired(bench)

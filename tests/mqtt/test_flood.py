@@ -17,6 +17,7 @@ from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer
 from tests.processes import Hub
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE
+from wifimgrd.mqtt._pace import AGAIN_S
 from wifimgrd.mqtt.broker import Broker
 from wifimgrd.mqtt.library import Received
 
@@ -89,8 +90,9 @@ async def test_records_are_not_late_and_one_answer_a_second_says_that_commands_a
         carried_out = len(seen.seen(result)) - answers
         assert carried_out <= COMMANDS_AT_ONCE * (took + 2)
     assert bridge.log.read_text().count("broker_connected") == 1
-    # A busy machine may hold up one of these processes for longer.
-    assert sorted(delays)[RECORDS * 8 // 10] <= LATE_S, delays
+    # A busy machine may hold up one of these processes for longer. A record that changes without an end waits
+    # for its turn.
+    assert sorted(delays)[RECORDS * 8 // 10] <= AGAIN_S + LATE_S, delays
 
 
 def dropped(seen: Observer, result: str) -> list[Received]:

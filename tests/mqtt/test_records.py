@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ from wifimgrd.mqtt._command_messages import (
 )
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import Claim, parse_claim
-from wifimgrd.mqtt._pace import Pace, is_small
+from wifimgrd.mqtt._pace import BURST, MessageRate, Pace, is_small
 from wifimgrd.mqtt._records import LARGEST_LIST, LONGEST_LIST, RetainedRecords
 from wifimgrd.mqtt._rediscovery import LARGEST_REMOVED, MOST_REMOVED, Rediscovery
 from wifimgrd.mqtt.hub_record import encoded
@@ -101,6 +102,66 @@ def test_of_what_others_retain_a_bounded_part_is_kept(length: int) -> None:
         assert taken(retained) == dict.fromkeys(topics[:limit], b"")
         retained.found(topics[0], b"1")  # there is place again
         assert taken(retained) == {topics[0]: b""}
+
+
+def test_a_record_that_changes_all_the_time_is_published_ten_times_and_then_once_a_second() -> None:
+    retained, rate, published = RetainedRecords(), MessageRate(), list[tuple[float, bytes]]()
+    retained.complete()
+    changes = {number / 4: str(number).encode() for number in range(240)}  # four a second
+    for tick in range(6200):
+        now = tick / 100
+        if payload := changes.get(now):
+            retained.set("devices/1", payload)
+        while (one := retained.take(lambda topic: rate.admits(topic, now))) is not None:  # noqa: B023
+            published.append((now, one[1]))
+        assert all(rate.due(topic) > now for topic in retained.changed), "it waits, for a time that is known"
+    assert len(published) <= BURST + 60
+    assert max(after - before for (before, _), (after, _) in pairwise(published)) <= 1.01
+    assert published[-1][1] == b"239", "the newest one is published in the end"
+    assert not retained.changed
+
+
+def test_records_that_wait_hold_up_no_other_and_are_removed_at_once() -> None:
+    retained, rate = RetainedRecords(), MessageRate()
+    retained.complete()
+
+    def published() -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        while (one := retained.take(lambda topic: rate.admits(topic, 5.0))) is not None:
+            found[one[0]] = one[1]
+        return found
+
+    for number in range(BURST):
+        retained.set("a", str(number).encode())
+        assert published() == {"a": str(number).encode()}
+    retained.set("a", b"last")
+    retained.set("b", b"1")
+    assert published() == {"b": b"1"}
+    retained.replace({})
+    assert published() == {"a": b"", "b": b""}
+
+
+def test_a_record_that_comes_and_goes_has_no_burst_each_time() -> None:
+    retained, rate, published = RetainedRecords(), MessageRate(), list[bytes]()
+    retained.complete()
+    retained.replace({})
+    for tick in range(600):  # in a minute
+        now = tick / 10
+        if tick % 2:
+            retained.remove("interfaces/wlan0")
+        else:
+            retained.set("interfaces/wlan0", str(tick).encode())
+        while (one := retained.take(lambda topic: rate.admits(topic, now))) is not None:  # noqa: B023
+            published.append(one[1])
+    assert len(published) <= 2 * (BURST + 60)
+    assert published.count(b"") == len(published) // 2, "each that was published is removed"
+
+
+def test_the_counts_of_topics_that_are_not_used_are_forgotten() -> None:
+    rate = MessageRate()
+    for number in range(10_000):
+        assert rate.admits(f"interfaces/{number}", number / 100)
+    assert len(rate._paid_until) <= 101
 
 
 def test_without_a_broker_the_newest_record_replaces_the_one_before() -> None:

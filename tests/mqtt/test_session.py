@@ -15,6 +15,7 @@ from tests.mqtt.mosquitto import Mosquitto, broker_without_wildcards, old_broker
 from tests.mqtt.observer import observer
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import Claim, HubIdTaken
+from wifimgrd.mqtt._pace import BURST
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
@@ -69,6 +70,51 @@ async def test_it_serves_as_long_as_the_broker_listens(broker: Mosquitto) -> Non
     with pytest.raises(BrokerError):
         await one.run()
     assert serving == [True, False]
+
+
+async def test_of_a_record_that_changes_too_often_the_newest_is_published_in_the_end(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records, topic = RetainedRecords(), f"{HUB}/devices/1"
+    one = session(broker.port, challenge_s=0.3, records=records)
+    async with observer(broker.port) as seen:
+        running = asyncio.create_task(one.run())
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        now = asyncio.get_running_loop().time()
+        with monkeypatch.context() as still:  # however long it takes, at the same moment
+            still.setattr(one, "_admits", lambda topic: one._rate.admits(topic, now))
+            for number in range(BURST + 5):
+                records.set(topic, str(number).encode())
+                one.publish()
+        assert list(records.changed) == [topic]
+        await seen.until(lambda: seen.retained.get(topic) == b"14")
+        assert len(seen.seen(topic)) == BURST + 1
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def test_a_record_that_comes_and_goes_has_one_burst(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records, topic = RetainedRecords(), f"{HUB}/interfaces/wlan0"
+    one = session(broker.port, challenge_s=0.3, records=records)
+    async with observer(broker.port) as seen:
+        running = asyncio.create_task(one.run())
+        await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
+        now = asyncio.get_running_loop().time()
+        with monkeypatch.context() as still:
+            still.setattr(one, "_admits", lambda topic: one._rate.admits(topic, now))
+            for number in range(3 * BURST):
+                records.set(topic, str(number).encode())
+                one.publish()
+                records.remove(topic)
+                one.publish()
+        records.set(topic, b"last")
+        one.publish()
+        await seen.until(lambda: seen.retained.get(topic) == b"last")
+        assert len([message for message in seen.seen(topic) if message.payload]) == BURST + 1
+        running.cancel()
+        await asyncio.wait([running])
 
 
 @pytest.mark.parametrize("version", ["5", "3.1.1"])

@@ -16,7 +16,8 @@ from structlog.testing import capture_logs
 from tests.store.clocks import HostClock
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
-from wifimgrd.store._history import _MIGRATIONS, FILE_NAME, SqliteHistory
+from wifimgrd.store._history import _DELETE_SURPLUS, _MIGRATIONS, FILE_NAME, SqliteHistory
+from wifimgrd.store._steady_clock import SteadyClock
 
 NOW_US = time.time_ns() // 1000
 DAY_S = 86_400
@@ -72,7 +73,7 @@ async def test_sessions_that_have_not_ended_are_known_at_the_next_start(tmp_path
 
 async def test_so_many_rows_are_kept(tmp_path: Path) -> None:
     history = await SqliteHistory.open(tmp_path, 100, 90)
-    history.put([row(number) for number in range(1, 151)])
+    history.put([row(number, device=number % 5 + 1) for number in range(1, 151)])
     assert [one.id for one in await history.read(HistoryFilter(limit=1000))] == list(range(150, 50, -1))
     await history.close()
 
@@ -221,11 +222,82 @@ async def test_rows_of_kinds_that_a_later_version_may_have_are_left_out(tmp_path
 
 async def test_interruptions_leave_half_of_the_rows_to_everything_else(tmp_path: Path) -> None:
     history = await SqliteHistory.open(tmp_path, 100, 90)
-    history.put([row(number) for number in range(1, 41)])
+    history.put([row(number, device=number % 2 + 1) for number in range(1, 41)])
     interruption = replace(row(0, ended_us=NOW_US), kind=HistoryKind.INTERRUPTION)
-    history.put([replace(interruption, id=number) for number in range(41, 201)])
+    history.put(
+        [replace(interruption, id=number, device_id=DeviceId(number % 4 + 1)) for number in range(41, 201)]
+    )
     kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
     assert kept == [*range(200, 150, -1), *range(40, 0, -1)]
+    await history.close()
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        replace(row(0), kind=HistoryKind.RECORDING),
+        replace(row(0), kind=HistoryKind.ADAPTER, device_id=None),
+        replace(row(0), kind=HistoryKind.BACKEND, device_id=None, interface=""),
+    ],
+)
+async def test_one_kind_of_one_device_or_interface_takes_a_quarter_of_the_rows(
+    tmp_path: Path, flood: HistoryRow
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    others = [
+        replace(flood, id=1, device_id=DeviceId(2)),
+        replace(flood, id=2, device_id=None, interface="wlan1"),
+        replace(flood, id=3, kind=HistoryKind.WAKE),
+    ]
+    history.put(others)
+    for first in range(101, 1101, 100):  # many batches
+        history.put([replace(flood, id=number) for number in range(first, first + 100)])
+        await history.read(HistoryFilter())
+    kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
+    assert kept == [*range(1100, 1075, -1), 3, 2, 1]
+    await history.close()
+
+
+async def test_a_file_in_which_one_kind_has_more_is_put_right_by_the_next_row(tmp_path: Path) -> None:
+    """Of a version that had no such limit, or after `rows` was made smaller."""
+    history = await SqliteHistory.open(tmp_path, 1000, 90)
+    history.put([row(number) for number in range(1, 201)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(201, device=2)])
+    kept = [one.id for one in await history.read(HistoryFilter(limit=1000))]
+    assert kept == [201, *range(200, 175, -1)]
+    await history.close()
+
+
+class FailsOnce(SteadyClock):
+    """Its first use ends the transaction."""
+
+    has_failed = False
+
+    def due_us(self) -> int | None:
+        if not self.has_failed:
+            self.has_failed = True
+            raise sqlite3.OperationalError("disk I/O error")
+        return None
+
+
+async def test_a_file_is_put_right_though_the_first_write_has_failed(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 1000, 90)
+    history.put([row(number) for number in range(1, 201)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90, FailsOnce())
+    for number in (201, 202):
+        history.put([row(number, device=2)])
+        await history.read(HistoryFilter())
+    assert len(await history.read(HistoryFilter(DeviceId(1), limit=1000))) == 25
+    await history.close()
+
+
+async def test_the_rows_of_one_kind_are_counted_by_an_index(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    plan = history._connection.execute(f"EXPLAIN QUERY PLAN {_DELETE_SURPLUS}", ("wake", 1, 25)).fetchall()
+    assert all("USING" in step[3] and "history_subject" in step[3] for step in plan if "history" in step[3])
     await history.close()
 
 

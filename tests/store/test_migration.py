@@ -14,13 +14,14 @@ import pytest
 
 from tests.store.samples import SECRET
 from wifimgrd.domain.adapter import AdapterIdentity, AdapterPin
+from wifimgrd.domain.bonds import UNKNOWN, Claim
 from wifimgrd.domain.device import Device, DeviceId, Failure, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
 from wifimgrd.store import SchemaFromFuture, SqliteHistory, SqliteStore
 from wifimgrd.store import _history as history
 from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME, MIGRATIONS, SCHEMA_VERSION, migrate, version_of
-from wifimgrd.store.transfer import restore
+from wifimgrd.store.transfer import back_up, restore
 
 SAMPLES = Path(__file__).with_name("written_by_b22c93f")
 """Both files as that version's code wrote them, with a device that was removed and a session that lasts."""
@@ -155,6 +156,26 @@ async def test_a_state_of_each_earlier_schema_keeps_its_devices(tmp_path: Path, 
     assert await store.last_address() == "10.77.0.9"
     await store.close()
     assert version(tmp_path / FILE_NAME) == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize("before", range(8, 13))
+async def test_the_bonds_of_registered_cameras_count_as_the_hubs_after_an_upgrade_and_not_elsewhere(
+    tmp_path: Path, before: int
+) -> None:
+    of_schema(tmp_path, before)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
+        opened.execute("UPDATE device SET bluetooth_address = 'D4:32:60:00:10:01'")
+        opened.commit()
+    octets, elsewhere = (tmp_path / FILE_NAME).read_bytes(), tmp_path / "elsewhere"
+    store = await SqliteStore.open(tmp_path)
+    assert await store.bonds() == {"D4:32:60:00:10:01": Claim(frozenset({UNKNOWN}))}
+    await store.close()
+    elsewhere.mkdir()
+    for backup in (octets, back_up(tmp_path)):
+        restore(backup, elsewhere, replace=True)
+        restored = await SqliteStore.open(elsewhere)
+        assert await restored.bonds() == {}, "the other computer has made none of them"
+        await restored.close()
 
 
 @pytest.mark.parametrize("before", range(1, SCHEMA_VERSION + 1))

@@ -15,6 +15,7 @@ import pytest
 
 from tests.store.samples import SECRET, draft
 from wifimgrd.domain.adapter import AdapterIdentity
+from wifimgrd.domain.bonds import UNKNOWN, Claim
 from wifimgrd.domain.device import DeviceId, Failure, Passphrase, Sighting
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.store import SqliteStore, StoreError, _worker
@@ -219,6 +220,20 @@ async def test_the_address_that_was_assigned_last_is_known_after_its_device_was_
     await store.close()
     again = await SqliteStore.open(tmp_path)
     assert await again.last_address() == "10.77.0.7"
+    await again.close()
+
+
+async def test_the_bonds_that_the_hub_has_made_are_known_to_the_next_run(tmp_path: Path) -> None:
+    store = await SqliteStore.open(tmp_path)
+    assert await store.bonds() == {}
+    made = Claim(frozenset({UNKNOWN, "00:1A:7D:DA:71:10"}), frozenset({"00:1A:7D:DA:71:11"}))
+    for address in ("D4:32:60:00:10:01", "D4:32:60:00:10:02", "D4:32:60:00:10:01"):
+        await store.keep_bonds(address, made)
+    await store.keep_bonds("D4:32:60:00:10:02", Claim())
+    await store.keep_bonds("D4:32:60:00:10:03", Claim())
+    await store.close()
+    again = await SqliteStore.open(tmp_path)
+    assert await again.bonds() == {"D4:32:60:00:10:01": made}
     await again.close()
 
 

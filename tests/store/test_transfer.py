@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.store.samples import SECRET, draft
+from wifimgrd.domain.bonds import Claim
 from wifimgrd.store import SchemaFromFuture, SqliteStore, StoreDamaged
-from wifimgrd.store._schema import FILE_NAME
+from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME
 from wifimgrd.store.errors import StoreError
 from wifimgrd.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
 
@@ -106,6 +107,54 @@ async def test_the_address_that_was_assigned_last_comes_back_and_no_other_text_d
             changed = bytes(file.serialize())
         with pytest.raises(StoreDamaged):
             restore(changed, empty(tmp_path / change[:6]))
+
+
+MADE = Claim(frozenset({"00:1A:7D:DA:71:10"}))
+
+
+@pytest.mark.parametrize("damage", [b"rubbish" * 1000, b""], ids=["rubbish", "empty"])
+@pytest.mark.parametrize("damaged", [(), (FILE_NAME,), (FILE_NAME, BACKUP_NAME)])
+async def test_the_bonds_that_this_computer_has_made_outlive_a_restore(
+    tmp_path: Path, damaged: tuple[str, ...], damage: bytes
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    await store.add(draft(), SECRET)
+    await store.keep_bonds("D4:32:60:00:10:01", MADE)
+    await store.close()
+    backup = back_up(tmp_path)
+    if damaged:
+        (tmp_path / BACKUP_NAME).write_bytes((tmp_path / FILE_NAME).read_bytes())
+    for name in damaged:
+        (tmp_path / name).write_bytes(damage)
+    restore(backup, tmp_path, replace=True)
+    again = await SqliteStore.open(tmp_path)
+    made = {} if BACKUP_NAME in damaged else {"D4:32:60:00:10:01": MADE}
+    assert await again.bonds() == made
+    await again.close()
+
+
+async def test_what_is_no_bond_in_the_state_that_is_replaced_does_not_refuse_a_good_backup(
+    tmp_path: Path,
+) -> None:
+    await (await with_devices(tmp_path, "A", "B")).close()
+    backup = back_up(tmp_path)
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file, file:
+        file.execute("DROP TABLE bond")
+        file.execute("CREATE TABLE bond (address, adapter, is_own)")
+        [adapter] = MADE.own
+        rows = [
+            ("D4:32:60:00:10:01", adapter, 1),
+            (b"\xff", None, 1),
+            ("D4:32:60:00:10:02", "hci0", 1),
+            ("D4:32:60:00:10:03", adapter, "x"),
+            ("*", "", 1),
+        ]
+        file.executemany("INSERT INTO bond VALUES (?, ?, ?)", rows)
+        file.execute("INSERT INTO bond VALUES (CAST(x'ff' AS TEXT), '', 1)")
+    assert restore(backup, tmp_path, replace=True) == 1
+    again = await SqliteStore.open(tmp_path)
+    assert await again.bonds() == {"D4:32:60:00:10:01": MADE}
+    await again.close()
 
 
 def test_where_there_is_no_state_there_is_no_backup(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def hub(machine: Machine) -> Hub:
     with Terminal(machine.login(PERSON)) as terminal:
         for block in BLOCKS[README]:
             terminal.run(block)
-    # Some of the commands are for hosts with NetworkManager, with the bridge to MQTT, or with a broker.
-    machine.sh(f"{APT_INSTALL} network-manager /host/wifimgrd-mqtt_*.deb mosquitto")
+    # Some of the commands are for hosts with NetworkManager, Bluetooth, the bridge to MQTT, or a broker.
+    machine.sh(f"{APT_INSTALL} network-manager bluez /host/wifimgrd-mqtt_*.deb mosquitto")
     hub = Hub(machine)
     hub.configure("simulated", '[backend]\nname = "simulated"\n')
     machine.run("systemctl", "restart", "wifimgrd")

@@ -11,6 +11,7 @@ import pwd
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -37,8 +38,24 @@ _AUTHORITY_PATH: Final = "/org/freedesktop/PolicyKit1/Authority"
 _AUTHORITY: Final = _POLKIT + ".Authority"
 _ALLOW_USER_INTERACTION: Final = 1
 _ROOT: Final = 0
+_REFUSED_S: Final = 1.0
+"""For how long polkit is not asked again about what a connection was refused, which may try again at once."""
+_PLACES: Final = 4
+"""Questions to polkit that may be under way about one user's connections; a dialogue does not count."""
 _GROUP: Final = "wifimgrd"
 """The group whose members polkit's rules allow everything (`dbus-policy/org.wifimgrd1.rules`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What a caller was answered."""
+
+    kind: type[NotAuthorized]
+    message: str
+    until_s: float
+    """Until when it is not asked again, by the loop's clock."""
+    unknown: str = ""
+    """Why polkit has not answered."""
 
 
 @dataclass(slots=True)
@@ -47,8 +64,15 @@ class _Caller:
 
     uid: int
     watch: Watch
+    places: asyncio.Semaphore
+    """For the questions about all callers of the user, without a dialogue."""
     allowed: set[str] = field(default_factory=set)
     """Actions that were granted without a dialogue."""
+    refused: dict[tuple[str, bool], _Refusal] = field(default_factory=dict)
+    """The last refusals, by the action, and whether there could be a dialogue."""
+    asking: dict[tuple[str, bool], asyncio.Lock] = field(default_factory=dict)
+    """Held while polkit is asked, by the same. Another connection has its own: polkit decides by the process
+    and its session, which are not the same for all of a user."""
 
 
 class Authorization:
@@ -59,7 +83,11 @@ class Authorization:
         self._connection = connection
         self._tasks = tasks
         self._callers: dict[str, _Caller] = {}
+        self._places = WeakValueDictionary[int, asyncio.Semaphore]()
+        """By the user, for as long as it has a caller."""
         self._dialogues = 0
+        self._rules = 0
+        """How often polkit's rules have changed: a grant from before is not kept."""
 
     async def start(self) -> None:
         """Watch for changes of polkit's rules: grants are cached until then."""
@@ -85,7 +113,9 @@ class Authorization:
 
     async def _query_user(self, sender: str, watch: Watch) -> None:
         def found(reply: list[object]) -> None:
-            self._callers[sender] = _Caller(typed(int, reply[0]), watch)
+            uid = typed(int, reply[0])
+            places = self._places.setdefault(uid, asyncio.Semaphore(_PLACES))
+            self._callers[sender] = _Caller(uid, watch, places)
 
         await self._connection.call(
             names.BUS_DAEMON,
@@ -104,23 +134,46 @@ class Authorization:
             raise NotAuthorized("the caller cannot be identified")
         if caller.uid in (_ROOT, os.geteuid()) or action in caller.allowed:
             return
+        loop, asked = asyncio.get_running_loop(), (action, call.interactive)
+        # Each of its calls in turn: what the one before was answered may be the answer.
+        async with caller.asking.setdefault(asked, asyncio.Lock()):
+            if action in caller.allowed:
+                return
+            refused = caller.refused.get(asked)
+            if refused is None or loop.time() >= refused.until_s:
+                refused = await self._ask(caller, call, action)
+                if refused is None:
+                    return
+                caller.refused[asked] = refused
+        if refused.unknown:
+            _log.warning("authorization_unknown", action=action, member=call.member, reason=refused.unknown)
+        else:
+            _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
+        raise refused.kind(refused.message)
+
+    async def _ask(self, caller: _Caller, call: MethodCall, action: str) -> _Refusal | None:
+        """Ask polkit; None if it grants the action."""
+        time, rules = asyncio.get_running_loop().time, self._rules
         try:
-            granted, dialogue_helps = await self._check(call.sender, action, 0, "", AUTHORIZATION_S)
+            async with asyncio.timeout(AUTHORIZATION_S), caller.places:
+                granted, dialogue_helps = await self._check(call.sender, action, 0, "", AUTHORIZATION_S)
             if granted:
-                caller.allowed.add(action)
-                return
+                if rules == self._rules:
+                    caller.allowed.add(action)
+                return None
             if dialogue_helps and call.interactive and await self._check_with_agent(call.sender, action):
-                return
+                return None
         except (BusError, BusClosed, TimeoutError) as error:
-            _log.warning("authorization_unknown", action=action, member=call.member, reason=str(error))
-            raise NotAuthorized(f"{action} cannot be granted: polkit does not answer") from None
-        _log.warning("not_authorized", action=action, member=call.member, uid=caller.uid)
+            message = f"{action} cannot be granted: polkit does not answer"
+            unknown = str(error) or type(error).__name__
+            return _Refusal(NotAuthorized, message, time() + _REFUSED_S, unknown)
         name = await _name_of(caller.uid)
-        refusal = DialogueNeeded if dialogue_helps and not call.interactive else NotAuthorized
-        raise refusal(
+        kind = DialogueNeeded if dialogue_helps and not call.interactive else NotAuthorized
+        message = (
             f"user {name or caller.uid} is not authorized for {action}; to allow what members of the group"
             f" {_GROUP} may do: sudo adduser {name or 'NAME'} {_GROUP}, then log in again"
         )
+        return _Refusal(kind, message, time() + _REFUSED_S)
 
     async def _check_with_agent(self, sender: str, action: str) -> bool:
         """Check with a password dialogue; a grant is not cached here, because polkit's rules decide that."""
@@ -164,8 +217,10 @@ class Authorization:
 
     def _rules_changed(self, signal: Signal) -> None:
         del signal
+        self._rules += 1
         for caller in self._callers.values():
             caller.allowed.clear()
+            caller.refused.clear()
 
 
 async def _name_of(uid: int) -> str:

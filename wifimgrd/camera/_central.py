@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall
-from wifimgrd.camera import names
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.camera._advertisements import parse
+from wifimgrd.camera._agent import Agent
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._link import Link, LinkLost, Trouble
+from wifimgrd.camera._offers import why_unfit
 from wifimgrd.camera._radio import Radio
 from wifimgrd.camera.drivers import gopro_messages as gopro
+from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.definitions import CONNECT_FAULTS, DeviceProperties, Fault
-from wifimgrd.proxies.bluez.objects import Adapter, AgentManager, Device
+from wifimgrd.proxies.bluez.objects import Adapter, Device
 from wifimgrd.runtime.tasks import Tasks
 
-AGENT_PATH: Final = names.PATH + "/agent"
-_CAPABILITY: Final = "NoInputNoOutput"
-"""Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
 _REFUSALS: Final = 2
 """So many refused connections in a row are told as such: a single one is mostly a lost packet."""
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
@@ -33,6 +32,11 @@ _NOT_HEARD: Final = "the camera was not heard: it is out of range, or switched o
 _MAY_HAVE_FORGOTTEN: Final = "if this stays so, it may have forgotten this hub: pair it again"
 _NOT_IN_PAIRING_MODE: Final = "it may not be in its pairing mode"
 _KEPT: Final = "was not heard in its pairing mode: this hub keeps its bond"
+_OF_OTHERS: Final = (
+    "this hub has not made the bond that the camera has lost: bluetoothctl remove {}, and pair it again"
+)
+_NO_CAMERA: Final = "this host is paired with a device of this address that is not such a camera"
+_OTHER_ADAPTER: Final = "the Bluetooth adapter {} is not there"
 _NO_PAIRING: Final = "the camera refused the pairing: it is not in its pairing mode"
 
 
@@ -45,19 +49,77 @@ class Central:
         self.limits = limits
         self.radio = radio
         self.objects = radio.objects
-        self._registered_at = ""
-        """The bluetoothd that knows the agent."""
-        self._pairing: set[str] = set()
-        """The object paths that the agent accepts."""
+        self.agent = Agent(connection, radio)
         self._disconnections: dict[str, asyncio.Task[None]] = {}
         """Disconnect calls that are not answered, by the device's path."""
         self._removals: dict[str, asyncio.Task[None]] = {}
         """Devices that are being removed, by address."""
+        self.on_unfit: Callable[[str, str], None] = lambda *_: None
+        """Called with the address of a bonded device that is more than a camera, and with why."""
+        self.on_bonding: Callable[[str, str], None] = lambda *_: None
+        """Called with the address of a camera, and that of the adapter, before BlueZ is asked to pair."""
+        self.on_more_services: Callable[[str], None] = lambda _: None
+        """Called with the address of a bonded camera in use that has become such a device."""
+        self.objects.watch_services(self._services_changed)
+
+    async def bonds(self, address: str) -> HostBonds:
+        """At which adapters this host has a bond with a camera, once one that is being removed is. Raises
+        BluetoothUnavailable if that is not known: what BlueZ does not have, or does not say, is not what this
+        host does not have."""
+        await self._removed(address)
+        objects = self.objects
+        if not objects.loaded:
+            raise BluetoothUnavailable(self.radio.status.reason or "bluetoothd is starting")
+        try:
+            await objects.read_again()
+        except BusError as error:
+            raise self.radio.refusal(error) from None
+        except TimeoutError:
+            raise BluetoothUnavailable("bluetoothd does not answer") from None
+        if not objects.adapters:
+            raise BluetoothUnavailable(self.radio.status.reason)
+        adapters = {one.get("Address", "") for one in objects.adapters.values()}
+        bonded = {objects.adapter_of(path) for path in self._bonded(address)}
+        return HostBonds(frozenset(bonded), frozenset(adapters))
+
+    async def _removed(self, address: str) -> None:
+        """Wait until a bond that is being removed is."""
+        if address in self._removals:
+            await asyncio.wait({self._removals[address]})
+
+    def _bonded(self, address: str) -> Sequence[str]:
+        """The paths of a camera that this host has a bond with, one for each adapter that has one."""
+        return [path for path in self.objects.at_adapters(address) if self.objects.is_paired(path)]
 
     def is_paired(self, address: str) -> bool:
         """Whether this host has a bond with a camera."""
-        path = self.objects.device(address)
-        return path is not None and self.objects.devices[path].get("Paired", False)
+        return bool(self._bonded(address))
+
+    # -- more than cameras
+
+    def why_unfit(self, address: str) -> str:
+        """Why a device is not bonded with, by the services that it has told; empty if it has told none of
+        these."""
+        told = (self.objects.devices[path].get("UUIDs", ()) for path in self.objects.at_adapters(address))
+        return next((why for uuids in told if (why := why_unfit(uuids))), "")
+
+    def _require_fit(self, path: str) -> None:
+        """Raise Unfit for a device that is more than a camera."""
+        device = self.objects.devices.get(path, {})
+        if why := why_unfit(device.get("UUIDs", ())):
+            if device.get("Paired", False):
+                self.on_unfit(device.get("Address", ""), why)
+            raise Unfit(why)
+
+    def _services_changed(self, path: str) -> None:
+        """A device has told its services: a bonded camera that becomes more than one is in use no longer."""
+        device = self.objects.devices[path]
+        address = device.get("Address", "")
+        if address in self.objects.kept and device.get("Paired", False):
+            try:
+                self._require_fit(path)
+            except Unfit:
+                self.on_more_services(address)
 
     # -- connections
 
@@ -77,10 +139,10 @@ class Central:
         """Connect to a bonded camera; `pauses_s` are those before each further try, if they are not the
         usual ones. Raises Trouble, NotPaired and BluetoothUnavailable."""
         self.radio.require_ready()
-        path = self.objects.device(address)
-        if path is None or not self.is_paired(address):
+        path = next(iter(self._bonded(address)), None)
+        if path is None:
             raise NotPaired(_NOT_PAIRED)
-        return await self._connect(address, path, self.limits.pauses_s if pauses_s is None else pauses_s)
+        return await self._connect(path, self.limits.pauses_s if pauses_s is None else pauses_s)
 
     async def connect_known(self, address: str) -> Link:
         """Connect to a camera with or without a bond; raises as `connect_bonded`."""
@@ -88,12 +150,13 @@ class Central:
         path = await self.find(address)
         if path is None:
             raise Trouble(_NOT_HEARD)
-        return await self._connect(address, path, self.limits.pauses_s)
+        return await self._connect(path, self.limits.pauses_s)
 
-    async def _connect(self, address: str, path: str, pauses_s: Sequence[float]) -> Link:
+    async def _connect(self, path: str, pauses_s: Sequence[float]) -> Link:
         """Connect and wait for the services; raises Trouble, Refusals if the camera seems to refuse,
         BondLost, and BluetoothUnavailable."""
-        refusals, is_bonded = 0, self.is_paired(address)
+        self._require_fit(path)
+        refusals, is_bonded = 0, self.objects.is_paired(path)
         self.objects.take_authentication_failure(path)
         for pause_s in (*pauses_s, None):
             try:
@@ -116,19 +179,22 @@ class Central:
             await asyncio.wait({self._disconnections[path]})
         loop, link = asyncio.get_running_loop(), Link(self._connection, self.objects, path, self.limits)
         began_s = loop.time()
+        is_own = path in self.objects.own_links or not self.objects.is_connected(path)
         self.objects.forget_values(path)
         try:
             await Device(self._connection, path).connect(self.limits.connect_s)
             # BlueZ 5.82 does not always signal `Connected`.
             await self.objects.refresh(path)
+            if is_own and link.is_up:
+                self.objects.set_own(path, is_own=True)
             resolved = await self.objects.until(
                 lambda: not link.is_up or self._is_resolved(path), self.limits.services_s
             )
-        except TimeoutError:
-            self.disconnect(path)
-            raise Trouble(_OUT_OF_RANGE) from None
-        except asyncio.CancelledError:
-            self.disconnect(path)
+        except (TimeoutError, asyncio.CancelledError) as end:
+            if is_own:
+                self._disconnect_soon(path)
+            if isinstance(end, TimeoutError):
+                raise Trouble(_OUT_OF_RANGE) from None
             raise
         except BusError as error:
             raise self._why(error, path, loop.time() - began_s, is_bonded=is_bonded) from None
@@ -136,8 +202,13 @@ class Central:
             if loop.time() - began_s < self.limits.quick_s:
                 raise _ConnectionRefused
             raise LinkLost
+        try:
+            self._require_fit(path)
+        except Unfit:
+            self.let_go(path)
+            raise
         if not resolved:
-            self.disconnect(path)
+            self.let_go(path, is_dead=not is_bonded)
             raise Trouble("the camera does not say what it offers")
         return link
 
@@ -160,7 +231,14 @@ class Central:
             return _ConnectionRefused()
         return _AdapterBusy()
 
-    def disconnect(self, path: str) -> None:
+    def let_go(self, path: str, *, is_dead: bool = False) -> None:
+        """End the connection with a device, without waiting for that, if this process has made it, or nothing
+        works on it: another one that was there before stays, and nothing here listens to it any more."""
+        self.objects.forget_values(path)
+        if is_dead or path in self.objects.own_links:
+            self._disconnect_soon(path)
+
+    def _disconnect_soon(self, path: str) -> None:
         """Disconnect from a device, or end a Connect, without waiting for it, which takes BlueZ 2 s; the next
         connection does."""
         self.objects.forget_values(path)
@@ -178,37 +256,62 @@ class Central:
     # -- bonds
 
     async def bond(
-        self, address: str, wants_bond: Callable[[Link], Awaitable[bool]] | None = None
+        self, address: str, service: str, wants_bond: Callable[[Link], Awaitable[bool]], own: Collection[str]
     ) -> tuple[Link, bool]:
-        """Connect to a camera and bond with it if it is not, or if it has provably forgotten that; returns
-        whether the bond is new, in which case its failure must be followed by `remove`. `wants_bond` tells by
-        the connection whether the camera is one that bonds. Raises Trouble and BluetoothUnavailable."""
+        """Connect to a camera and bond with it if it is not, or if it has provably forgotten that and the
+        bond is at one of `own`, which are addresses of adapters; those bonds are used first. Returns whether
+        the bond is new, in which case its failure must be followed by `undo`.
+
+        A device that is not a camera, or is more than one, is refused before BlueZ is asked for anything but
+        a connection: a bonded one by the services that it was seen to have, `service` among them, another one
+        by what it has once it is connected. `wants_bond` tells by the connection whether the camera is one
+        that bonds, and raises Trouble if it is none at all. Raises Trouble and BluetoothUnavailable."""
         self.radio.require_ready()
-        if address in self._removals:
-            await asyncio.wait({self._removals[address]})
-        if self.is_paired(address):
+        await self._removed(address)
+        for path in sorted(self._bonded(address), key=lambda path: self.objects.adapter_of(path) not in own):
+            self._require_camera(path, service)
             try:
-                return await self.connect_bonded(address), False
-            except BondLost:
-                await self.remove(address)
+                return await self._connect(path, self.limits.pauses_s), False
+            except (BondLost, Refusals) as lost:
+                if isinstance(lost, Refusals) and not await self._is_in_pairing_mode(address):
+                    raise Trouble(f"{lost.times}, and {_KEPT}") from None
+                if self.objects.adapter_of(path) not in own:
+                    raise Trouble(_OF_OTHERS.format(address)) from None
+                await self._remove(path)
             except NotPaired:  # it is gone meanwhile
                 pass
-            except Refusals as refusals:
-                if not await self._is_in_pairing_mode(address):
-                    raise Trouble(f"{refusals.times}, and {_KEPT}") from None
-                await self.remove(address)
-        self._end_leftover(address)
+        await self._end_leftover(address)
+        try:
+            link, is_new = await self._meet(address, wants_bond)
+        except LinkLost:  # nothing has begun that could not be begun again
+            link, is_new = await self._meet(address, wants_bond)
+        if is_new:
+            await self._pair(address, link)
+        return link, is_new
+
+    async def _meet(self, address: str, wants_bond: Callable[[Link], Awaitable[bool]]) -> tuple[Link, bool]:
+        """Connect to a camera without a bond, and find out whether one is to be made; raises Trouble and
+        BluetoothUnavailable."""
         try:
             link = await self.connect_known(address)
-            is_new = wants_bond is None or await wants_bond(link)
-            if is_new:
-                await self._pair(link)
-        except BaseException as error:
-            self.remove_later(address)
-            if isinstance(error, Refusals):
-                raise Trouble(f"{error.times}: {_NOT_IN_PAIRING_MODE}") from None
+        except Refusals as refusals:
+            raise Trouble(f"{refusals.times}: {_NOT_IN_PAIRING_MODE}") from None
+        try:
+            is_new = await wants_bond(link)
+            with suppress(BusError):
+                await self.objects.refresh(link.path)
+            self._require_fit(link.path)
+        except BaseException:
+            self.let_go(link.path)
             raise
-        return link, is_new
+        return link, is_new and not self.objects.is_paired(link.path)  # by another program, meanwhile
+
+    def _require_camera(self, path: str, service: str) -> None:
+        """Raise Trouble for a bonded device that BlueZ knows not to be a camera with a service."""
+        device = self.objects.devices.get(path, {})
+        self._require_fit(path)
+        if service not in {*device.get("UUIDs", ()), *device.get("ServiceData", ())}:
+            raise Trouble(_NO_CAMERA)
 
     async def _is_in_pairing_mode(self, address: str) -> bool:
         """Whether a camera is heard now that says so; raises BluetoothUnavailable. BlueZ keeps what it has
@@ -232,41 +335,58 @@ class Central:
             return False
         return parse(self.objects.devices[path], gopro.SERVICE).pairing_mode or False
 
-    def _end_leftover(self, address: str) -> None:
-        """Disconnect a camera that this host has no bond with: a bluetoothd that was stopped in the middle
-        of a pairing leaves a link on which nothing works."""
+    async def _end_leftover(self, address: str) -> None:
+        """Disconnect a camera that is connected and has no bond, if this process has connected it, or if its
+        services do not come: a bluetoothd that was stopped in the middle of a pairing leaves a link on which
+        nothing works, and after the end of this process, too, nobody knows whose it was."""
         path = self.objects.device(address)
-        if path is not None and self.objects.devices[path].get("Connected", False):
-            self.disconnect(path)
+        if path is None or not self.objects.is_connected(path):
+            return
 
-    async def _pair(self, link: Link) -> None:
-        """Bond over a link. What counts is the property `Paired`: the reply may never come."""
-        await self._register_agent()
-        self._pairing.add(link.path)
+        def is_alive_or_gone() -> bool:
+            return self._is_resolved(path) or not self.objects.is_connected(path)
+
+        is_own = path in self.objects.own_links
+        if is_own or not await self.objects.until(is_alive_or_gone, self.limits.characteristics_s):
+            self._disconnect_soon(path)
+
+    async def _pair(self, address: str, link: Link) -> None:
+        """Bond over a link; one that fails is undone, once BlueZ was asked."""
+        try:
+            await self.agent.register()
+        except BaseException:
+            self.let_go(link.path)
+            raise
+        self.on_bonding(address, self.objects.adapter_of(link.path))
+        try:
+            with self.agent.accepting(link.path):
+                await self._call_pair(link)
+        except BaseException:
+            self.undo(address, link)
+            raise
+
+    async def _call_pair(self, link: Link) -> None:
+        """Have BlueZ pair. What counts is the property `Paired`: the reply may never come."""
         pairing = asyncio.ensure_future(
             Device(self._connection, link.path).pair(self.limits.pair_s + self.limits.answer_s)
         )
         try:
 
             def is_over() -> bool:
-                return self._is_paired(link.path) or not link.is_up or pairing.done()
+                return self.objects.is_paired(link.path) or not link.is_up or pairing.done()
 
             pairing.add_done_callback(lambda _: self.objects.wake())
             await self.objects.until(is_over, self.limits.pair_s)
-            if not self._is_paired(link.path):
+            if not self.objects.is_paired(link.path):
                 if not pairing.done():
                     await asyncio.wait({pairing}, timeout=self.limits.late_s)
                 with suppress(BusError, TimeoutError):
                     await self.objects.refresh(link.path)
-            if not self._is_paired(link.path):
+            if not self.objects.is_paired(link.path):
                 raise self._why_not_paired(pairing)
         finally:
-            self._pairing.discard(link.path)
             pairing.cancel()
             await asyncio.gather(pairing, return_exceptions=True)
-
-    def _is_paired(self, path: str) -> bool:
-        return self.objects.devices.get(path, {}).get("Paired", False)
 
     def _why_not_paired(self, pairing: asyncio.Future[None]) -> Exception:
         self.radio.require_ready()
@@ -277,37 +397,17 @@ class Central:
             return Trouble(f"the pairing failed: {error.message[:200]}")
         return Trouble("the camera did not answer the pairing")
 
-    async def _register_agent(self) -> None:
-        """Register the agent with the bluetoothd that runs; raises BluetoothUnavailable."""
-        owner = self.objects.owner
-        if owner and self._registered_at != owner:
-            try:
-                await AgentManager(self._connection).register(AGENT_PATH, _CAPABILITY)
-            except BusError as error:
-                if error.name != bluez.ALREADY_EXISTS:
-                    raise self.radio.refusal(error) from None
-            except TimeoutError:
-                raise BluetoothUnavailable("bluetoothd does not answer") from None
-            self._registered_at = owner
+    async def unbond(self, address: str, adapter: str) -> None:
+        """Remove the bond with a device at the adapter with an address, if there is one. Raises
+        BluetoothUnavailable as `bonds`, and if that adapter is not there."""
+        if adapter not in (await self.bonds(address)).adapters:
+            raise BluetoothUnavailable(_OTHER_ADAPTER.format(adapter))
+        for path in self._bonded(address):
+            if self.objects.adapter_of(path) == adapter:
+                await self._remove(path)
 
-    def answer_agent(self, call: MethodCall) -> None:
-        """Answer what bluetoothd asks the agent: pairings that this process has started are accepted."""
-        device = call.body[0] if call.body else ""
-        match call.member:
-            case "Release" | "Cancel":
-                self._connection.reply(call)
-            case "RequestAuthorization" | "RequestConfirmation" if device in self._pairing:
-                self._connection.reply(call)
-            case _:
-                self._connection.reply_error(call, bluez.REJECTED, "no such pairing was started here")
-
-    async def remove(self, address: str) -> None:
+    async def _remove(self, path: str) -> None:
         """Remove a device with its bond, if BlueZ has it; raises BluetoothUnavailable."""
-        path = self.objects.device(address)
-        if path is None:
-            if not self.objects.owner:
-                raise BluetoothUnavailable(self.radio.status.reason)
-            return
         self.objects.forget_values(path)
         adapter = path.rpartition("/")[0]
         try:
@@ -319,13 +419,18 @@ class Central:
             raise BluetoothUnavailable("bluetoothd does not answer") from None
         await self.objects.until(lambda: path not in self.objects.devices, self.limits.answer_s)
 
-    async def _remove_quietly(self, address: str) -> None:
+    async def _remove_quietly(self, path: str) -> None:
         with suppress(BluetoothUnavailable, BusClosed):
-            await self.remove(address)
+            if path in self.objects.devices:
+                await self._remove(path)
 
-    def remove_later(self, address: str) -> None:
-        """Remove a device without waiting for it; `bond` does."""
-        task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(address))
+    def undo(self, address: str, link: Link) -> None:
+        """Remove a device that `bond` has made a bond with, or has tried to, without waiting for it; `bond`
+        does. One without a bond whose link was there before stays as it was."""
+        is_of_others = self.objects.is_connected(link.path) and link.path not in self.objects.own_links
+        if is_of_others and not self.objects.is_paired(link.path):
+            return
+        task = self._removals[address] = self._tasks.start("remove", self._remove_quietly(link.path))
         task.add_done_callback(lambda _: self._removals.pop(address, None))
 
 
@@ -340,6 +445,10 @@ class Refusals(Trouble):
     def __init__(self, number: int, *, is_bonded: bool) -> None:
         self.times = f"the camera refused the connection {number} times"
         super().__init__(f"{self.times}: {_MAY_HAVE_FORGOTTEN}" if is_bonded else self.times)
+
+
+class Unfit(Trouble):
+    """The device is more than a camera."""
 
 
 class _ConnectionRefused(Exception):

@@ -27,6 +27,12 @@ _NEEDED: Final = (
 )
 
 
+async def gopro_bonds(link: Link) -> bool:
+    """True, once the camera has what a GoPro has; raises Trouble if it has not."""
+    await link.require(_NEEDED)
+    return True
+
+
 class GoPro:
     """A camera that is connected and bonded."""
 

@@ -38,7 +38,7 @@ class Link:
     @property
     def is_up(self) -> bool:
         """Whether the device is connected."""
-        return self._objects.devices.get(self.path, {}).get("Connected", False)
+        return self._objects.is_connected(self.path)
 
     async def require(self, uuids: Collection[str]) -> None:
         """Wait until the device has these characteristics; raises Trouble."""

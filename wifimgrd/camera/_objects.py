@@ -7,7 +7,7 @@ bonded nor connected the last 512 are kept; another one that changes is read aga
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -47,13 +47,20 @@ class Objects:
         """By object path, those that were heard last at the end."""
         self.kept: set[str] = set()
         """The addresses of devices that are not forgotten while BlueZ has them."""
+        self.own_links: set[str] = set()
+        """The paths of devices that this process has connected, until BlueZ has them as not connected. Kept
+        while it does not have them at all: a bluetoothd that stops removes all, and the next one may find a
+        link as it was."""
         self._unauthenticated: set[str] = set()
         """The paths of devices whose link has ended because they, or this host, had no key."""
         self._characteristics: dict[str, dict[str, str]] = {}
         """Of each device that has some, by object path: the UUID of each, by its own."""
         self._on_value: dict[str, Callable[[bytes], None]] = {}
         """What is called with each notification, by the characteristic's object path."""
+        self.on_own_links: Callable[[], None] = lambda: None
+        """Called when these have changed."""
         self._on_heard: list[Callable[[str, DeviceProperties], None]] = []
+        self._on_services: list[Callable[[str], None]] = []
         self._on_change: list[Callable[[], None]] = []
         self._waiting: set[asyncio.Event] = set()
         self._reading: set[str] = set()
@@ -97,6 +104,10 @@ class Objects:
         that."""
         self._on_heard.append(handler)
         return partial(self._on_heard.remove, handler)
+
+    def watch_services(self, handler: Callable[[str], None]) -> None:
+        """Call `handler` with the path of each device that says anew which services it has."""
+        self._on_services.append(handler)
 
     def watch_changes(self, handler: Callable[[], None]) -> None:
         """Call `handler` when adapters have changed, or bluetoothd has started or stopped."""
@@ -145,14 +156,41 @@ class Objects:
         """The path of the first adapter that is on; None if there is none."""
         return min((path for path, one in self.adapters.items() if one.get("Powered")), default=None)
 
-    def device(self, address: str) -> str | None:
-        """The path of a device, bonded ones first; None if BlueZ has none with this address."""
+    def at_adapters(self, address: str) -> Sequence[str]:
+        """The paths of a device, one for each adapter that has it, bonded ones first."""
         found = [path for path, one in self.devices.items() if one.get("Address") == address]
-        return max(found, key=lambda path: self.devices[path].get("Paired", False), default=None)
+        return sorted(found, key=self.is_paired, reverse=True)
+
+    def device(self, address: str) -> str | None:
+        """The path of a device, a bonded one first; None if BlueZ has none with this address."""
+        return next(iter(self.at_adapters(address)), None)
+
+    def is_paired(self, device: str) -> bool:
+        """Whether this host has a bond with a device."""
+        return self.devices.get(device, {}).get("Paired", False)
+
+    def adapter_of(self, device: str) -> str:
+        """The address of a device's adapter; empty if that is not there."""
+        return self.adapters.get(device.rpartition("/")[0], {}).get("Address", "")
 
     def characteristics(self, device: str) -> Mapping[str, str]:
         """The paths of a device's characteristics by UUID."""
         return {uuid: path for path, uuid in self._characteristics.get(device, {}).items()}
+
+    def is_connected(self, device: str) -> bool:
+        """Whether a device is connected, by whomever."""
+        return self.devices.get(device, {}).get("Connected", False)
+
+    def set_own(self, path: str, *, is_own: bool) -> None:
+        """This process has connected a device, or has not."""
+        if is_own != (path in self.own_links):
+            (self.own_links.add if is_own else self.own_links.discard)(path)
+            self.on_own_links()
+
+    async def read_again(self) -> None:
+        """Read all that BlueZ has at one moment; raises as a call does. Its signals come one by one: an
+        adapter is there before its devices, and after them."""
+        await Root(self._connection).read_objects(self._objects_read)
 
     async def refresh(self, device: str) -> None:
         """Read a device's properties again: BlueZ does not signal every change. Raises as a call does."""
@@ -245,6 +283,10 @@ class Objects:
         known.update(changed)
         if "RSSI" in gone:
             known.pop("RSSI", None)
+        self._linked(path)
+        if "UUIDs" in changed:
+            for told in list(self._on_services):
+                told(path)
         self._changed()
         if not _HEARD.isdisjoint(changed):
             self._heard(path)
@@ -285,10 +327,16 @@ class Objects:
     def _add_device(self, path: str, properties: DeviceProperties) -> None:
         self.devices.pop(path, None)
         self.devices[path] = properties
+        self._linked(path)
         if len(self.devices) > _MOST_DEVICES:
             oldest = next(self._expendable(), None)
             if oldest is not None:
                 del self.devices[oldest]
+
+    def _linked(self, path: str) -> None:
+        """A device was read, or has changed: what this process had connected may be connected no more."""
+        if not self.is_connected(path):
+            self.set_own(path, is_own=False)
 
     def _expendable(self) -> Iterator[str]:
         """The devices that may be forgotten, the oldest first."""

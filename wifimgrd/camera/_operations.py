@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
 import structlog
 
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.camera import names
+from wifimgrd.camera import _theta, names
 from wifimgrd.camera._beacon import Beacons
 from wifimgrd.camera._central import Central
-from wifimgrd.camera._gopro import GoPro
+from wifimgrd.camera._gopro import GoPro, gopro_bonds
 from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera._theta import Theta, theta_bonds
 from wifimgrd.camera.conversations import UNCONFIRMED, carry_out
+from wifimgrd.camera.drivers import gopro_messages
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
+from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
@@ -50,6 +52,7 @@ class Operations:
         self._held: dict[str, asyncio.Task[None]] = {}
         """What keeps a camera awake and connected, by its address."""
         self.on_idle: Callable[[], None] = lambda: None
+        central.on_more_services = self._end_unfit
 
     @property
     def are_under_way(self) -> bool:
@@ -87,16 +90,28 @@ class Operations:
                 raise Unconfirmed(UNCONFIRMED) from None
             raise
 
-    async def pair(self, address: str, protocol: str) -> PairedCamera:
-        """Pair with a camera and read its credentials; raises PairingFailed and others."""
-        return await self._run(address, self._pair(address, protocol), self._limits.pairing_s, PairingFailed)
+    async def pair(self, address: str, protocol: str, own: Collection[str]) -> PairedCamera:
+        """Pair with a camera and read its credentials; a bond at one of `own`, addresses of adapters, that
+        the camera has provably lost is replaced. Raises PairingFailed and others."""
+        work = self._pair(address, protocol, own)
+        return await self._run(address, work, self._limits.pairing_s, PairingFailed)
 
-    async def unpair(self, address: str) -> None:
-        """Remove the bond with a camera, if there is one; what runs with it ends. Raises
-        BluetoothUnavailable."""
+    async def unpair(self, address: str, adapter: str) -> None:
+        """Remove the bond with a camera, if there is one, at the adapter with an address; what runs with it
+        ends. Raises BluetoothUnavailable, also if it is not known."""
         await self.cancel(address)
         self.release(address)
-        await self._run(address, self._central.remove(address), self._limits.sleep_s, BluetoothUnavailable)
+        await self._run(
+            address, self._central.unbond(address, adapter), self._limits.sleep_s, BluetoothUnavailable
+        )
+
+    async def bonds(self, address: str) -> HostBonds:
+        """At which adapters this host has a bond with a camera, once an operation with it that was cancelled
+        has ended: it may have to remove one. Raises BluetoothUnavailable if it is not known."""
+        running = self._running.get(address)
+        if running is not None and running.cancelling():
+            await asyncio.wait({running})
+        return await self._central.bonds(address)
 
     async def cancel(self, address: str) -> None:
         """End what runs with a camera or has a key, and stop keeping the camera awake; returns once that has
@@ -118,6 +133,22 @@ class Operations:
         for address in {*self._running, *self._held}:
             await self.cancel(address)
 
+    def end_links(self, paths: Collection[str]) -> None:
+        """Disconnect devices that a process before this one had connected, which is no more."""
+        objects = self._central.objects
+        for path in paths:
+            if objects.is_connected(path):
+                objects.set_own(path, is_own=True)
+                address = objects.devices[path].get("Address", "")
+                if address not in self._running and address not in self._held:
+                    self._central.let_go(path)
+
+    def _end_unfit(self, address: str) -> None:
+        """End what runs with a camera that has become more than one, and disconnect it."""
+        for task in (self._running.get(address), self._held.get(address)):
+            if task is not None:
+                task.cancel()
+
     # -- one at a time
 
     async def _run(
@@ -132,7 +163,7 @@ class Operations:
             work.close()
             raise Busy("another operation with this camera is under way")
         self._central.objects.kept.add(address)
-        task = asyncio.create_task(self._within(work, limit_s, failed))
+        task = asyncio.create_task(self._within(address, work, limit_s, failed))
         self._running[address] = task
         task.add_done_callback(partial(self._ended, address, work))
         try:
@@ -143,6 +174,8 @@ class Operations:
                 task.cancel()
                 await asyncio.wait({task})
                 raise
+            if why := self._central.why_unfit(address):
+                raise failed(why) from None
             raise Cancelled("the operation was cancelled") from None
 
     def _ended(self, address: str, work: Coroutine[Any, Any, Any], _: asyncio.Task[Any]) -> None:
@@ -153,13 +186,19 @@ class Operations:
         self.on_idle()
 
     async def _within(
-        self, work: Coroutine[Any, Any, _T], limit_s: float, failed: Callable[[str], WifimgrdError]
+        self,
+        address: str,
+        work: Coroutine[Any, Any, _T],
+        limit_s: float,
+        failed: Callable[[str], WifimgrdError],
     ) -> _T:
         deadline = asyncio.timeout(limit_s)
         try:
             async with deadline:
                 return await work
         except Trouble as trouble:
+            if why := self._central.why_unfit(address):
+                raise failed(why) from None
             if isinstance(trouble, LinkLost):  # the adapter's, if it was that, is told after the link's end
                 objects = self._central.objects
                 await objects.until(lambda: objects.powered_adapter() is None, self._limits.late_s)
@@ -198,7 +237,7 @@ class Operations:
             case _:
                 link = await self._taken_over(address, self._central.connect_known)
                 await self._or_disconnect(link, _sleep_theta(Theta(link)))
-        self._central.disconnect(link.path)
+        self._central.let_go(link.path)
 
     async def _command(
         self, address: str, driver: GoProBluetoothDriver, command: CameraCommand
@@ -206,22 +245,23 @@ class Operations:
         connect = partial(self._central.connect_bonded, pauses_s=self._limits.command_pauses_s)
         link = await self._taken_over(address, connect)
         answer = await self._or_disconnect(link, _command_gopro(GoPro(link), driver, command))
-        self._central.disconnect(link.path)
+        self._central.let_go(link.path)
         return answer
 
-    async def _pair(self, address: str, protocol: str) -> PairedCamera:
+    async def _pair(self, address: str, protocol: str, own: Collection[str]) -> PairedCamera:
         await self._end_hold(address)
-        if protocol == names.GOPRO:
-            link, is_new = await self._central.bond(address)
-        else:
-            link, is_new = await self._central.bond(address, theta_bonds)
+        is_gopro = protocol == names.GOPRO
+        service, wants_bond = (
+            (gopro_messages.SERVICE, gopro_bonds) if is_gopro else (_theta.SERVICE, theta_bonds)
+        )
+        link, is_new = await self._central.bond(address, service, wants_bond, own)
         try:
-            return await (self._pair_gopro if protocol == names.GOPRO else self._pair_theta)(address, link)
+            return await (self._pair_gopro if is_gopro else self._pair_theta)(address, link)
         except BaseException:
             if is_new:
-                self._central.remove_later(address)
+                self._central.undo(address, link)
             else:
-                self._central.disconnect(link.path)
+                self._central.let_go(link.path)
             raise
 
     async def _pair_gopro(self, address: str, link: Link) -> PairedCamera:
@@ -256,7 +296,7 @@ class Operations:
         except LinkLost:
             raise
         except BaseException:
-            self._central.disconnect(link.path)
+            self._central.let_go(link.path)
             raise
 
     # -- keeping awake
@@ -281,7 +321,7 @@ class Operations:
             del self._held[address]
             if address not in self._running:
                 self._central.objects.kept.discard(address)
-            self._central.disconnect(link.path)
+            self._central.let_go(link.path)
             self.on_idle()
 
     async def _taken_over(self, address: str, connect: Callable[[str], Coroutine[Any, Any, Link]]) -> Link:

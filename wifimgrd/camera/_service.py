@@ -14,9 +14,10 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, MethodCall, OwnerC
 from wifimgrd.bus.values import typed
 from wifimgrd.camera import names
 from wifimgrd.camera._advertisements import Target, is_address
+from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._attached import AttachedCameras, values_of
 from wifimgrd.camera._beacon import BEACONS_PATH
-from wifimgrd.camera._central import AGENT_PATH, Central
+from wifimgrd.camera._central import Central
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._objects import Objects
 from wifimgrd.camera._operations import Operations, protocol_of
@@ -57,8 +58,11 @@ class CameraService:
         self._private = PrivateService(connection, names.PATH, names.INTERFACE, uid, self._daemon_calls)
         self.objects = Objects(connection, tasks)
         self.objects.watch_changes(self._status_changed)
+        self.objects.on_own_links = self._tell_links
         self.radio = Radio(connection, self.objects, tasks)
         self.central = Central(connection, self.radio, tasks, limits or Limits())
+        self.central.on_unfit = partial(self._tell, "Unfit")
+        self.central.on_bonding = partial(self._tell, "Bonding")
         self._operations = Operations(connection, self.central, tasks)
         self._operations.on_idle = self._stay
         self._searches = Searches(self.central, self._report)
@@ -86,6 +90,13 @@ class CameraService:
             self._published = status
             self._connection.emit(names.PATH, names.INTERFACE, "StatusChanged", "ss", list(status))
 
+    def _tell(self, signal: str, address: str, text: str) -> None:
+        self._connection.emit(names.PATH, names.INTERFACE, signal, "ss", [address, text])
+
+    def _tell_links(self) -> None:
+        links = sorted(self.objects.own_links)
+        self._connection.emit(names.PATH, names.INTERFACE, "LinksChanged", "ao", [links])
+
     def _report(self, rows: Sequence[Row]) -> None:
         self._connection.emit(names.PATH, names.INTERFACE, "Advertised", "aa{sv}", [rows])
 
@@ -104,7 +115,7 @@ class CameraService:
         if call.sender != self.objects.owner:
             self._connection.reply_error(call, _ERROR + "AccessDenied", "only bluetoothd may call this")
         elif call.path == AGENT_PATH:
-            self.central.answer_agent(call)
+            self.central.agent.answer(call)
         else:
             self._operations.beacons.answer(call)
 
@@ -153,17 +164,21 @@ class CameraService:
                 result = {name: Variant(*one) for name, one in values_of(answer.result).items()}
                 return "a{sv}a{sv}", (result, encode(answer.reading))
             case "Pair":
-                address, protocol = typed(tuple[str, str], call.body)
-                paired = await self._operations.pair(_address(address), protocol_of(protocol))
+                address, protocol, own = typed(tuple[str, str, list[str]], call.body)
+                paired = await self._operations.pair(_address(address), protocol_of(protocol), own)
                 return "a{sv}", (_paired_values(paired),)
             case "Unpair":
-                await self._operations.unpair(_address(*typed(tuple[str], call.body)))
+                address, adapter = typed(tuple[str, str], call.body)
+                await self._operations.unpair(_address(address), _address(adapter))
             case "Cancel":
                 await self._operations.cancel(*typed(tuple[str], call.body))
             case "Release":
                 self._operations.release(*typed(tuple[str], call.body))
-            case "IsPaired":
-                return "b", (self.central.is_paired(_address(*typed(tuple[str], call.body))),)
+            case "EndLinks":
+                self._operations.end_links(*typed(tuple[list[str]], call.body))
+            case "GetBonds":
+                host = await self._operations.bonds(_address(*typed(tuple[str], call.body)))
+                return "asas", (sorted(host.bonded), sorted(host.adapters))
         return "", ()
 
     async def _wake(self, address: str, protocol: str, beacon: bytes, timeout_s: int) -> None:

@@ -13,6 +13,8 @@ from wifimgrd.camera._credentials import Credentials, credentials_of
 from wifimgrd.camera._link import Link, Refused, Trouble
 from wifimgrd.camera.host import machine_id
 
+SERVICE: Final = "8af982b1-f1ff-4d49-83f0-a56db4c431a7"
+"""Camera Control Command."""
 _AUTH: Final = "ebafb2f0-0e0f-40a2-a84f-e2f098dc13c3"
 """Auth Bluetooth Device: the host's UUID as text; X does not have it."""
 _POWER: Final = "b58ce84c-0666-4de9-bec8-2d27b27b3211"

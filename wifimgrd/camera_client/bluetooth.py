@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import count
@@ -24,6 +24,7 @@ from wifimgrd.camera.host import has_adapter, is_blocked
 from wifimgrd.camera.readings import decode
 from wifimgrd.camera_client._process import NO_ANSWER, NOT_INSTALLED, CameraProcess, unanswered
 from wifimgrd.camera_client._results import Result, command_result
+from wifimgrd.domain.bonds import UNKNOWN, HostBonds
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import BluetoothUnavailable, NotSupported, WifimgrdError
@@ -95,6 +96,10 @@ class ProcessBluetooth:
         """Whether the process has its name."""
         self._reported: BluetoothStatus | None = None
         """What the process says while it runs."""
+        self._links: set[str] = set()
+        """The object paths of the cameras that the process has connected."""
+        self._left: set[str] = set()
+        """Those of them that a process before it had, and that it was told to end."""
         self._published = _MISSING
 
     @property
@@ -139,6 +144,9 @@ class ProcessBluetooth:
         await self._process.watch_running(self._process_changed)
         await self._process.watch("StatusChanged", self._status_changed)
         await self._process.watch("Advertised", self._advertised)
+        await self._process.watch("Unfit", self._unfit)
+        await self._process.watch("Bonding", self._bonding)
+        await self._process.watch("LinksChanged", self._links_changed)
         # Without a call: bluetoothd reports adapters to everybody.
         for member in ("InterfacesAdded", "InterfacesRemoved"):
             await connection.watch(
@@ -162,6 +170,12 @@ class ProcessBluetooth:
         self._is_running = bool(change.after)
         self._is_installed = self._is_installed or self._is_running
         self._reported = None
+        if change.before and self._links:  # it was killed: the next one, which this starts, ends them
+            links, self._links = self._links, set()
+            if left := links - self._left:  # once: one that does not end starts no process after another
+                self._left |= left
+                call = self._carry_out("EndLinks", "ao", [sorted(left)], BLUETOOTH_S)
+                self._tasks.start("end-links", call, expected=(WifimgrdError,))
         if change.after:
             self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
         self._evaluate()
@@ -205,6 +219,21 @@ class ProcessBluetooth:
         if self._listener is not None:
             self._listener.advertised([_advertiser(row) for row in rows if "address" in row])
 
+    def _unfit(self, signal: Signal) -> None:
+        address, reason = typed(tuple[str, str], signal.body)
+        if self._listener is not None:
+            self._listener.camera_unfit(address, reason)
+
+    def _bonding(self, signal: Signal) -> None:
+        address, adapter = typed(tuple[str, str], signal.body)
+        if self._listener is not None and adapter:  # without one there, BlueZ does not pair
+            self._listener.bonding(address, adapter)
+
+    def _links_changed(self, signal: Signal) -> None:
+        [links] = typed(tuple[list[str]], signal.body)
+        self._links = set(links)
+        self._left &= self._links
+
     # -- what cameras do
 
     async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
@@ -244,10 +273,10 @@ class ProcessBluetooth:
             raise why(NO_ANSWER)
         return CameraAnswer(command_result(result), decode(reading))
 
-    async def pair(self, address: str, service: str) -> PairedCamera:
+    async def pair(self, address: str, service: str, own: Collection[str]) -> PairedCamera:
         """See CameraBluetooth.pair."""
         async with self._cancelling(address):
-            reply = await self._carry_out("Pair", "ss", [address, _protocol(service)], _PAIR_S)
+            reply = await self._carry_out("Pair", "ssas", [address, _protocol(service), sorted(own)], _PAIR_S)
         [paired] = typed(tuple[_Paired], reply)
         return PairedCamera(
             paired.get("ssid", b""),
@@ -256,14 +285,15 @@ class ProcessBluetooth:
             paired.get("serial", ""),
         )
 
-    async def unpair(self, address: str) -> None:
+    async def unpair(self, address: str, adapter: str) -> None:
         """See CameraBluetooth.unpair."""
-        await self._carry_out("Unpair", "s", [address], BLUETOOTH_S)
+        await self._carry_out("Unpair", "ss", [address, adapter], BLUETOOTH_S)
 
-    async def has_bond(self, address: str) -> bool:
-        """See CameraBluetooth.has_bond."""
-        [has_bond] = typed(tuple[bool], await self._carry_out("IsPaired", "s", [address], BLUETOOTH_S))
-        return has_bond
+    async def bonds(self, address: str) -> HostBonds:
+        """See CameraBluetooth.bonds."""
+        reply = await self._carry_out("GetBonds", "s", [address], BLUETOOTH_S)
+        bonded, adapters = typed(tuple[list[str], list[str]], reply)
+        return HostBonds(frozenset(bonded) - {UNKNOWN}, frozenset(adapters) - {UNKNOWN})
 
     async def _carry_out(
         self, member: str, signature: str, body: Sequence[object], limit_s: float

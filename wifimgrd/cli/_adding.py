@@ -51,6 +51,8 @@ def _scanned(argument: str) -> WifiText:
         raise InvalidRequest(
             "this is not the text of a Wi-Fi QR code, such as WIFI:T:WPA;S:NAME;P:PASSWORD;;"
         )
+    if network.problem:
+        raise InvalidRequest(network.problem)
     if argument != "-" and network.password:
         raise UsageError(
             "the text has a password, and every user of this host can read arguments: give it to"

@@ -105,7 +105,9 @@ def parser() -> argparse.ArgumentParser:
         command("import", "register the cameras of files, or say of each why it cannot be registered")
     )
     export = command("export", "write all cameras as a CSV file that import reads, without passwords")
-    export.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a new file (default: stdout)")
+    export.add_argument(
+        "file", metavar="FILE", nargs="?", type=Path, help="a new file, or - for stdout (default: -)"
+    )
     models = command("models", "list the known camera models")
     models.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     remove = command("remove", "disconnect a device and remove it")

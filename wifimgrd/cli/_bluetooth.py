@@ -186,7 +186,10 @@ async def _check(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
                 room = None if screen.columns is None else screen.columns - len(_STEP)
                 view = bluetooth_view(found, hub.devices, replace(screen, columns=room))
                 screen.show(None, [f"{_STEP}{line}" for line in view])
-            tell(*camera_steps(found, hub.devices.values()))
+            if wanted is None:
+                tell(*camera_steps(found, hub.devices.values()))
+            else:
+                tell(*device_steps(found, [hub.devices.get(wanted.id, wanted)]))
         if wanted is not None:
             tell(await _wake_step(hub, wanted, screen))
     value = {
@@ -227,12 +230,13 @@ def heard_step(found: Sequence[BluetoothRecord]) -> Step:
     return Step(f"{len(found)} camera{'s were' if len(found) > 1 else ' was'} heard", is_passed=True)
 
 
-def camera_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecord]) -> list[Step]:
-    """What is known of each registered device that can be woken, and of cameras that can be registered."""
+def device_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecord]) -> list[Step]:
+    """What is known of each device that can be woken."""
     steps = []
     heard = {one.device_id for one in found if one.device_id is not None}
-    able = [device for device in devices if device.auto_wake is not None]
-    for device in able:
+    for device in devices:
+        if device.auto_wake is None:
+            continue
         if device.paired is False:
             steps.append(
                 Step(
@@ -249,6 +253,13 @@ def camera_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecor
             steps.append(Step(text, is_passed=True, advice=_next_of(device)))
         else:
             steps.append(Step(f"{title(device)} {known}, was not heard", None, _next_of(device)))
+    return steps
+
+
+def camera_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecord]) -> list[Step]:
+    """What is known of each registered device that can be woken, and of cameras that can be registered."""
+    steps = device_steps(found, devices)
+    is_none_able = not steps
     new = [one for one in found if one.pairing_mode and one.device_id is None]
     steps += [
         Step(
@@ -267,7 +278,7 @@ def camera_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecor
         for one in found
         if one.device_id is None and not one.pairing_mode
     ]
-    if not able and not found:
+    if is_none_able and not found:
         steps.append(
             Step(
                 "No registered device can be woken over Bluetooth",

@@ -96,8 +96,9 @@ def camera_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]
 
 def _recording(camera: CameraRecord, now_us: int) -> str | None:
     if camera.recording_state is None:
-        is_unconfirmed = Problem.RECORDING_UNCONFIRMED in camera.problems
-        return "not known since the last command" if is_unconfirmed else None
+        if Problem.RECORDING_UNCONFIRMED in camera.problems:
+            return "not known since the last command"
+        return "not known" if Problem.UNSTABLE in camera.problems else None
     if camera.recording_state != RecordingState.RECORDING:
         return "no, though it was told to" if camera.recording_requested else "no"
     since = moment(camera.recording_since, now_us)

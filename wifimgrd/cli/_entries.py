@@ -7,10 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from wifimgrd.domain.device import CONNECTION_TYPE, Passphrase, Ssid
+from wifimgrd.domain.device_values import LEFT_EMPTY, LONGEST_TEXT
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.registration import parse_registration
 
+_LONGEST_SSID: Final = 32
 _NOT_IN_FILE: Final = "the file has no password for it; if its network is open, say so in the column open"
+
+
+def unsupported(security: str) -> str:
+    """Why a network with this security is not registered."""
+    return f"its security is {security}, which cameras do not have"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +39,12 @@ class Entry:
     @property
     def title(self) -> str:
         """What it is called."""
-        return str(self.settings.get("name") or self.network)
+        return str(self.settings.get("name") or self.network)[:LONGEST_TEXT]
 
     @property
     def network(self) -> str:
-        """Its network, as text."""
-        return Ssid(self.ssid).printable if self.ssid else ""
+        """Its network, as text; of what is too long for one the beginning, since it may be anything."""
+        return Ssid(self.ssid[:_LONGEST_SSID]).printable if self.ssid else ""
 
     def with_password(self, password: Passphrase) -> Entry:
         """The same with its password."""
@@ -66,5 +73,6 @@ class Entry:
         try:
             parse_registration(self.request("any"))
         except InvalidRequest as error:
-            return self.with_problem(error.message)
+            # In a file an empty password alone makes no open network.
+            return self.with_problem(error.message.replace(LEFT_EMPTY, ""))
         return self

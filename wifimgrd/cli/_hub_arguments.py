@@ -141,7 +141,7 @@ def setup_arguments(setup: argparse.ArgumentParser) -> None:
         "--listen", metavar="ADDRESS:PORT", help="where the page and the API are, such as 0.0.0.0:8080"
     )
     setup.add_argument("--new-token", action="store_true", help="make a token, which every client needs then")
-    setup.add_argument("--mqtt-broker", metavar="ADDRESS", help='such as mqtts://broker.example; "" for none')
+    setup.add_argument("--mqtt-broker", metavar="ADDRESS", help="such as mqtts://broker.example; or none")
     setup.add_argument("--mqtt-user", metavar="NAME", help="the user at the broker")
     setup.add_argument(
         "--mqtt-password-file", metavar="FILE", type=Path, help="copy the user's password from this file"

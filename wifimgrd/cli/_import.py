@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import os
-import stat
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import first_connection
-from wifimgrd.cli._camera_csv import camera_table, csv_entries
+from wifimgrd.cli._camera_csv import camera_table
+from wifimgrd.cli._camera_files import entries_at
 from wifimgrd.cli._entries import Entry
 from wifimgrd.cli._models import known_models
-from wifimgrd.cli._profiles import is_profile, profile_entry
 from wifimgrd.cli._registering_arguments import DEFAULT_CODENAME
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import Style, safe
-from wifimgrd.cli._wifi_text import is_wifi_text, wifi_text
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import guess_model
-from wifimgrd.domain.device import Passphrase, Ssid
-from wifimgrd.domain.errors import InvalidRequest, NotAuthorized, WifimgrdError
+from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.errors import InvalidRequest, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
 
-_LARGEST: Final = 1024 * 1024
-"""A file with more bytes is not a list of cameras."""
-_MOST_FILES: Final = 1000
 _MOST_CAMERAS: Final = 500
-_STDIN: Final = Path("-")
 _HEADS: Final = (
     Column("NAME", least=12),
     Column("NETWORK", rank=3),
@@ -42,6 +34,7 @@ _HEADS: Final = (
     Column("FROM", rank=5),
     Column("REASON", rank=1, is_optional=True, goes_below=True),
 )
+_STDOUT: Final = Path("-")
 _NEW: Final = "new"
 _REGISTERED: Final = "registered"
 _KNOWN: Final = "already registered"
@@ -65,7 +58,7 @@ async def import_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
 
     Raises InvalidRequest for what is not such a file, NotAuthorized for one that this user may not read.
     """
-    entries = [one for path in arguments.files for one in _entries_at(path, screen)]
+    entries = [one for path in arguments.files for one in entries_at(path, screen)]
     if arguments.match is not None:
         entries = [
             one for one in entries if not one.ssid or fnmatch.fnmatchcase(one.network, arguments.match)
@@ -82,7 +75,7 @@ async def import_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
 async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
     """Write the cameras as import reads them, without passwords."""
     text = camera_table(hub.devices.values())
-    if arguments.file is None:
+    if arguments.file in (None, _STDOUT):
         screen.show({"csv": text}, text.splitlines(), as_is=True)
         return True
     try:
@@ -94,87 +87,6 @@ async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
     cameras = "1 camera is" if count == 1 else f"{count} cameras are"
     screen.show({"file": str(arguments.file), "devices": count}, [f"{cameras} in {safe(arguments.file)}."])
     return True
-
-
-# -- files
-
-
-def _entries_at(path: Path, screen: Screen) -> list[Entry]:
-    """The entries of a file, of all profiles in a directory, or of stdin."""
-    if path == _STDIN:
-        return _entries_of(_text(sys.stdin.buffer.read(_LARGEST + 1), "stdin"), "stdin")
-    try:
-        files = _profiles_in(path) if path.is_dir() else [path]
-    except OSError as error:
-        raise InvalidRequest(f"{path}: {error.strerror}") from None
-    return [one for file in files for one in _entries_in(file, screen)]
-
-
-def _entries_in(path: Path, screen: Screen) -> list[Entry]:
-    """Those of a file; a note if others can read passwords in it."""
-    try:
-        octets, mode = _read(path)
-    except PermissionError:
-        raise NotAuthorized(
-            f"{path} cannot be read by this user; NetworkManager's profiles are root's"
-        ) from None
-    except OSError as error:
-        raise InvalidRequest(f"{path}: {error.strerror}") from None
-    entries = _entries_of(_text(octets, str(path)), path.name)
-    if mode & 0o077 and any(one.password and one.password.reveal() for one in entries):
-        screen.hint(f"{safe(path)} has passwords, and other users can read it: chmod 600 {safe(path)}")
-    return entries
-
-
-def _profiles_in(directory: Path) -> list[Path]:
-    files = sorted(one for one in directory.iterdir() if one.suffix == ".nmconnection")
-    if not files:
-        raise InvalidRequest(f"{directory} has no profile of NetworkManager (*.nmconnection)")
-    if len(files) > _MOST_FILES:
-        raise InvalidRequest(f"{directory} has {len(files)} files, more than {_MOST_FILES}")
-    return files
-
-
-def _read(path: Path) -> tuple[bytes, int]:
-    """A regular file, and who may read it; what else may block is not opened for long."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        mode = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(mode):
-            raise InvalidRequest(f"{path} is not a regular file")
-        return file.read(_LARGEST + 1), mode
-
-
-def _text(octets: bytes, source: str) -> str:
-    if len(octets) > _LARGEST:
-        raise InvalidRequest(f"{source} has more than {_LARGEST} bytes, and is not a list of cameras")
-    try:
-        return octets.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidRequest(f"{source} is not text in UTF-8") from None
-
-
-def _entries_of(text: str, source: str) -> list[Entry]:
-    """Texts of QR codes, a profile, or a CSV file: each has a mark of its own."""
-    if is_wifi_text(text):
-        return list(_scanned(text, source))
-    if is_profile(text):
-        entry = profile_entry(text, source)
-        return [] if entry is None else [entry.checked()]
-    if not text.strip():
-        raise InvalidRequest(f"{source} is empty")
-    return [one.checked() for one in csv_entries(text, source)]
-
-
-def _scanned(text: str, source: str) -> Iterator[Entry]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        where, found = f"{source}, line {number}", wifi_text(line)
-        if found is None:
-            yield Entry(where, problem="this is not the text of a Wi-Fi QR code")
-        else:
-            yield Entry(where, found.ssid.encode(), Passphrase(found.password)).checked()
 
 
 # -- what is done
@@ -212,10 +124,15 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
                 f"the name is taken by device {by_name[name].id}, which has another network",
             )
         else:
-            result, reason = _NEW, ""
+            result, reason = _NEW, _with_blanks(entry)
             seen[identity] = entry.where
         plan.append(_Planned(entry, codename, result, reason, same.id if same else None))
     return plan
+
+
+def _with_blanks(entry: Entry) -> str:
+    """A note on what is rarely meant, and is taken as it stands."""
+    return "blanks at the ends of its network belong to it" if entry.ssid != entry.ssid.strip(b" ") else ""
 
 
 def _shown(plan: list[_Planned], screen: Screen) -> Iterator[_Planned]:
@@ -235,7 +152,7 @@ async def _carried_out(hub: HubClient, one: _Planned, arguments: argparse.Namesp
         device_id = await hub.create_device(wanted)
     except WifimgrdError as error:
         return _Planned(one.entry, one.codename, _FAILED, error.message)
-    return _Planned(one.entry, one.codename, _REGISTERED, device_id=device_id)
+    return _Planned(one.entry, one.codename, _REGISTERED, one.reason, device_id)
 
 
 def _view(plan: Iterable[_Planned], screen: Screen) -> list[str]:

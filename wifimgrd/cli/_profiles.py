@@ -2,87 +2,104 @@
 
 from __future__ import annotations
 
-import configparser
 import re
 from collections.abc import Mapping
 from typing import Final
 
-from wifimgrd.cli._entries import Entry
+from wifimgrd.cli._entries import Entry, unsupported
+from wifimgrd.cli._keyfile import Groups, NotKeyFile, is_well_escaped, read_keyfile, unescaped
 from wifimgrd.domain.device import Passphrase
 
-_WIFI_TYPES: Final = ("wifi", "802-11-wireless")
-_BYTES: Final = re.compile(r"\s*[0-9]{1,3}\s*(?:;\s*[0-9]{1,3}\s*)*;?\s*")
-_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
-_ESCAPES: Final = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
-"""Those of GKeyFile's strings."""
+SUFFIX: Final = ".nmconnection"
+_WIFI: Final = "802-11-wireless"
+_SECURITY: Final = "802-11-wireless-security"
+_SHORT: Final = {_WIFI: "wifi", _SECURITY: "wifi-security"}
+"""NetworkManager looks for a key under these names where it is not under the long one."""
+_ENTERPRISE: Final = "802-1x"
+_BYTES: Final = re.compile(r"(?:[ \t\n\f\r]*[0-9]{1,3}[ \t\n\f\r]*;)+[ \t\n\f\r]*")
 _NOT_IN_FILE: Final = 0x1 | 0x2
 """The flags of a secret that an agent has, or that nobody stores."""
 _WITH_PASSWORD: Final = ("wpa-psk", "sae")
 _OPEN: Final = ("none", "owe")
+_OTHERS: Final = ("ieee8021x", "wpa-eap", "wpa-eap-suite-b-192")
+"""What else NetworkManager has as key-mgmt; another word is not quoted."""
+_WEP_AUTHENTICATION: Final = ("shared", "leap")
 
 
 def is_profile(text: str) -> bool:
-    """Whether a text is meant as a profile."""
-    return any(line.strip() == "[connection]" for line in text.splitlines())
+    """Whether a text whose name does not say it is a profile: a key file with the group of one, and nothing
+    before its first group but comments."""
+    lines = [line.strip() for line in text.split("\n")]
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return first.startswith("[") and "[connection]" in lines
 
 
 def profile_entry(text: str, where: str) -> Entry | None:
     """The network of a profile; None if the profile is not of a network that this host joins over Wi-Fi."""
-    parser = configparser.ConfigParser(
-        delimiters=("=",),
-        comment_prefixes=("#",),
-        empty_lines_in_values=False,
-        strict=False,
-        interpolation=None,
-        default_section="\n",
-    )
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
     try:
-        # GKeyFile has no values of several lines, which ConfigParser takes indented lines for.
-        parser.read_string("\n".join(line.lstrip() for line in text.splitlines()))
-    except configparser.Error as error:
-        return Entry(where, problem=f"not a profile of NetworkManager: {type(error).__name__}")
-    profile = {name: dict(parser[name]) for name in parser.sections()}
-    connection = profile.get("connection", {})
-    network = profile.get("wifi") or profile.get("802-11-wireless") or {}
-    if connection.get("type") not in _WIFI_TYPES or network.get("mode", "infrastructure") != "infrastructure":
+        profile = read_keyfile(text)
+    except NotKeyFile as error:
+        return Entry(where, problem=f"not a profile of NetworkManager: {error}")
+    connection, network = profile.get("connection", {}), _merged(profile, _WIFI)
+    kind = connection.get("type", _WIFI if network else "")
+    if not kind:
+        return Entry(where, problem="not a profile of NetworkManager: it has no type")
+    if kind not in (_WIFI, _SHORT[_WIFI]) or network.get("mode", "infrastructure") != "infrastructure":
         return None
-    try:
-        ssid = _octets(network["ssid"])
-    except (KeyError, ValueError):
+    ssid = _octets(network.get("ssid", ""))
+    if not ssid:
         return Entry(where, problem="the profile has no valid SSID")
     entry = _secured(profile, Entry(where, ssid))
-    name = _string(connection.get("id", ""))
+    name = unescaped(connection.get("id", ""))
     if name and name.encode() != ssid:
         entry.settings["name"] = name
     return entry
 
 
-def _secured(profile: Mapping[str, Mapping[str, str]], entry: Entry) -> Entry:
-    """The entry with its password, or why it has none."""
-    security = profile.get("wifi-security") or profile.get("802-11-wireless-security")
-    management = "" if security is None else security.get("key-mgmt", "none").strip()
-    if security is None or (management in _OPEN and not any("wep-key" in key for key in security)):
+def _merged(profile: Groups, setting: str) -> Mapping[str, str]:
+    """The keys of a setting, which may have either of its names, or both."""
+    return {**profile.get(_SHORT[setting], {}), **profile.get(setting, {})}
+
+
+def _secured(profile: Groups, entry: Entry) -> Entry:
+    """The entry with its password, or why it has none. What is not said in full is never an open network."""
+    security = _merged(profile, _SECURITY)
+    if _ENTERPRISE in profile:
+        return entry.with_problem(unsupported("802.1X"))
+    if _SECURITY not in profile and _SHORT[_SECURITY] not in profile:
+        return entry.with_password(Passphrase(""))
+    management = security.get("key-mgmt", "").lower()
+    has_password = security.get("psk", "") != ""
+    if not management:
+        return entry.with_problem("the profile does not say how its network is secured: it has no key-mgmt")
+    if management in _OPEN:
+        if any("wep-key" in key for key in security) or security.get("auth-alg") in _WEP_AUTHENTICATION:
+            return entry.with_problem(unsupported("WEP"))
+        if has_password:
+            return entry.with_problem(f"the profile has a password, and with key-mgmt={management} uses none")
         return entry.with_password(Passphrase(""))
     if management not in _WITH_PASSWORD:
-        kind = "WEP" if management == "none" else management
-        return entry.with_problem(f"its security is {kind}, which cameras do not have")
+        return entry.with_problem(
+            unsupported(management) if management in _OTHERS else "the profile has an unknown key-mgmt"
+        )
     flags = security.get("psk-flags", "0").strip()
-    if (flags.isascii() and flags.isdecimal() and int(flags[:9]) & _NOT_IN_FILE) or "psk" not in security:
+    if not has_password or (flags.isascii() and flags.isdecimal() and int(flags[:9]) & _NOT_IN_FILE):
         return entry.with_problem(
             "its password is not in the file: NetworkManager does not store it, or leaves it to a keyring"
         )
-    return entry.with_password(Passphrase(_string(security["psk"])))
-
-
-def _string(value: str) -> str:
-    """A value without GKeyFile's escapes; one that it does not have stays as it is."""
-    return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[0]), value)
+    if not is_well_escaped(security["psk"]):
+        return entry.with_problem(
+            "its password has a backslash that is not doubled, as NetworkManager does it"
+        )
+    return entry.with_password(Passphrase(unescaped(security["psk"])))
 
 
 def _octets(value: str) -> bytes:
-    """An SSID: a list of numbers, each followed by a semicolon, or else a text in which semicolons are
-    escaped. Raises ValueError."""
-    if ";" in value and _BYTES.fullmatch(value):
-        return bytes(int(one) for one in value.split(";") if one.strip())
-    return _string(value).replace(r"\;", ";").encode()
+    """An SSID: a list of numbers, each followed by a semicolon, or else a text in which semicolons may be
+    escaped."""
+    text = unescaped(value)
+    if _BYTES.fullmatch(text):
+        numbers = [int(one) for one in text.split(";") if one.strip()]
+        if max(numbers) <= 0xFF:
+            return bytes(numbers)
+    return text.replace(r"\;", ";").encode()

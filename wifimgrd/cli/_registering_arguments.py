@@ -27,6 +27,7 @@ def add_arguments(add: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         nargs="?",
         const="",
+        type=values.bluetooth_address,
         help="pair a camera that is in pairing mode over Bluetooth, and take network, password and model from"
         " it; without an address: the one that a search finds",
     )

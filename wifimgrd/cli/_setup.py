@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import difflib
-import grp
-import os
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli import _setup_file as setup_file
+from wifimgrd.cli._countries import known_countries
 from wifimgrd.cli._password import UsageError, prompted, read_password_file
 from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._setup_dialog import ask, ask_switch, tell
+from wifimgrd.cli._setup_writing import NotWritten, write
 from wifimgrd.cli._text import safe
 from wifimgrd.config import DEFAULT_PATH, Config, ConfigError
+from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.web_address import ip_address_of, listen_address
 
 _SOCKET: Final = Path("/etc/systemd/system/wifimgrd-http.socket.d/50-setup.conf")
@@ -36,6 +38,8 @@ _KEYS: Final = {
 """The keys of the options."""
 _NOT_INSTALLED: Final = 5
 """The status of systemctl for a unit that is not there."""
+_NEEDS_TOKEN: Final = "is for other hosts, too, and needs a token"  # noqa: S105 - words
+_MAY_BE_NONE: Final = (setup_file.BROKER, setup_file.USER)
 _NOTHING: Final = "name at least one setting, such as --country DE; on a terminal it asks for them"
 
 
@@ -63,14 +67,17 @@ class _Plan:
 def setup(arguments: argparse.Namespace, screen: Screen) -> bool:
     """Change the settings that were given, or asked for; False if they cannot be used. Raises UsageError,
     InvalidRequest."""
-    main = arguments.config or DEFAULT_PATH
+    main = (
+        arguments.config or DEFAULT_PATH
+    ).absolute()  # it writes paths that services read, which start elsewhere
+    if main.is_dir():
+        raise InvalidRequest(f"--config: {main} is a directory, and not a configuration file")
     try:
         before = setup_file.checked(main, None)
         plan = _Plan(main, setup_file.read_values(_Plan(main, {}).file))
-        given = {key: one for name, key in _KEYS.items() if (one := getattr(arguments, name)) is not None}
+        given = {name: one for name in _KEYS if (one := getattr(arguments, name)) is not None}
         if given or arguments.new_token:
-            plan.values |= given
-            _take(plan, before, arguments)
+            _take(plan, before, given, arguments)
         elif sys.stdin.isatty() and not screen.json:
             _ask(plan, before)
         else:
@@ -81,7 +88,9 @@ def setup(arguments: argparse.Namespace, screen: Screen) -> bool:
     except ConfigError as error:
         screen.fail("invalid-request", str(error))
         return False
-    restarts = setup_file.units_to_restart(before, after)
+    restarts = setup_file.units_to_restart(before, after) if plan.is_of_service else []
+    if not plan.is_of_service and not main.exists():
+        screen.hint(f"There is no file {safe(main)}: only what setup writes is made, in its folder.")
     files = _files(plan, text, after)
     for key in setup_file.overridden(plan.values, after):
         screen.hint(f"{key} has no effect: a later file in {plan.file.parent} has it, too")
@@ -91,52 +100,102 @@ def setup(arguments: argparse.Namespace, screen: Screen) -> bool:
 # -- what is wanted
 
 
-def _take(plan: _Plan, before: Config, arguments: argparse.Namespace) -> None:
-    """The secrets that the command line asks for, and has in files."""
+def _take(
+    plan: _Plan, before: Config, given: Mapping[str, str | bool], arguments: argparse.Namespace
+) -> None:
+    """What the command line has, each checked by itself, so that an error names it; secrets are in files."""
+    for name, one in given.items():
+        key = _KEYS[name]
+        value = _read_as(key, one) if isinstance(one, str) else one
+        if problem := _problem(plan, key, value):
+            raise ConfigError(f"--{name.replace('_', '-')}: {problem}")
+        plan.values[key] = value
     if arguments.new_token:
         _new_token(plan)
     if arguments.mqtt_password_file is not None:
-        _broker_password(plan, read_password_file(arguments.mqtt_password_file))
+        if not (password := read_password_file(arguments.mqtt_password_file)):
+            raise InvalidRequest(f"the password in {arguments.mqtt_password_file} is empty")
+        _broker_password(plan, password)
     elif arguments.mqtt_user and before.mqtt.password_file is None:
         raise UsageError("--mqtt-user needs --mqtt-password-file")
 
 
 def _ask(plan: _Plan, before: Config) -> None:
-    """Ask for each setting; an empty answer keeps it as it is."""
-    country = _answer("Country of this hub, two letters", before.radio.country or "not set")
-    if country:
-        plan.values[setup_file.COUNTRY] = country.upper()
-    listen = _answer("Address and port of the page and the API", before.http.listen)
-    if listen:
-        plan.values[setup_file.LISTEN] = listen
-    if before.http.token_file is None and _is_open(listen or before.http.listen):
-        answer = _answer("Other hosts need a token to use it then. Make one?", "yes")
-        if answer.casefold() not in ("n", "no"):
+    """Ask for each setting, until its answer can be used; an empty answer keeps it as it is."""
+    _ask_for(plan, setup_file.COUNTRY, "Country of this hub, two letters", before.radio.country or "not set")
+    _ask_address(plan, before)
+    broker = before.mqtt.broker or "none"
+    if _ask_for(plan, setup_file.BROKER, "MQTT broker, such as mqtts://broker.example", broker):
+        _ask_user(plan, before)
+        commands = "May clients of the broker command the cameras?"
+        _ask_whether(plan, setup_file.COMMANDS, commands, now=before.mqtt.commands)
+    strict = "Accept only camera models of the catalog?"
+    _ask_whether(plan, setup_file.STRICT, strict, now=before.catalog.strict)
+
+
+def _ask_address(plan: _Plan, before: Config) -> None:
+    """Where the page is; other hosts need a token there."""
+    kept = dict(plan.values)
+    question = "Address and port of the page and the API"
+    while True:
+        listen = _ask_for(plan, setup_file.LISTEN, question, before.http.listen) or before.http.listen
+        if before.http.token_file is not None or not _is_open(listen):
+            return
+        if ask_switch("Other hosts need a token to use it then. Make one?", now=True):
             _new_token(plan)
-    broker = _answer("MQTT broker, such as mqtts://broker.example", before.mqtt.broker or "none")
-    if broker:
-        plan.values[setup_file.BROKER] = "" if broker == "none" else broker
-    if broker not in ("", "none"):
-        user = _answer("User at the broker", before.mqtt.user or "none")
-        if user not in ("", "none"):
-            plan.values[setup_file.USER] = user
-            _broker_password(plan, prompted(f"Password of {safe(user)} at the broker", ""))
-        now = "yes" if before.mqtt.commands else "no"
-        commands = _answer("May clients of the broker command the cameras?", now)
-        if commands:
-            plan.values[setup_file.COMMANDS] = commands.casefold() in ("y", "yes")
-    strict = _answer("Accept only camera models of the catalog?", "yes" if before.catalog.strict else "no")
-    if strict:
-        plan.values[setup_file.STRICT] = strict.casefold() in ("y", "yes")
+            return
+        if before.http.insecure_without_token:
+            return
+        tell(f"{listen} {_NEEDS_TOKEN}")
+        plan.values = dict(kept)
 
 
-def _answer(question: str, now: str) -> str:
-    sys.stderr.write(f"{question} [{safe(now)}]: ")
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    if not line:
-        raise UsageError("the dialog has ended before its last question")
-    return line.strip()
+def _ask_user(plan: _Plan, before: Config) -> None:
+    """Who the hub is at the broker, and the password; "none" takes both away."""
+    password = plan.values.pop(setup_file.PASSWORD, None)
+    user = _ask_for(plan, setup_file.USER, "User at the broker", before.mqtt.user or "none")
+    if user:
+        _broker_password(plan, _asked_password(user))
+    elif user is None and password is not None:
+        plan.values[setup_file.PASSWORD] = password
+
+
+def _asked_password(user: str) -> str:
+    while not (password := prompted(f"Password of {safe(user)} at the broker", "")):
+        tell("the password is empty")
+    return password
+
+
+def _ask_for(plan: _Plan, key: setup_file.Key, question: str, now: str) -> str | None:
+    """The new value of a key, which is "" for "none"; None = it stays as it is."""
+    answer = ask(question, now, lambda one: _problem(plan, key, _read_as(key, one)))
+    if not answer:
+        return None
+    plan.values[key] = value = _read_as(key, answer)
+    return value
+
+
+def _read_as(key: setup_file.Key, text: str) -> str:
+    """The value of a key that an option or an answer means."""
+    if key == setup_file.COUNTRY:
+        return text.upper() if text.isascii() else text
+    return "" if text == "none" and key in _MAY_BE_NONE else text
+
+
+def _ask_whether(plan: _Plan, key: setup_file.Key, question: str, *, now: bool) -> None:
+    answer = ask_switch(question, now=now)
+    if answer != now:
+        plan.values[key] = answer
+
+
+def _problem(plan: _Plan, key: setup_file.Key, value: str | bool) -> str:
+    """Why a key cannot have a value, beside those that are set so far; empty if it can."""
+    if problem := setup_file.refusal(plan.main, plan.values | {key: value}, key):
+        return problem
+    countries = known_countries() if key == setup_file.COUNTRY else None
+    if countries is not None and value not in countries:
+        return f"expected a country that the kernel has rules for, not {value}"
+    return ""
 
 
 def _new_token(plan: _Plan) -> None:
@@ -155,9 +214,7 @@ def _check_access(after: Config) -> None:
     """Raise ConfigError for what the shim would refuse at its start."""
     http = after.http
     if _is_open(http.listen) and http.token_file is None and not http.insecure_without_token:
-        raise ConfigError(
-            f"http.listen: {http.listen} is for other hosts, too, and needs a token: --new-token"
-        )
+        raise ConfigError(f"--listen: {http.listen} {_NEEDS_TOKEN}: --new-token")
 
 
 def _is_open(listen: str) -> bool:
@@ -207,19 +264,27 @@ def _carry_out(
     if is_asked:
         for line in _differences(plan, files):
             screen.hint(line)
-        if _answer("Write this?", "yes").casefold() not in ("", "y", "yes"):
+        if not ask_switch("Write this?", now=True):
             screen.hint("Nothing has been changed.")
             return False
-    try:
-        for path, (secret, group) in plan.secrets.items():
-            _write(path, secret + "\n", 0o640, group)
-        for path, new in files.items():
-            _write(path, new, 0o644)
-    except OSError as error:
-        screen.fail("not-authorized", f"{error.filename}: {error.strerror}; setup needs root")
-        return False
+    while True:
+        try:
+            _write_all(plan, files)
+            break
+        except NotWritten as error:
+            screen.fail("not-authorized" if error.lacks_rights else "internal", str(error))
+            if not is_asked or not ask_switch("Try again?", now=False):
+                return False
     screen.show(value | {"done": True}, [f"{path} is written." for path in (*plan.secrets, *files)])
     return not plan.is_of_service or asyncio.run(_apply(restarts, screen, is_moved=_SOCKET in files))
+
+
+def _write_all(plan: _Plan, files: dict[Path, str]) -> None:
+    """The secrets first, which the others name. Raises NotWritten."""
+    for path, (secret, group) in plan.secrets.items():
+        write(path, secret + "\n", 0o640, group)
+    for path, new in files.items():
+        write(path, new, 0o644)
 
 
 def _differences(plan: _Plan, files: dict[Path, str]) -> list[str]:
@@ -283,34 +348,6 @@ async def _systemctl(command: Sequence[str]) -> tuple[int | None, str]:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-
-
-def _write(path: Path, text: str, mode: int, group: str | None = None) -> None:
-    """Replace a file as a whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.unlink(missing_ok=True)
-    descriptor = os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            if group is not None:
-                _give(descriptor, group)
-            os.fchmod(descriptor, mode)
-            file.write(text)
-            file.flush()
-            os.fsync(descriptor)
-        scratch.replace(path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
-
-
-def _give(descriptor: int, group: str) -> None:
-    """Let a service's group read a file, if that group exists."""
-    try:
-        os.fchown(descriptor, -1, grp.getgrnam(group).gr_gid)
-    except KeyError:
-        return

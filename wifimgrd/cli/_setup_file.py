@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -63,15 +64,25 @@ def read_values(file: Path) -> dict[Key, str | bool]:
 
 
 def text_of(values: Values) -> str:
-    """The file with these keys."""
+    """The file with these keys; raises ConfigError for a text that cannot be in a file."""
     lines = ["# Written by `wifimgrctl setup`, which writes it anew each time. Every key: wifimgrd.toml(5)."]
     for table in dict.fromkeys(table for table, _ in _COMMENTS):
         keys = [key for key in _COMMENTS if key[0] == table and key in values]
         lines += ["", f"[{table}]"] if keys else []
         for key in keys:
-            # A basic string of TOML is one of JSON.
-            lines += [f"# {_COMMENTS[key]}", f"{key[1]} = {json.dumps(values[key])}"]
+            lines += [f"# {_COMMENTS[key]}", f"{key[1]} = {_written(key, values[key])}"]
     return "\n".join(lines) + "\n"
+
+
+def _written(key: Key, value: str | bool) -> str:
+    """A value in TOML, whose basic strings are those of JSON, but that a letter is never two escapes, and
+    DEL is always one."""
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{'.'.join(key)}: expected text in UTF-8") from None
+    return text
 
 
 def checked(main: Path, text: str | None) -> Config:
@@ -81,10 +92,13 @@ def checked(main: Path, text: str | None) -> Config:
         copy = Path(scratch) / main.name
         folder, drop_ins = copy.with_name(copy.name + ".d"), main.with_name(main.name + ".d")
         folder.mkdir()
-        if main.exists():
-            shutil.copyfile(main, copy)
-        for file in sorted(drop_ins.glob("*.toml")):
-            shutil.copyfile(file, folder / file.name)
+        try:
+            if main.exists():
+                shutil.copyfile(main, copy)
+            for file in sorted(drop_ins.glob("*.toml")):
+                shutil.copyfile(file, folder / file.name)
+        except OSError as error:
+            raise ConfigError(f"{error.filename}: cannot be read: {error.strerror}") from None
         if text is not None:
             (folder / NAME).write_text(text, encoding="utf-8")
         copy.touch()
@@ -92,6 +106,17 @@ def checked(main: Path, text: str | None) -> Config:
             return load(copy)
         except ConfigError as error:
             raise ConfigError(str(error).replace(str(scratch), str(main.parent))) from None
+
+
+def refusal(main: Path, values: Values, key: Key) -> str:
+    """Why the configuration cannot have these keys, `key` among them; empty if it can."""
+    try:
+        checked(main, text_of(values))
+    except ConfigError as error:
+        file = main.with_name(main.name + ".d") / NAME
+        said = str(error).removeprefix(f"{file}: ").removeprefix(f"{'.'.join(key)}: ")
+        return re.sub(r" \(at line \d+\)$", "", said)  # of a file that is not there yet
+    return ""
 
 
 def overridden(values: Values, config: Config) -> list[str]:

@@ -10,7 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from wifimgrd.config import TOPIC_PREFIX
+from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import LONGEST_SEARCH_S
+from wifimgrd.domain.registration import parse_bluetooth_address
 from wifimgrd.tiles.coordinates import DEEPEST, Box
 from wifimgrd.tiles.source import numbers_of
 from wifimgrd.web_address import BrokerAddress, broker_address
@@ -24,6 +26,16 @@ def search_time(argument: str) -> int:
     if not (argument.isascii() and argument.isdecimal() and 1 <= int(argument[:9]) <= LONGEST_SEARCH_S):
         raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 1 to {LONGEST_SEARCH_S}")
     return int(argument)
+
+
+def bluetooth_address(argument: str) -> str:
+    """A Bluetooth address; empty if there is none."""
+    try:
+        return argument and parse_bluetooth_address(argument)
+    except InvalidRequest:
+        raise argparse.ArgumentTypeError(
+            f"{argument!r} is not a Bluetooth address such as F4:DD:12:34:56:78"
+        ) from None
 
 
 def broker_at(argument: str) -> BrokerAddress:

@@ -5,7 +5,7 @@ Values and rules, without a clock and without I/O; what is not known is None, an
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum, auto
 from typing import Final
@@ -28,14 +28,10 @@ WRONG_CLOCK_US: Final = 5_000_000
 """By how much a camera's clock may differ from this host's before that is a problem."""
 _BATTERY_MARGIN: Final = 3
 """Percent."""
-_READ_STEP_US: Final = 10_000_000
 _FRESH_US: Final = 60_000_000
 """A connected camera that answers is read more often, and that is published."""
-_TIME_LEFT_STEP_S: Final = 60
-_SHORT_TIME_LEFT_S: Final = 300
-"""Below it the steps are shorter."""
-_SHORT_TIME_LEFT_STEP_S: Final = 10
-_CLOCK_STEP_US: Final = 1_000_000
+TIME_LEFT_STEP_S: Final = 60
+CLOCK_STEP_US: Final = 1_000_000
 """Cameras tell whole seconds."""
 _DRIFT_US: Final = 3600 * 1_000_000
 """The shortest time over which a drift is told."""
@@ -145,6 +141,8 @@ class Problem(StrEnum):
     """It should not record, and has for 10 s."""
     RECORDING_UNCONFIRMED = "recording-unconfirmed"
     """It was told to start or to stop, may have done it, and was not read since."""
+    UNSTABLE = "unstable"
+    """A value changes so often that it is held: wifimgrd.domain.steadiness."""
     TOO_HOT = "too-hot"
     TOO_COLD = "too-cold"
     BATTERY_LOW = "battery-low"
@@ -249,51 +247,6 @@ class CameraStatus:
     """Whether the last command was to record."""
     problems: tuple[Problem, ...] = ()
 
-    def differs(self, published: CameraStatus) -> bool:
-        """Whether clients, who were told another one, are told this one: each value has a step."""
-        now, before = self.reading, published.reading
-        if (self.requested, self.problems) != (published.requested, published.problems):
-            return True
-        if _without_numbers(now) != _without_numbers(before):
-            return True
-        return (
-            _has_moved(now.battery_level, before.battery_level, 1)
-            or _has_moved(now.storage_free, before.storage_free, _storage_step(before))
-            or _has_moved(now.time_left_s, before.time_left_s, _time_left_step(now))
-            or _has_moved(now.clock_offset_us, before.clock_offset_us, _CLOCK_STEP_US)
-            or now.read_us - before.read_us >= _READ_STEP_US
-        )
-
-
-def _without_numbers(reading: CameraReading) -> CameraReading:
-    """What is published with every change."""
-    return replace(
-        reading,
-        read_us=0,
-        battery_level=None,
-        recorded_s=None,
-        storage_free=None,
-        time_left_s=None,
-        clock_offset_us=None,
-        clock_read_us=0,
-    )
-
-
-def _has_moved(now: int | None, before: int | None, step: int) -> bool:
-    if now is None or before is None:
-        return now is not before
-    return abs(now - before) >= step
-
-
-def _storage_step(before: CameraReading) -> int:
-    """One percent of the card; of what was free if its size is not known."""
-    return max(1, (before.storage_total or before.storage_free or 0) // 100)
-
-
-def _time_left_step(now: CameraReading) -> int:
-    is_short = (now.time_left_s or 0) < _SHORT_TIME_LEFT_S
-    return _SHORT_TIME_LEFT_STEP_S if is_short else _TIME_LEFT_STEP_S
-
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -344,19 +297,41 @@ class Wish:
         return self.stops and reading.recording is RecordingState.RECORDING
 
 
+_VALUES: Final[Mapping[Problem, frozenset[str]]] = {
+    Problem.TOO_HOT: frozenset({"temperature"}),
+    Problem.TOO_COLD: frozenset({"temperature"}),
+    Problem.BATTERY_LOW: frozenset({"battery_level", "battery_state"}),
+    Problem.STORAGE_MISSING: frozenset({"storage_state"}),
+    Problem.STORAGE_FULL: frozenset({"storage_state"}),
+    Problem.STORAGE_ERROR: frozenset({"storage_state"}),
+    Problem.STORAGE_SLOW: frozenset({"storage_state"}),
+    Problem.STORAGE_LOW: frozenset({"storage_state", "time_left_s"}),
+    Problem.CLOCK_WRONG: frozenset({"clock_offset_us"}),
+}
+"""The values of a reading that a problem is found by."""
+
+
 def problems_of(
-    reading: CameraReading, wish: Wish, before: Container[Problem] = (), *, differs_s: float
+    reading: CameraReading,
+    wish: Wish,
+    before: Container[Problem] = (),
+    *,
+    differs_s: float,
+    held: Collection[str] = (),
 ) -> tuple[Problem, ...]:
-    """What is wrong with a camera; `differs_s` is for how long it has not done what it should. Of `before` a
-    problem with a number goes only once that is better by a margin, so that none comes and goes."""
+    """What is wrong with a camera that says this; `differs_s` is for how long it has not done what it should,
+    `held` the values that are held. Of `before` a problem with a number goes only once that is better by a
+    margin, two steps at least, so that it comes and goes only with changes that count. One of a value that is
+    held does not go."""
     is_late = differs_s >= DIFFERS_S
     low_battery = LOW_BATTERY + _BATTERY_MARGIN * (Problem.BATTERY_LOW in before)
-    little_time_s = LITTLE_TIME_S + _TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
-    wrong_clock_us = WRONG_CLOCK_US - _CLOCK_STEP_US * (Problem.CLOCK_WRONG in before)
+    little_time_s = LITTLE_TIME_S + 2 * TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)
+    wrong_clock_us = WRONG_CLOCK_US - 2 * CLOCK_STEP_US * (Problem.CLOCK_WRONG in before)
     found = {
         Problem.NOT_RECORDING: is_late and wish.records,
         Problem.STILL_RECORDING: is_late and not wish.records,
         Problem.RECORDING_UNCONFIRMED: wish.is_unconfirmed,
+        Problem.UNSTABLE: bool(held),
         Problem.TOO_HOT: reading.temperature is TemperatureState.TOO_HOT,
         Problem.TOO_COLD: reading.temperature is TemperatureState.TOO_COLD,
         Problem.BATTERY_LOW: reading.battery_level is not None
@@ -372,7 +347,8 @@ def problems_of(
         Problem.CLOCK_WRONG: reading.clock_offset_us is not None
         and abs(reading.clock_offset_us) >= wrong_clock_us,
     }
-    return tuple(problem for problem, is_there in found.items() if is_there)
+    kept = {one for one, values in _VALUES.items() if one in before and not values.isdisjoint(held)}
+    return tuple(problem for problem, is_there in found.items() if is_there or problem in kept)
 
 
 def ended(recorded_s: int, reading: CameraReading) -> bool:

@@ -121,6 +121,7 @@ PROBLEM_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         Problem.NOT_RECORDING: "not recording",
         Problem.STILL_RECORDING: "still recording",
         Problem.RECORDING_UNCONFIRMED: "recording unconfirmed",
+        Problem.UNSTABLE: "unstable",
         Problem.TOO_HOT: "too hot",
         Problem.TOO_COLD: "too cold",
         Problem.BATTERY_LOW: "battery low",

@@ -14,11 +14,14 @@ from wifimgrd.domain.device import CONNECTION_TYPE, Passphrase, Ssid
 LONGEST_TEXT: Final = 128
 _LONGEST_KEY: Final = 255
 HIGHEST_PRIORITY: Final = 1000
+LEFT_EMPTY: Final = "; leave it empty for an open network"
+"""Of the sentence about a password."""
 MAC_PATTERN: Final = "([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}"
 USB_PORT_PATTERN: Final = r"[0-9]{1,4}-[0-9]{1,4}(\.[0-9]{1,4}){0,8}"
 _MAC: Final = re.compile(MAC_PATTERN)
 _USB_PORT: Final = re.compile(USB_PORT_PATTERN)
 _EXPECTED_PIN: Final = 'Either {"mac": "00:c0:ca:12:34:56"} or {"usb_port": "1-1.4"}, or null for none.'
+_WIFI_TEXT: Final = re.compile(r"[\x00-\x20\x7f\xa0\ufeff]*WIFI:", re.IGNORECASE | re.ASCII)
 _HEX: Final = frozenset(string.hexdigits)
 
 
@@ -76,9 +79,7 @@ def read_passphrase(value: object) -> Passphrase:
     if not all(" " <= character <= "~" for character in value):
         raise Fault("Only printable ASCII characters are allowed.")
     if not 8 <= len(value) <= 63:
-        raise Fault(
-            "A password has 8 to 63 characters, or 64 hexadecimal digits; leave it empty for an open network."
-        )
+        raise Fault(f"A password has 8 to 63 characters, or 64 hexadecimal digits{LEFT_EMPTY}.")
     return Passphrase(value)
 
 
@@ -142,10 +143,15 @@ def _has_surrogates(octets: bytes) -> bool:
     return False
 
 
+def is_wifi_text(text: str) -> bool:
+    """Whether a text is meant as that of a Wi-Fi QR code, even if it cannot be read."""
+    return _WIFI_TEXT.match(text) is not None
+
+
 def refuse_qr_code(value: object) -> None:
     """Refuse the text of a Wi-Fi QR code, which has the password, as a name: lists and logs have names."""
     text = value.decode("latin-1") if isinstance(value, bytes) else value
-    if isinstance(text, str) and text.lstrip()[:5].upper() == "WIFI:":
+    if isinstance(text, str) and is_wifi_text(text):
         raise Fault(
             "This is the text of a Wi-Fi QR code, and not a name: in it, the network's name follows S:,"
             " and its password P:."

@@ -62,6 +62,11 @@ class HistoryRow:
     interrupted_us: int = 0
     """Since when the link of a session that has not ended is interrupted; 0 while it is up."""
 
+    @property
+    def subject(self) -> DeviceId | str:
+        """The device that it is about, or else the interface: each has room for so many rows of a kind."""
+        return self.interface if self.device_id is None else self.device_id
+
 
 @dataclass(frozen=True, slots=True)
 class SignalMean:

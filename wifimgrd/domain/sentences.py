@@ -160,6 +160,7 @@ _PROBLEMS: Final = {
     Problem.NOT_RECORDING: "It should record and does not",
     Problem.STILL_RECORDING: "It records, though it was told to stop.",
     Problem.RECORDING_UNCONFIRMED: "It is not known whether it has done the last command to record or stop.",
+    Problem.UNSTABLE: "What it says of itself changes all the time.",
     Problem.TOO_HOT: "It is too hot.",
     Problem.TOO_COLD: "It is too cold.",
     Problem.BATTERY_LOW: "Its battery is low",
@@ -188,12 +189,14 @@ def camera_problem(problem: Problem, reading: CameraReading) -> str:
     match problem:
         case Problem.NOT_RECORDING:
             return f"{text}: {_CAUSES[stop_reason(reading, commanded=False)]}."
-        case Problem.BATTERY_LOW:
+        case Problem.BATTERY_LOW if reading.battery_level is not None:
             return f"{text}: {reading.battery_level} %."
-        case Problem.STORAGE_LOW:
-            return f"{text}: it can record for {(reading.time_left_s or 0) // 60} min more."
-        case _:
-            return f"{text}, by {abs(reading.clock_offset_us or 0) // 1_000_000} s."
+        case Problem.STORAGE_LOW if reading.time_left_s is not None:
+            return f"{text}: it can record for {reading.time_left_s // 60} min more."
+        case Problem.CLOCK_WRONG if reading.clock_offset_us is not None:
+            return f"{text}, by {abs(reading.clock_offset_us) // 1_000_000} s."
+        case _:  # the value is not known, or held
+            return f"{text}."
 
 
 def adapter_plugged_in(interface: str, product: str) -> str:

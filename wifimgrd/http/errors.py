@@ -51,7 +51,7 @@ STATUSES: Final[Mapping[str, Status]] = MappingProxyType(
         METHOD_NOT_ALLOWED: Status(405, "The method is not allowed here"),
         UNAUTHORIZED: Status(401, "A token is required"),
         TILE_NOT_FOUND: Status(404, "No such tile"),
-        TILE_SOURCE_UNAVAILABLE: Status(502, "The tile server cannot be used"),
+        TILE_SOURCE_UNAVAILABLE: Status(502, "The tileset cannot be read"),
     }
 )
 """The codes of the hub, and those that only HTTP has."""

@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
@@ -18,6 +19,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from wifimgrd.http.front.connection import FrontConnection
 from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.front.door import AnswerLog, FrontDoor
+from wifimgrd.http.front.framing import PIECE_BYTES
 from wifimgrd.web_address import page_address
 
 _NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
@@ -42,8 +44,9 @@ class Server:
         limits: ConnectionLimits | None = None,
     ) -> None:
         """`tls`: serve HTTPS, not HTTP."""
-        self._limits = ConnectionLimits(has_tls=tls is not None) if limits is None else limits
+        self._limits = ConnectionLimits() if limits is None else limits
         self._tls = tls
+        SSLProtocol.max_size = PIECE_BYTES  # of the buffer that each connection has for what is not decrypted
         logging.getLogger("aiohttp.server").addFilter(_is_ours)
         self._runner = web.AppRunner(
             app,

@@ -24,24 +24,16 @@ class NoBluetooth:
     async def stop(self) -> None:
         """Nothing runs."""
 
-    async def _refuse(self, *_: object) -> NoReturn:
+    async def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise BluetoothUnavailable(self.status.reason)
 
     async def look_again(self) -> None:
         """It stays absent."""
 
-    search = wake = sleep = pair = command = _refuse
+    search = wake = sleep = pair = unpair = bonds = command = _refuse
 
     async def release(self, key: str) -> None:
         """Nothing is kept awake."""
-
-    async def unpair(self, address: str) -> None:
-        """No keys are here."""
-
-    async def has_bond(self, address: str) -> bool:
-        """False."""
-        del address
-        return False
 
 
 class NoControl:

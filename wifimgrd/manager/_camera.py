@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, Problem, Wish
+from wifimgrd.domain.camera_steps import REFRESH_S
 from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import Device
 from wifimgrd.domain.errors import Unconfirmed
+from wifimgrd.domain.steadiness import RECORDING, Steadiness
 
 _log = structlog.get_logger()
 
@@ -27,6 +29,9 @@ class Camera:
     is_attached: bool = False
     """It is connected, and read by its driver."""
     reading: CameraReading = field(default_factory=CameraReading)
+    """What is known of it: without the values that are held."""
+    said: CameraReading = field(default_factory=CameraReading)
+    """The same with them; what is wrong with it is found by this, and by what it has left out since."""
     wish: Wish = field(default_factory=Wish)
     began_us: int = 0
     """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
@@ -56,8 +61,54 @@ class Camera:
     there is none."""
     has_been_read: bool = False
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
+    steadiness: Steadiness = field(default_factory=Steadiness)
+    """Which of its values change too often to be told."""
+    told_s: float | None = None
+    """When clients were told last what it says, by the loop's clock."""
+    is_released: bool = False
+    """Whether it records was held, and is known again since this reading."""
     reads: list[asyncio.Future[None]] = field(default_factory=list)
     """Resolved when it was read."""
+
+    @property
+    def is_read(self) -> bool:
+        """It is connected, and answers."""
+        return self.is_attached and self.silence is not None
+
+    @property
+    def held(self) -> Collection[str]:
+        """While it is read, its values that change too often to be told."""
+        return self.steadiness.held if self.is_read else ()
+
+    def is_due(self, now_s: float, told: CameraReading) -> bool:
+        """Whether clients, who were told a reading, are told what was read since, however little it is."""
+        is_late = self.told_s is None or now_s - self.told_s >= REFRESH_S
+        return is_late and self.reading.read_us != told.read_us
+
+    def unread(self) -> None:
+        """It is not read any more."""
+        self.reading, self.said = self.reading.after_link(), self.said.after_link()
+
+    @property
+    def is_recording_held(self) -> bool:
+        """It was read last while that changed too often: it may record or not."""
+        return RECORDING in self.steadiness.held
+
+
+def log_held(device: Device, before: Steadiness, now: Steadiness) -> None:
+    """Write to the journal which values of a camera are held, and how often they changed until they were
+    released."""
+    for value in now.held.keys() - before.held.keys():
+        _log.info("camera_value_held", device=device.id, device_name=device.name, value=value)
+    for value in before.held.keys() - now.held.keys():
+        changes = before.held[value]
+        _log.info(
+            "camera_value_released",
+            device=device.id,
+            device_name=device.name,
+            value=value,
+            changes=changes,
+        )
 
 
 def log_problems(

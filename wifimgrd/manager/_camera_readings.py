@@ -23,9 +23,10 @@ from wifimgrd.domain.camera import (
     stop_reason,
 )
 from wifimgrd.domain.camera_model import Control
+from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
-from wifimgrd.manager._camera import Camera, cancel, log_problems
+from wifimgrd.manager._camera import Camera, cancel, log_held, log_problems
 from wifimgrd.manager._camera_clocks import CameraClocks
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._notices import Notice
@@ -80,6 +81,7 @@ class CameraReadings:
             return
         camera = self.of(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
+        camera.steadiness = camera.steadiness.attached()
         self._control.attach(entry.device.id, camera.driver)
 
     def of(self, entry: DeviceEntry, control: Control) -> Camera:
@@ -119,7 +121,7 @@ class CameraReadings:
         self._control.detach(entry.device.id)
         self._end_timers(camera)
         camera.differs_from_s = None
-        camera.reading = camera.reading.after_link()
+        camera.unread()
         self._remember(entry, camera)
         entry.camera = self.status(entry, camera)
 
@@ -146,6 +148,7 @@ class CameraReadings:
         """A device was removed, or has another driver."""
         if (camera := self.cameras.pop(entry.device.id, None)) is not None:
             self._end_timers(camera)
+        entry.is_recording_held = False
         self._clocks.forget(entry)
 
     # -- what cameras say
@@ -156,6 +159,7 @@ class CameraReadings:
         if entry is None or camera is None or not camera.is_attached:
             return
         over = self.take(entry, camera, reading)
+        reading = camera.reading
         is_read, camera.has_been_read = camera.has_been_read or bool(reading.clock_read_us), True
         if camera.is_clock_due and is_read and reading.recording is not None:
             camera.is_clock_due = False
@@ -170,14 +174,28 @@ class CameraReadings:
 
     def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> RecordingStopped | None:
         """A camera was read; returns the end of a recording, which is told after what was read."""
-        camera.reading = reading
+        camera.said = reading
+        if reading.clock_read_us not in (0, camera.corrected_us):
+            camera.corrected_us = 0
+        reading = camera.reading = self._steady(entry, camera, reading)
         self.set_wish(entry, camera, camera.wish.seen(reading, self._state.clock()))
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         over = self._follow_recording(entry, camera)
-        if reading.recording is RecordingState.RECORDING:  # its begin is the one that was seen first
-            camera.reading = replace(reading, recording_since_us=camera.began_us)
+        is_recording = reading.recording is RecordingState.RECORDING
+        began_us = camera.began_us if is_recording else None  # the one that was seen first
+        camera.reading = replace(reading, recording_since_us=began_us)
         return over
+
+    @staticmethod
+    def _steady(entry: DeviceEntry, camera: Camera, reading: CameraReading) -> CameraReading:
+        """What is known of a camera that says this."""
+        before, was_held = camera.steadiness, camera.is_recording_held
+        camera.steadiness = before.read(reading, asyncio.get_running_loop().time())
+        camera.is_released = was_held and not camera.is_recording_held
+        entry.is_recording_held = camera.is_recording_held
+        log_held(entry.device, before, camera.steadiness)
+        return camera.steadiness.shown(reading)
 
     def set_wish(self, entry: DeviceEntry, camera: Camera, wish: Wish, *, at_once: bool = False) -> None:
         """Something else is wanted of a camera, or is known of what was; it is stored."""
@@ -203,7 +221,7 @@ class CameraReadings:
     def _silent(self, entry: DeviceEntry, camera: Camera) -> None:
         """A camera that is connected has not answered for some time."""
         camera.silence = None
-        camera.reading = camera.reading.after_link()
+        camera.unread()
         self.compare(entry, camera)
 
     # -- recordings
@@ -212,7 +230,8 @@ class CameraReadings:
         """A recording may have begun or ended; returns the end, if it is told now."""
         reading, over = camera.reading, None
         is_recording = reading.recording is RecordingState.RECORDING
-        if camera.ending is not None and is_recording:  # the camera has gone on to the next file
+        goes_on = is_recording or camera.is_recording_held  # to the next file, or with what is not known
+        if camera.ending is not None and goes_on:
             cancel(camera.ending)
             camera.ending = None
         elif camera.began_us and ended(camera.recorded_s, reading):
@@ -233,7 +252,7 @@ class CameraReadings:
 
     def _ended(self, entry: DeviceEntry, camera: Camera) -> RecordingStopped | None:
         """A recording has ended. Without a cause that is told a moment later."""
-        if not camera.has_been_read or not camera.is_attached:
+        if not camera.has_been_read or not camera.is_attached or camera.is_released:
             return self._over(entry, camera, EndSeen.LATER)
         is_unexplained = self._reason(camera) is StopReason.UNKNOWN
         if is_unexplained and camera.reading.recording is RecordingState.IDLE:
@@ -284,18 +303,20 @@ class CameraReadings:
 
     def compare(self, entry: DeviceEntry, camera: Camera) -> None:
         """Compare what a camera does with what it should, and publish what clients are to know."""
-        now_s, differs = asyncio.get_running_loop().time(), camera.wish.differs(camera.reading)
-        if differs is False or (differs is None and not camera.is_attached):
+        now_s, is_wrong = asyncio.get_running_loop().time(), camera.wish.differs(camera.reading)
+        is_unknown = not camera.is_attached or camera.is_recording_held
+        if is_wrong is False or (is_wrong is None and is_unknown):
             camera.differs_from_s, camera.tries = None, 0
             cancel(camera.timer)
-        elif differs and camera.differs_from_s is None:
+        elif is_wrong and camera.differs_from_s is None:
             camera.differs_from_s = now_s
             self._look_again(entry, camera, DIFFERS_S)
         now = self.status(entry, camera)
         before = entry.camera
-        if now.differs(before):
-            entry.camera = now
-            log_problems(entry.device, before.problems, now.problems, camera.reading)
+        has_news = camera.is_read and camera.steadiness.has_news
+        if differs(now, before) or has_news or camera.is_due(now_s, before.reading):
+            entry.camera, camera.told_s, camera.steadiness = now, now_s, camera.steadiness.told()
+            log_problems(entry.device, before.problems, now.problems, camera.said)
             self._state.publish(CameraChanged(self._state.status(entry)))
 
     def _look_again(self, entry: DeviceEntry, camera: Camera, after_s: float) -> None:
@@ -317,8 +338,10 @@ class CameraReadings:
         """What clients are to know of a camera now."""
         since_s = camera.differs_from_s
         differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
-        reading = camera.reading
-        if camera.corrected_us and camera.corrected_us == reading.clock_read_us:
+        reading = camera.steadiness.remembered(camera.said) if camera.is_read else camera.said
+        if camera.corrected_us:
             reading = replace(reading, clock_offset_us=None)
-        problems = problems_of(reading, camera.wish, entry.camera.problems, differs_s=differs_s)
+        problems = problems_of(
+            reading, camera.wish, entry.camera.problems, differs_s=differs_s, held=camera.held
+        )
         return CameraStatus(camera.reading, camera.wish.records, problems)

@@ -162,8 +162,7 @@ class Cameras:
             if self._state.model(entry.device).control is None or entry.removing:
                 continue
             device, is_connected = entry.device, entry.state is DeviceState.CONNECTED
-            may_record = bool(device.recording_began_us) or device.recording_unconfirmed
-            yield RigCamera(device_id, device.expected, is_connected, may_record)
+            yield RigCamera(device_id, device.expected, is_connected, entry.may_record)
 
     async def set_clock(self, device_id: DeviceId) -> None:
         """Set the clock of a camera to this host's; raises as `start_recording`, CameraBusy also while it
@@ -210,6 +209,7 @@ class Cameras:
         if wish.is_another(camera.wish):  # else a problem stays until the camera does what it should
             cancel(camera.timer)
             camera.differs_from_s = None
+        camera.steadiness = camera.steadiness.commanded()
         if on:
             self.readings.end_seen(entry, camera)
         self.readings.set_wish(entry, camera, wish, at_once=True)

@@ -58,12 +58,16 @@ class DeviceEntry:
     wake_asked: bool = False
     """The next attempt is to wake it if its network is not on the air."""
     wakes: Wakes = field(default_factory=Wakes)
+    unfit: str = ""
+    """Why its camera, as it is paired now, was told to be more than a camera; empty if it was not."""
     sight: Sight = field(default_factory=Sight)
     """What Bluetooth shows of it."""
     published_sight: Sight = field(default_factory=Sight)
     sight_expiry: asyncio.TimerHandle | None = None
     camera: CameraStatus = field(init=False)
     """What clients were told that the camera has said, if there is a driver for it."""
+    is_recording_held: bool = False
+    """Whether it records changed too often to be told when it was read last."""
     operation: Operation | None = None
     """The wake, sleep or pairing that runs by a command."""
     removing: bool = False
@@ -78,6 +82,13 @@ class DeviceEntry:
         """What is known of its camera before it is read."""
         problems = (Problem.RECORDING_UNCONFIRMED,) if self.device.recording_unconfirmed else ()
         return CameraStatus(requested=self.device.recording_requested, problems=problems)
+
+    @property
+    def may_record(self) -> bool:
+        """Its camera records, or a recording has not been seen to end, or that is not known."""
+        device, is_recording = self.device, self.camera.reading.is_recording
+        is_open = bool(device.recording_began_us) or device.recording_unconfirmed
+        return bool(is_recording) or is_open or self.is_recording_held
 
     def resolve(self, error: WifimgrdError | None = None) -> None:
         """Resolve the outcome, and cancel the timer of the grace time."""

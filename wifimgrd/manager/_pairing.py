@@ -11,17 +11,18 @@ import structlog
 
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import Bluetooth
+from wifimgrd.domain.commands import PAIR
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.errors import Busy, InvalidRequest, PairingFailed, WifimgrdError
-from wifimgrd.domain.events import DeviceUpdated
+from wifimgrd.domain.events import DeviceUpdated, OperationFailed
 from wifimgrd.domain.power import Advertiser, PairedCamera, Wakes, codename_of, matches, pairing_error
 from wifimgrd.domain.registration import PairingRegistration
 from wifimgrd.domain.time_limits import PAIRING_S
 from wifimgrd.manager._amending import amend
+from wifimgrd.manager._bonds import Bonds
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._state import HubState
 from wifimgrd.manager._waking import Waking
-from wifimgrd.ports import CameraBluetooth
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -35,10 +36,10 @@ _LONGEST_NAME: Final = 40
 class Pairing:
     """Pairs cameras, and forgets them."""
 
-    def __init__(self, state: HubState, waking: Waking, bluetooth: CameraBluetooth, tasks: Tasks) -> None:
+    def __init__(self, state: HubState, waking: Waking, bonds: Bonds, tasks: Tasks) -> None:
         self._state = state
         self._waking = waking
-        self._bluetooth = bluetooth
+        self._bonds = bonds
         self._tasks = tasks
         self._pairing: set[str] = set()
         """The addresses of the cameras that are being paired."""
@@ -46,7 +47,7 @@ class Pairing:
     @asynccontextmanager
     async def introduced(self, registration: PairingRegistration) -> AsyncIterator[tuple[str, PairedCamera]]:
         """Pair the camera of a new device; yields its codename, and what it says of its network. No other
-        device gets the camera meanwhile; its keys are removed if none has it in the end.
+        device gets the camera meanwhile; a bond that the hub has made is removed if none has it in the end.
 
         Raises Busy, InvalidRequest, PairingFailed, BluetoothUnavailable.
         """
@@ -58,7 +59,7 @@ class Pairing:
                 yield codename, camera
             except BaseException:
                 if self._holder(address) is None:
-                    await self._bluetooth.unpair(address)
+                    self._bonds.remove_later(address)
                 raise
 
     async def _identify(self, registration: PairingRegistration) -> tuple[str, PairedCamera]:
@@ -75,12 +76,12 @@ class Pairing:
                 model = models.get(registration.codename or "") or next(iter(fitting), None)
                 if model is None or model.bluetooth is None or not model.bluetooth.pairing:
                     raise PairingFailed(f"{address} is not a camera that says what its network is")
-                camera = await self._bluetooth.pair(address, model.bluetooth.service)
+                camera = await self._bonds.pair(address, model.bluetooth.service)
         except TimeoutError:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
         codename = registration.codename or codename_of(models.values(), seen, camera.model)
         if not codename:
-            await self._bluetooth.unpair(address)
+            self._bonds.remove_later(address)
             sentence = f'The camera says that it is "{camera.model}": choose its model.'
             raise InvalidRequest(f"codename: {sentence}", {"codename": (sentence,)})
         return codename, camera
@@ -99,35 +100,48 @@ class Pairing:
         return None
 
     async def pair(self, entry: DeviceEntry, bluetooth: Bluetooth, wanted: str) -> None:
-        """Pair the camera of a device: the one with an address, else the only one of its model in pairing
-        mode. Raises PairingFailed, BluetoothUnavailable, Busy."""
+        """Pair the camera of a device: the one with an address, which is heard to be of its model unless it
+        is the device's already (one that is connected is not heard, and what has the address has to have a
+        camera's characteristics before it is paired), else the only one of its model in pairing mode. The
+        bond with the camera that the device had before is removed, if the hub has made it. Raises
+        PairingFailed, BluetoothUnavailable, Busy."""
         deadline = asyncio.get_running_loop().time() + PAIRING_S
         try:
             async with asyncio.timeout_at(deadline):
                 address = wanted or await self._only_one(entry)
             with self._alone_with(address, entry):
                 async with asyncio.timeout_at(deadline):
-                    camera = await self._bluetooth.pair(address, bluetooth.service)
+                    if wanted and wanted != entry.device.bluetooth_address:
+                        await self._require_heard(entry, wanted)
+                    camera = await self._bonds.pair(address, bluetooth.service)
                 await self._take(entry, address, camera)
         except TimeoutError:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
+
+    async def _require_heard(self, entry: DeviceEntry, address: str) -> None:
+        """Raise PairingFailed unless a camera of the device's model is heard at an address: whatever else is
+        there, such as a keyboard of this host, is left alone."""
+        model = self._state.model(entry.device)
+        seen = self._waking.heard.get(address) or await self._waking.find(address, _SEARCH_S, [model])
+        if seen is None or not matches(model, seen):
+            raise PairingFailed(f"no {model.device_name} with the address {address} is in range")
 
     async def _take(self, entry: DeviceEntry, address: str, camera: PairedCamera) -> None:
         """Store a camera that was paired for a device, if it is the one; raises PairingFailed."""
         ssid, before = entry.device.ssid, entry.device.bluetooth_address
         if camera.ssid and camera.ssid != ssid.octets:
             if address != before:
-                await self._bluetooth.unpair(address)
+                self._bonds.remove_later(address)
             raise PairingFailed(pairing_error(ssid, camera.ssid))
         _log.info("paired", device=entry.device.id, device_name=entry.device.name, address=address)
         try:
             await self._remember(entry, address)
         except BaseException:
             if entry.removing:  # the keys of a device that is gone, which `removed` did not know yet
-                self._unpair_later(address)
+                self._bonds.remove_later(address)
             raise
         if before not in ("", address):
-            self._unpair_later(before)
+            self._bonds.remove_later(before)
 
     async def _only_one(self, entry: DeviceEntry) -> str:
         """The address of the only camera of the model that is in pairing mode; raises PairingFailed."""
@@ -153,32 +167,48 @@ class Pairing:
         self._waking.paired(entry)
 
     async def unpair(self, entry: DeviceEntry) -> None:
-        """Forget the camera of a device; raises BluetoothUnavailable."""
+        """Forget the camera of a device, and remove the bond with it if the hub has made it; raises
+        BluetoothUnavailable."""
         address = entry.device.bluetooth_address
         if not address:
             return
         await self._waking.require_bluetooth()
-        await self._bluetooth.unpair(address)
+        await self._bonds.remove(address)
         _log.info("unpaired", device=entry.device.id, device_name=entry.device.name)
         await self._remember(entry, "")
 
     def removed(self, entry: DeviceEntry) -> None:
-        """A device was removed: the keys of its camera are, too."""
+        """A device was removed: the bond with its camera is, too, if the hub has made it."""
         if address := entry.device.bluetooth_address:
-            self._unpair_later(address)
+            self._bonds.remove_later(address)
+
+    def bluetooth_ready(self, _: None) -> None:
+        """Remove what is left of earlier pairings: the bonds that the hub has made, and no device has."""
+        held = {one.device.bluetooth_address for one in self._state.entries.values()}
+        self._bonds.bluetooth_ready(held | self._pairing)
+
+    def camera_unfit(self, met: tuple[str, str]) -> None:
+        """A camera that this host has a bond with is more than a camera: a bond of the hub's is removed."""
+        address, reason = met
+        holder = self._holder(address)
+        if holder is None and address not in self._bonds.made:
+            return  # another program's
+        name = {} if holder is None else {"device": holder.device.id, "device_name": holder.device.name}
+        _log.warning("camera_unfit", address=address, reason=reason, **name)
+        self._tasks.start("unfit", self._end_bond(address, holder, reason), expected=(WifimgrdError,))
+
+    async def _end_bond(self, address: str, holder: DeviceEntry | None, reason: str) -> None:
+        if holder is not None and holder.unfit != reason:
+            holder.unfit, error = reason, PairingFailed(reason)
+            self._state.publish(OperationFailed(holder.device.id, PAIR.name, error.code, error.message))
+        await self._bonds.remove(address)
+        if holder is not None:
+            await self._waking.read_bond(holder)
 
     async def stop(self) -> None:
         """End what is under way."""
         await self._tasks.stop()
-
-    def _unpair_later(self, address: str) -> None:
-        self._tasks.start("unpair", self._remove_keys(address))
-
-    async def _remove_keys(self, address: str) -> None:
-        try:
-            await self._bluetooth.unpair(address)
-        except WifimgrdError as error:
-            _log.warning("keys_left", address=address, reason=error.message)
+        await self._bonds.stop()
 
     def _holder(self, address: str) -> DeviceEntry | None:
         """The device that has the camera with an address."""
@@ -204,7 +234,7 @@ class Pairing:
         self, entry: DeviceEntry, address: str, key: str | None = None, request: bytes = b""
     ) -> None:
         """Store the camera that is paired for a device, or that none is, safe on disk on return."""
-        entry.wakes = Wakes()
+        entry.wakes, entry.unfit = Wakes(), ""
         if address:
             self._waking.paired(entry)
         async with entry.editing:

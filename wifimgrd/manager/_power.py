@@ -122,8 +122,8 @@ class Power:
     async def sleep(self, device_id: DeviceId, *, wait: bool) -> None:
         """Disconnect a camera and put it to sleep; a sleeping one stays as it is.
 
-        Raises DeviceNotFound, Busy, NotSupported, NotPaired, BluetoothUnavailable, CameraBusy if it is
-        known to record; with `wait` also CameraBusy, WakeFailed, Cancelled.
+        Raises DeviceNotFound, Busy, NotSupported, NotPaired, BluetoothUnavailable, CameraBusy if it
+        records, or may; with `wait` also CameraBusy, WakeFailed, Cancelled.
         """
         entry, request = self._to_put_to_sleep(device_id)
         if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
@@ -140,8 +140,8 @@ class Power:
         if not supported(model).sleep:
             raise NotSupported(f"cameras of the model {model.device_name} cannot be put to sleep")
         request = self._waking.request(entry)
-        if entry.camera.reading.is_recording:
-            raise CameraBusy("the camera records: stop that first")
+        if entry.may_record:
+            raise CameraBusy("the camera records, or may: stop that first")
         return entry, request
 
     async def pair(self, device_id: DeviceId, *, wait: bool, address: str | None = None) -> None:

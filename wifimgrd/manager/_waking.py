@@ -39,8 +39,10 @@ from wifimgrd.domain.power import (
     power_state_of,
     wake_request,
 )
+from wifimgrd.manager._bonds import Bonds
 from wifimgrd.manager._entry import DeviceEntry
 from wifimgrd.manager._looking import Looking
+from wifimgrd.manager._notices import Notice
 from wifimgrd.manager._state import HubState
 from wifimgrd.ports import Backend, CameraBluetooth
 from wifimgrd.runtime.tasks import Tasks
@@ -63,16 +65,23 @@ _HEARD_KEPT: Final = 256
 class Waking:
     """What Bluetooth shows of the cameras, and how they are woken."""
 
-    def __init__(self, state: HubState, backend: Backend, bluetooth: CameraBluetooth, tasks: Tasks) -> None:
+    def __init__(
+        self, state: HubState, backend: Backend, bluetooth: CameraBluetooth, bonds: Bonds, tasks: Tasks
+    ) -> None:
         self._state = state
         self._backend = backend
         self._bluetooth = bluetooth
+        self._bonds = bonds
         self._tasks = tasks
         self.heard: dict[str, Advertiser] = {}
         """The cameras that were heard lately, by their addresses, the latest one last."""
         self._forgetting: dict[str, asyncio.TimerHandle] = {}
         self._wanted: list[tuple[str, asyncio.Future[Advertiser]]] = []
         """The addresses that are looked for, and who waits for them."""
+        self.bluetooth_ready = Notice[None]()
+        """Bluetooth has become ready."""
+        self.unfit_met = Notice[tuple[str, str]]()
+        """A bonded camera, by its address, is more than a camera: why."""
 
     # -- what Bluetooth reports
 
@@ -80,6 +89,16 @@ class Waking:
         """Bluetooth became ready or unavailable."""
         _log.info("bluetooth_changed", state=status.state, reason=status.reason)
         self._state.publish(BluetoothChanged(status))
+        if status.state is BluetoothState.READY:
+            self.bluetooth_ready.notify(None)
+
+    def camera_unfit(self, address: str, reason: str) -> None:
+        """A bonded camera is more than a camera."""
+        self.unfit_met.notify((address, reason))
+
+    def bonding(self, address: str, adapter: str) -> None:
+        """A bond with a camera is made now."""
+        self._bonds.bonding(address, adapter)
 
     def advertised(self, seen: Sequence[Advertiser]) -> None:
         """Cameras were heard."""
@@ -136,9 +155,13 @@ class Waking:
             return
         self._set_wakes(entry, entry.wakes.failed(asyncio.get_running_loop().time()))
         if isinstance(error, NotPaired) and entry.device.bluetooth_address:
-            with suppress(WifimgrdError):
-                is_bonded = await self._bluetooth.has_bond(entry.device.bluetooth_address)
-                self._set_wakes(entry, replace(entry.wakes, is_bonded=is_bonded))
+            await self.read_bond(entry)
+
+    async def read_bond(self, entry: DeviceEntry) -> None:
+        """Find out whether this host has a bond with a device's camera, if that can be."""
+        with suppress(WifimgrdError):
+            is_bonded = await self._bonds.has_bond(entry.device.bluetooth_address)
+            self._set_wakes(entry, replace(entry.wakes, is_bonded=is_bonded))
 
     def answered(self, entry: DeviceEntry) -> None:
         """A camera was reached over Bluetooth."""

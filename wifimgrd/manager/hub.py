@@ -34,6 +34,7 @@ from wifimgrd.manager._adapter_events import AdapterEvents
 from wifimgrd.manager._airtime import Airtime
 from wifimgrd.manager._arrivals import Arrivals
 from wifimgrd.manager._backend_events import BackendEvents
+from wifimgrd.manager._bonds import Bonds
 from wifimgrd.manager._cameras import Cameras
 from wifimgrd.manager._connections import Connections
 from wifimgrd.manager._groups import Groups
@@ -108,7 +109,8 @@ class Hub:
         self._event_tasks = event_tasks
         """What follows from the events of the backend and of the adapters."""
         self._bluetooth = bluetooth = bluetooth or NoBluetooth()
-        self._waking = waking = Waking(state, backend, bluetooth, tasks.part("waking"))
+        self._bonds = bonds = Bonds(store, bluetooth, tasks.part("bonds"))
+        self._waking = waking = Waking(state, backend, bluetooth, bonds, tasks.part("waking"))
         turns = Turns(state)
         self.connections = connections = Connections(
             state, backend, arrivals, waking, turns, tasks.part("connections")
@@ -139,7 +141,7 @@ class Hub:
             event_tasks,
         )
         self._scans = Scans(state, airtime, backend)
-        pairing = Pairing(state, waking, bluetooth, tasks.part("pairing"))
+        self._pairing = pairing = Pairing(state, waking, bonds, tasks.part("pairing"))
         self.bluetooth = power = Power(
             state, connections, waking, self._scans, pairing, bluetooth, tasks.part("power")
         )
@@ -192,6 +194,8 @@ class Hub:
         state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
         state.device_lost.subscribe(self.cameras.readings.lost)
+        self._waking.bluetooth_ready.subscribe(self._pairing.bluetooth_ready)
+        self._waking.unfit_met.subscribe(self._pairing.camera_unfit)
         self._reservations.applied.subscribe(self.groups.resolve)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
@@ -209,6 +213,7 @@ class Hub:
     async def start(self) -> None:
         """Load the devices from disk, list the adapters, and adopt the links that are up."""
         await self._registering.load()
+        await self._bonds.load()
         self._reservations.apply()
         self._state.address_devices()
         await self._bluetooth.start(self._waking)

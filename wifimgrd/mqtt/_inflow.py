@@ -20,8 +20,6 @@ MOST_DROPPED: Final = 200
 """Commands that are dropped before the subscription ends, with less than PAUSE_S between them."""
 PAUSE_S: Final = 1.0
 """How long none may come before there is a subscription again."""
-_LOG_S: Final = 60.0
-"""How often that is logged at most."""
 _REASON: Final = f"more than {MOST_DROPPED} too many; none is received until they stop"
 _log = structlog.get_logger("wifimgrd.mqtt")
 
@@ -33,7 +31,6 @@ class CommandInflow:
         self._filters = filters
         self._dropped = 0
         self._dropped_at = 0.0
-        self._log_from = 0.0
         self.flooded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when too many have come; then `pause` is to be called."""
         self.receive: Callable[[Received], bool] = _ignore
@@ -60,9 +57,7 @@ class CommandInflow:
         """Subscribe again once no command was dropped for PAUSE_S; returns early when one of `ends` is done.
         Raises BrokerError."""
         loop = asyncio.get_running_loop()
-        if loop.time() >= self._log_from:
-            self._log_from = loop.time() + _LOG_S
-            _log.warning("commands_paused", reason=_REASON, topics=self._filters)
+        _log.warning("commands_paused", reason=_REASON, topics=self._filters)
         connection.unsubscribe_at_once(self._filters)
         while (left_s := self._dropped_at + PAUSE_S - loop.time()) > 0:
             try:

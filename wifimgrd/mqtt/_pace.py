@@ -1,4 +1,5 @@
-"""When the record of a device is published: most changes at once, what only counts in steps, and rarely.
+"""When a record is published: most changes at once, what only counts in steps, and rarely. Of what
+changes all the time the newest.
 
 Pure: time is passed in, in seconds.
 """
@@ -15,6 +16,37 @@ SIGNAL_S: Final = 1.0
 """The least time between two records of a device that differ in the signal strength alone."""
 COUNTS_S: Final = 60.0
 """The same for bit rates and for what a camera counts: one that records has another time left every 10 s."""
+BURST: Final = 10
+"""Messages of one record that may follow each other at once."""
+AGAIN_S: Final = 1.0
+"""After which time there may be one more."""
+
+
+class MessageRate:
+    """Limits the messages at each topic, so that no camera decides how many there are."""
+
+    def __init__(self) -> None:
+        self._paid_until: dict[str, float] = {}
+        """By topic, until when the messages so far are paid for by AGAIN_S each; the one that had none for
+        the longest time is the first. A topic that is removed has its count until then, too: an adapter may
+        come and go."""
+
+    def admits(self, topic: str, now: float) -> bool:
+        """Whether a message may be published now; if so, it is counted."""
+        if self.due(topic) > now:
+            return False
+        self._paid_until[topic] = max(self._paid_until.pop(topic, now), now) + AGAIN_S
+        while self._paid_until[first := next(iter(self._paid_until))] <= now:
+            del self._paid_until[first]
+        return True
+
+    def due(self, topic: str) -> float:
+        """From when on the next message may be published."""
+        return self._paid_until.get(topic, 0.0) - (BURST - 1) * AGAIN_S
+
+    def clear(self) -> None:
+        """Forget all topics."""
+        self._paid_until.clear()
 
 
 def is_small(before: DeviceRecord, after: DeviceRecord) -> bool:

@@ -114,12 +114,18 @@ class RetainedRecords:
             self._wanted.pop(topic, None)  # so that the order is that of `records`
             self.set(topic, payload)
 
-    def take(self) -> tuple[str, bytes] | None:
+    @property
+    def changed(self) -> Collection[str]:
+        """The topics that are still to be published."""
+        return self._changed.keys()
+
+    def take(self, admits: Callable[[str], bool] = lambda _: True) -> tuple[str, bytes] | None:
         """The next topic and payload to publish, which counts as retained from now on; None if there is
-        none. An empty payload removes what is retained."""
-        if not self._changed:
+        none. An empty payload removes what is retained. A record whose topic is not admitted now waits, and
+        is its newest one then."""
+        topic = next((one for one in self._changed if one not in self._wanted or admits(one)), None)
+        if topic is None:
             return None
-        topic = next(iter(self._changed))
         del self._changed[topic]
         payload = self._wanted.get(topic, b"")
         if payload:

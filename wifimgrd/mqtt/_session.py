@@ -21,6 +21,7 @@ from wifimgrd.mqtt._discovery_rights import DiscoveryRights
 from wifimgrd.mqtt._events import EventQueue
 from wifimgrd.mqtt._hub_id import CHALLENGE_S, HubIdClaim, HubIdTaken
 from wifimgrd.mqtt._inflow import CommandInflow
+from wifimgrd.mqtt._pace import MessageRate
 from wifimgrd.mqtt._records import RetainedRecords
 from wifimgrd.mqtt._rediscovery import Rediscovery
 from wifimgrd.mqtt._retained import MARK_S, RetainedReader
@@ -78,6 +79,9 @@ class Session:
         self._refused: dict[str, None] = {}
         """The topics of records that the broker has not accepted."""
         self._retry: asyncio.TimerHandle | None = None
+        self._rate = MessageRate()
+        self._held: asyncio.TimerHandle | None = None
+        """Publishes the records that were held back."""
         self._answers: deque[_Answer] = deque(maxlen=_ANSWERS_KEPT)
         self._is_answers_turn = False
         self._hub_id = HubIdClaim(settings.topics, challenge_s)
@@ -152,7 +156,20 @@ class Session:
                 else self._publish_state(connection) or self._publish_answer(connection)
             )
             if not has_published:
+                self._publish_held_later()
                 return
+
+    def _admits(self, topic: str) -> bool:
+        return self._rate.admits(topic, asyncio.get_running_loop().time())
+
+    def _publish_held_later(self) -> None:
+        """All is published but the records of which there were too many: the newest ones follow."""
+        if self._held is not None:
+            self._held.cancel()
+            self._held = None
+        if self._records.changed:
+            due = min(map(self._rate.due, self._records.changed))
+            self._held = asyncio.get_running_loop().call_at(due, self.publish)
 
     def _publish_answer(self, connection: Connection) -> bool:
         if not self._answers:
@@ -165,7 +182,7 @@ class Session:
 
     def _publish_state(self, connection: Connection) -> bool:
         """Publish a record, or the next event if there is none."""
-        if (record := self._records.take()) is not None:
+        if (record := self._records.take(self._admits)) is not None:
             self._publish_record(connection, *record)
             return True
         if not self._rights.given_up and (record := self._rediscovery.take()) is not None:
@@ -246,9 +263,10 @@ class Session:
         finally:
             self._is_serving, self._connection = False, None
             self._hub_id.end()
-            if self._retry is not None:
-                self._retry.cancel()
-                self._retry = None
+            for timer in (self._retry, self._held):
+                if timer is not None:
+                    timer.cancel()
+            self._retry = self._held = None
             if connection.closed.done():
                 self._rights.lost(unanswered=self._discovery_on_way > 0)
             self._events.put_back([event for event in connection.on_way.values() if event is not None])
@@ -259,6 +277,7 @@ class Session:
         self._rediscovery.begin()
         self.commands.begin()
         self._refused.clear()
+        self._rate.clear()
         self._logged_refusal = ""
         self._was_online = False
         self._discovery_on_way = 0

@@ -43,10 +43,17 @@ _ROOT: Final = re.compile(
     r"(?:\btopics=|\bbelow=|\bpublishes as |\bwrite below )(?P<root>[\w-]+(?:/[\w-]+)+)"
 )
 _TOPIC: Final = re.compile(
-    r"(?:\btopic=|\bsubscription to )(?P<root>[\w-]+(?:/[\w-]+)+?)/"
+    r"(?:\btopic=|\bsubscription to |(?<=['\"]))(?P<root>[\w-]+(?:/[\w-]+)+?)/"
     r"(?:(?:availability|hub|devices|interfaces|events|command|result|response|discovery|claim|marker)(?![\w-])|#)"
 )
-_DISCOVERY: Final = re.compile(r"/device/wifimgrd_(?P<hub>[\w-]+)_(?:hub|[0-9]+)/config")
+_DISCOVERY: Final = re.compile(
+    r"(?<![\w/-])(?P<prefix>[\w-]+(?:/[\w-]+)*)/device/wifimgrd_(?P<hub>[\w-]+)_(?:hub|[0-9]+)/config"
+)
+_OTHER_TOPIC: Final = re.compile(
+    r"\btopic=(?:(?P<quote>['\"])(?P<quoted>.{1,600}?)(?P=quote)|(?P<topic>\S+))"
+)
+_OF_HOME_ASSISTANT: Final = "homeassistant"
+"""The prefix that most hubs have, which identifies nobody."""
 
 
 def settings_of(config: DataclassInstance) -> dict[str, Any]:
@@ -78,7 +85,12 @@ def hide_logged(aliases: Anonymizer, texts: Iterable[str]) -> None:
                 prefix, _, hub = found["root"].rpartition("/")
                 aliases.hide("SETTING", [hub] if prefix == "wifimgrd" else [hub, prefix])
         for found in _DISCOVERY.finditer(text):
-            aliases.hide("SETTING", [found["hub"]])
+            prefix, hub = found["prefix"], found["hub"]
+            aliases.hide("SETTING", [hub] if prefix == _OF_HOME_ASSISTANT else [hub, prefix])
+        for found in _OTHER_TOPIC.finditer(text):  # where a client has its answers
+            topic = found["quoted"] or found["topic"]
+            if not _TOPIC.match(found[0]) and not _DISCOVERY.fullmatch(topic):
+                aliases.hide("TOPIC", [topic])
 
 
 def _names_in(text: str) -> Iterator[str]:

@@ -57,6 +57,8 @@ def record_of(event: Mapping[str, object], line: str) -> bytes:
     message = known_message(event)
     if message is not None:
         line = message.text.format_map(event)
+        if "repeated" in event:
+            line += " (repeated={repeated} last={last})".format_map(event)
         fields |= {"MESSAGE_ID": message.identity, "WIFIMGRD_OPERATION": message.operation}
         if event.get("reason"):
             fields["WIFIMGRD_REASON"] = str(event["reason"])

@@ -14,6 +14,7 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 from wifimgrd.runtime._journal import Journal, is_journal_at, record_of
+from wifimgrd.runtime._repetitions import Repetitions
 
 _ASIDE: Final = ("level", "event", "exception")
 _STDERR: Final = 2
@@ -22,8 +23,10 @@ _STDERR: Final = 2
 def configure(level: int = logging.INFO) -> None:
     """Send events of at least `level` to the journal where stderr is connected to it; else to stderr,
     on a terminal with colours that it shows and the user wants, or as one line of `event key=value`."""
+    repetitions = Repetitions()
     processors: list[Processor] = [
         structlog.contextvars.merge_contextvars,
+        repetitions,
         structlog.processors.add_log_level,
         structlog.processors.StackInfoRenderer(),
     ]
@@ -46,6 +49,7 @@ def configure(level: int = logging.INFO) -> None:
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )
+    atexit.register(repetitions.flush)  # runs before the journal's, which was registered before
     # Does nothing where there is a handler.
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +32,8 @@ FILE_NAME: Final = "history.db"
 _DAY_US: Final = 86_400_000_000
 _GATHER_S: Final = 5.0
 """What is put within this time goes to disk in one transaction, to spare the flash."""
+_SHARE: Final = 4
+"""One of so many rows may be of one kind of one device or interface."""
 _WAITING_ROWS: Final = 2000
 _WAITING_SAMPLES: Final = 20_000
 _COLUMNS: Final = (
@@ -53,6 +55,11 @@ _SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM history"  # noqa: S608
 _IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
 _PUT: Final = (
     f"INSERT OR REPLACE INTO history ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
+)
+_SUBJECTS: Final = "SELECT DISTINCT kind, coalesce(device_id, interface) FROM history"
+_OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, interface) = ?2"
+_DELETE_SURPLUS: Final = (
+    f"DELETE {_OF_SUBJECT} AND id <= (SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3)"
 )
 _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1
@@ -88,6 +95,8 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 4: the battery in blobs of the signal. The tables are the same: only the number tells older versions,
     # which would take such blobs for damaged ones and write over them.
     (),
+    # 5: the rows of one kind of one device or interface are counted
+    ("CREATE INDEX history_subject ON history (kind, coalesce(device_id, interface), id)",),
 )
 """As those of the state (wifimgrd.store._schema). Another kind of row needs none: older versions omit it."""
 
@@ -153,6 +162,8 @@ class SqliteHistory:
         """What could not be written; used by the worker alone."""
         self._rows = rows
         self._days = days
+        self._is_pruned = False
+        """No kind of row of one device or interface has more than its share, also of those from before."""
         self._closed = False
         self._refused = False
         """Whether the last write failed: that is logged once."""
@@ -259,6 +270,7 @@ class SqliteHistory:
             if not self._refused:
                 _log.warning("history_not_written", reason=error.message)
             self._refused = True
+            self._is_pruned = False
             return False
         except Exception:  # noqa: BLE001 - this is not awaited: a bug is logged here or nowhere
             _log.exception("history_not_written")
@@ -276,7 +288,8 @@ class SqliteHistory:
             for row in batch.rows.values():
                 with bad_row_dropped(row=row.id):
                     connection.execute(_PUT, _values(row))
-            # A link that is interrupted all the time leaves room for everything else.
+            self._prune_subjects(connection, batch)
+            # Links that are interrupted all the time leave room for everything else.
             connection.execute(
                 "DELETE FROM history WHERE kind = 'interruption' AND id <= (SELECT id FROM history"
                 " WHERE kind = 'interruption' ORDER BY id DESC LIMIT 1 OFFSET ?)",
@@ -292,6 +305,17 @@ class SqliteHistory:
                 "DELETE FROM history WHERE time_us < ? AND seen_us < ?", (oldest_us, oldest_us)
             )
             signal_table.prune(connection, now_us // MINUTE_US)
+
+    def _prune_subjects(self, connection: sqlite3.Connection, batch: _Batch) -> None:
+        """Delete the oldest rows of each kind of one device or interface that has more than its share: nobody
+        who causes rows pushes out those of others. A file may come from a version that did not, or from a
+        larger setting: with the first batch all are looked at."""
+        subjects: Iterable[tuple[object, object]] = {
+            (row.kind.value, row.subject) for row in batch.rows.values()
+        }
+        if not self._is_pruned:
+            subjects, self._is_pruned = connection.execute(_SUBJECTS).fetchall(), True
+        connection.executemany(_DELETE_SURPLUS, [(*one, self._rows // _SHARE) for one in subjects])
 
     def _rows_of(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
         conditions, values = [_IS_KNOWN], list[int]()

@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from ipaddress import IPv4Address
 from typing import Final
 
+from wifimgrd.domain.bonds import Claim
 from wifimgrd.domain.device import CONNECTION_TYPE, Device
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.registration import parse_registration
+from wifimgrd.store import _bonds as bonds
 from wifimgrd.store import _rows as rows
 from wifimgrd.store._schema import MIGRATIONS, migrate, refuse_newer, version_of
 from wifimgrd.store.errors import StoreDamaged
 
-_LEFT_OUT: Final = frozenset({"memory"})
-"""Notes of the backends: valid on the old computer alone."""
+_LEFT_OUT: Final = frozenset({"memory", "bond"})
+"""Notes of the backends, and the bonds that were made: valid on the old computer alone."""
 _LARGEST_VALUE: Final = 1 << 20
 _TIME_S: Final = 60.0
 _STEPS: Final = 10_000
@@ -36,10 +38,12 @@ _LAST_US: Final = 253_402_300_800_000_000
 _MAC: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
 _HIGHEST_MHZ: Final = 100_000
 _NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
+_NO_BONDS: Final[Mapping[str, Claim]] = {}
 
 
-def rebuilt(octets: bytes) -> tuple[bytes, int]:
-    """The same state in today's schema, as a database, and how many devices it has.
+def rebuilt(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes, int]:
+    """The same state in today's schema with this computer's bonds, as a database, and how many devices it
+    has.
 
     Raises StoreDamaged if a row or table is invalid, and SchemaFromFuture.
     """
@@ -47,6 +51,9 @@ def rebuilt(octets: bytes) -> tuple[bytes, int]:
         with closing(_opened(octets)) as source, closing(_connected()) as target:
             _copy(source, target)
             migrate(target)
+            target.execute("DELETE FROM bond")  # which the migration has made of the devices of an old backup
+            for address, claim in made.items():
+                bonds.keep(target, address, claim)
             return bytes(target.serialize()), _check(target)
     except (sqlite3.Error, ArithmeticError, RecursionError) as error:  # the last two: from the JSON in a row
         raise StoreDamaged(_NO_STATE) from error

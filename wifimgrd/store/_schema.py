@@ -110,6 +110,20 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE TABLE addressing (last_address TEXT NOT NULL) STRICT",
         "INSERT INTO addressing VALUES ('')",
     ),
+    # 13: the bonds that the hub has made, by the Bluetooth addresses of the camera and of the adapter (empty
+    # = one that was not looked at since: of those that were and had none, is_own is 0); this host's other
+    # bonds are not the hub's
+    (
+        """
+        CREATE TABLE bond (
+            address TEXT NOT NULL,
+            adapter TEXT NOT NULL,
+            is_own  INTEGER NOT NULL,
+            PRIMARY KEY (address, adapter)
+        ) STRICT, WITHOUT ROWID
+        """,
+        "INSERT INTO bond SELECT DISTINCT bluetooth_address, '', 1 FROM device WHERE bluetooth_address <> ''",
+    ),
 )
 """Number n (from 1) migrates a file from version n - 1 to n. A released number never changes."""
 

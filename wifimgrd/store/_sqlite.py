@@ -12,9 +12,11 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
+from wifimgrd.domain.bonds import Claim
 from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.store import _backup as backup
+from wifimgrd.store import _bonds as bonds
 from wifimgrd.store import _rows as rows
 from wifimgrd.store._schema import BACKUP_NAME
 from wifimgrd.store._worker import Gathering, Worker
@@ -124,6 +126,14 @@ class SqliteStore:
     async def last_address(self) -> str:
         """The address that was assigned last, also if its device was removed since; empty if none was."""
         return await self._read(_last_address)
+
+    async def bonds(self) -> Mapping[str, Claim]:
+        """Which bonds are the hub's, by the address of the camera."""
+        return await self._read(bonds.read)
+
+    async def keep_bonds(self, address: str, claim: Claim) -> None:
+        """Write which bonds with a camera are the hub's, safe on disk on return."""
+        await self._write(partial(bonds.keep, address=address, claim=claim))
 
     async def find_key(self, key: str) -> DeviceId | None:
         """The id of the device that was created under an idempotency key, even if it was removed."""

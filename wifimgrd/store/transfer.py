@@ -1,7 +1,9 @@
 """The whole state as one file: devices with their ids, and passwords. For a replacement computer.
 
 The file is a store like the one in use, so its version is the schema's, and an older one is migrated
-when it is restored. Data that is valid on the old computer alone (notes of the backends) is left out.
+when it is restored. Data that is valid on the old computer alone (notes of the backends, and
+which bonds the hub has made) is left out. The bonds of the state that is replaced are kept: they are
+this computer's.
 """
 
 from __future__ import annotations
@@ -13,9 +15,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from wifimgrd.store import _bonds as bonds
 from wifimgrd.store import _rows as rows
 from wifimgrd.store._rebuild import rebuilt
-from wifimgrd.store._schema import BACKUP_NAME, FILE_NAME, open_database, sync_directory
+from wifimgrd.store._schema import (
+    BACKUP_NAME,
+    FILE_NAME,
+    open_database,
+    sync_directory,
+)
 from wifimgrd.store.errors import StoreError, plain_text
 
 _ASIDE: Final = ".before-restore"
@@ -63,7 +71,7 @@ def restore(octets: bytes, directory: Path, *, replace: bool = False) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreInUse(f"wifimgrd runs on {directory}; stop it first") from None
-        fresh, count = rebuilt(octets)
+        fresh, count = rebuilt(octets, bonds.of_state(directory))
         if not replace and _has_devices(directory / FILE_NAME):
             raise StoreNotEmpty(f"{directory} has devices already")
         _put_in_place(fresh, directory)

@@ -1,6 +1,6 @@
-"""Decompresses gzip, Brotli and Zstandard, at most up to a limit.
+"""Decompresses gzip, zlib, Brotli and Zstandard, at most up to a limit.
 
-The standard library has the first; the others come from the C libraries that every Debian has
+The standard library has the first two; the others come from the C libraries that every Debian has
 (`libbrotli1`, `libzstd1`), loaded at their first use.
 """
 
@@ -32,8 +32,8 @@ def decompress(octets: bytes, encoding: str, limit: int = LIMIT) -> bytes:
     match encoding:
         case "":
             return octets
-        case "gzip":
-            return _gunzip(octets, limit)
+        case "gzip" | "deflate":
+            return _inflate(octets, limit, encoding)
         case "br":
             return _unbrotli(octets, limit)
         case "zstd":
@@ -41,7 +41,7 @@ def decompress(octets: bytes, encoding: str, limit: int = LIMIT) -> bytes:
     raise DamagedError(f"the compression {encoding} is not known")
 
 
-def _gunzip(octets: bytes, limit: int) -> bytes:
+def _inflate(octets: bytes, limit: int, name: str) -> bytes:
     plain = bytearray()
     at, until = 0, _time_limit()
     for _ in range(MEMBERS):  # a gzip file may have several
@@ -52,10 +52,10 @@ def _gunzip(octets: bytes, limit: int) -> bytes:
             try:
                 plain += machine.decompress(piece, limit + 1 - len(plain))
             except zlib.error:
-                raise DamagedError("the gzip data is damaged") from None
+                raise DamagedError(f"the {name} data is damaged") from None
             at += len(piece) - len(machine.unused_data) - len(machine.unconsumed_tail)
         if not machine.eof or not octets.startswith(_GZIP, at) or len(plain) > limit:
-            return _checked(bytes(plain), limit, complete=machine.eof, name="gzip")
+            return _checked(bytes(plain), limit, complete=machine.eof, name=name)
     raise DamagedError(f"the gzip data has more than {MEMBERS} members")
 
 

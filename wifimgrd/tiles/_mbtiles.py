@@ -21,6 +21,7 @@ from wifimgrd.tiles._tile import (
     UNKNOWN,
     DamagedError,
     NotReadyError,
+    SlowError,
     Tile,
     encoding_of,
     media_type_of,
@@ -41,25 +42,42 @@ from wifimgrd.tiles.source import (
 _CACHE_KIB: Final = 8192
 _HEADER: Final = b"SQLite format 3\0"
 _FIND: Final = "SELECT tile_data FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1"
+_NO_INDEX: Final = "it has no index on zoom, column and row: each tile is looked for in all of it"
 _NEXT_COLUMN: Final = (
     "SELECT min(tile_column) FROM tiles WHERE zoom_level = ? AND tile_column BETWEEN ? AND ?"
 )
 _ROWS: Final = (
     "SELECT tile_row FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row BETWEEN ? AND ?"
 )
+_GENERATED: Final = (
+    "SELECT s.name FROM sqlite_schema s, pragma_table_xinfo(s.name) c"
+    " WHERE s.type = 'table' AND s.sql NOT LIKE 'CREATE VIRTUAL%' AND c.hidden IN (2, 3) LIMIT 1"
+)
+"""Tables with columns that are any expressions; SQLite does not ask about their functions."""
 _LOG_EVERY_S: Final = 0.2
 _OPEN_S: Final = 20.0
 _READ_S: Final = 5.0
 """The longest time for opening a file, and for reading a tile: `tiles` may be a view of any query."""
+_REST_S: Final = 60.0
+"""How long nothing is read of a file after a query that took too long: each tile of a map would ask again."""
+_CHECK_S: Final = 60.0
+_CHECKED_PER_S: Final = 1 << 20
+"""The longest time for a query over all tiles: a minute, and a second for so many octets of the file."""
 _STEPS: Final = 10_000
 """SQLite instructions between two checks of the time."""
 _METADATA_ROWS: Final = 1000
+_FUNCTIONS: Final = frozenset(
+    {
+        *("abs", "avg", "coalesce", "count", "iif", "ifnull", "length", "max", "min", "nullif", "round"),
+        *("substr", "substring", "sum", "total", "typeof", "zeroblob"),
+    }
+)
+"""The functions that views may have: each takes as long as its values are. SQLite does not look at the time
+within one, and others, such as `instr` and LIKE, take as long as the product of two lengths."""
 
 
 class MBTilesSource:
     """Tiles in a database that is not written to while it is open."""
-
-    remarks = ()
 
     def __init__(self, path: Path, stopped: Event | None = None) -> None:
         """`stopped`: queries end with an error once it is set."""
@@ -73,6 +91,12 @@ class MBTilesSource:
         self._connection = _open(path)
         self._connection.set_progress_handler(self._limit, _STEPS)
         self._lock = Lock()
+        self._rests_until = 0.0
+        self._too_long = ""
+        self.remarks: tuple[str, ...] = ()
+        for (table,) in self._query(_GENERATED):
+            raise DamagedError(f"its table {table} has generated columns")
+        self._connection.set_authorizer(_authorize)
         metadata = self._metadata()
         layers = layers_of(metadata)
         stated = str(metadata.get("format", "")).lower()
@@ -99,6 +123,8 @@ class MBTilesSource:
     def read(self, z: int, x: int, y: int) -> Tile | None:
         """A tile from the disk."""
         with self._lock:
+            if self.trouble:
+                raise SlowError(self.trouble)
             self._limit.within(_READ_S)
             rows = self._query(_FIND, (z, x, (1 << z) - 1 - y))
         octets = _octets_of(rows[0][0]) if rows else b""
@@ -111,7 +137,7 @@ class MBTilesSource:
         """SQLite's own check, then the columns of each tile; the progress is the number of octets read."""
         with self._lock, ThreadPoolExecutor(1) as executor:
             before = octets_read()
-            self._limit.within(None)  # it takes as long as the file is large
+            self._limit.within(self._check_s)
             work = executor.submit(self._verify, counts)
             try:
                 while not wait([work], _LOG_EVERY_S).done:
@@ -134,6 +160,9 @@ class MBTilesSource:
             *place, is_empty = wrong[0]
             what = EMPTY if is_empty else "lies outside the world"
             raise DamagedError(f"the tile {'/'.join(map(str, place))} {what} (rows from the south)")
+        plan = [str(detail) for *_, detail in self._query(f"EXPLAIN QUERY PLAN {_FIND}", (0, 0, 0))]
+        if any(one.startswith("SCAN") and one != "SCAN CONSTANT ROW" for one in plan):
+            self.remarks = (_NO_INDEX,)
         counts.update(self._query("SELECT zoom_level, count(*) FROM tiles GROUP BY 1 ORDER BY 1 LIMIT 32"))
 
     def mark(self, square: Square, there: bytearray) -> None:
@@ -141,7 +170,7 @@ class MBTilesSource:
         z, (x, right, top, bottom) = square.z, square.span
         last = (1 << z) - 1
         with self._lock:
-            self._limit.within(None)
+            self._limit.within(self._check_s)
             while x <= right:
                 [(x,)] = self._query(_NEXT_COLUMN, (z, x, right))
                 if x is None:
@@ -199,7 +228,24 @@ class MBTilesSource:
             raise self._error(error) from None
 
     def _error(self, error: Exception) -> DamagedError:
-        return DamagedError("a query takes too long" if self._limit() else f"SQLite says: {error}")
+        if not self._limit():
+            return DamagedError(f"SQLite says: {error}")
+        self._rests_until = time.monotonic() + _REST_S
+        self._too_long = (
+            "the process is stopping"
+            if self._limit.is_stopped
+            else f"a query took longer than {round(self._limit.seconds, 2):g} s"
+        )
+        return SlowError(self._too_long)
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is read now; empty if tiles are."""
+        return self._too_long if time.monotonic() < self._rests_until else ""
+
+    @property
+    def _check_s(self) -> float:
+        return _CHECK_S + self._file.size / _CHECKED_PER_S
 
 
 class _TimeLimit:
@@ -207,14 +253,21 @@ class _TimeLimit:
 
     def __init__(self, stopped: Event) -> None:
         self._stopped = stopped
-        self._end: float | None = None
+        self._end = 0.0
+        self.seconds = 0.0
 
-    def within(self, seconds: float | None) -> None:
-        """Allow the next query this time; None = any."""
-        self._end = None if seconds is None else time.monotonic() + seconds
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the process stops."""
+        return self._stopped.is_set()
+
+    def within(self, seconds: float) -> None:
+        """Allow the next query this time."""
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
 
     def __call__(self) -> bool:
-        return self._stopped.is_set() or (self._end is not None and time.monotonic() > self._end)
+        return self._stopped.is_set() or time.monotonic() > self._end
 
 
 def _octets_of(value: object) -> bytes:
@@ -234,10 +287,16 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         connection.execute("PRAGMA mmap_size = 0")  # a truncated file would kill the process
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA ignore_check_constraints = ON")  # any expressions
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_TILE)
     except sqlite3.Error as error:
         raise DamagedError(f"SQLite says: {error}") from None
     return connection
+
+
+def _authorize(action: int, _: str | None, name: str | None, *__: str | None) -> int:
+    is_refused = action == sqlite3.SQLITE_FUNCTION and str(name).lower() not in _FUNCTIONS
+    return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
 
 
 def _summary(metadata: dict[str, object], media_type: str, layers: list[object] | None) -> Summary:

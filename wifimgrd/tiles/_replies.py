@@ -12,7 +12,7 @@ from wifimgrd.http.errors import TILE_NOT_FOUND, Problem, is_for_picture
 from wifimgrd.tiles._decompress import decompress
 from wifimgrd.tiles._tile import LARGEST_TILE, VECTOR_TYPES, Tile
 
-_CODINGS: Final = ("gzip", "br", "zstd")
+_CODINGS: Final = ("gzip", "deflate", "br", "zstd")
 _FRESHNESS: Final = "no-cache"
 """Clients cache it, and revalidate it each time: a tileset can be replaced at any moment."""
 

@@ -19,12 +19,13 @@ from wifimgrd.tiles._files import Identity, identity_of
 from wifimgrd.tiles._folder import FolderSource
 from wifimgrd.tiles._mbtiles import MBTilesSource
 from wifimgrd.tiles._pmtiles import PMTilesSource
-from wifimgrd.tiles._tile import DamagedError, NotReadyError, Tile, UnavailableError
+from wifimgrd.tiles._tile import DamagedError, NotReadyError, SlowError, Tile, UnavailableError
 from wifimgrd.tiles.source import FileSource, Summary
 
 _NOTHING: Final = "there is nothing at this path"
 _SETTLED_S: Final = 2.0
-"""A file that was modified after this time may be modified again within one tick of its clock."""
+"""A file that was modified this long ago may be modified again within one tick of its clock. One whose time
+is further ahead is from a host with another clock."""
 OPENERS: Final[Mapping[str, Callable[[Path], FileSource]]] = MappingProxyType(
     {"folder": FolderSource, "mbtiles": MBTilesSource, "pmtiles": PMTilesSource}
 )
@@ -42,6 +43,10 @@ class Slot(Protocol):
     @property
     def reason(self) -> str:
         """Why it cannot be used; empty if it can."""
+
+    @property
+    def trouble(self) -> str:
+        """The reason, or why it gives no tiles for a while; empty if it does."""
 
     @property
     def summary(self) -> Summary | None:
@@ -80,6 +85,11 @@ class FileSlot:
         return None if self.source is None else self.source.summary
 
     @property
+    def trouble(self) -> str:
+        """Of the path, or of the database that is open."""
+        return self.reason or (self.source.trouble if isinstance(self.source, MBTilesSource) else "")
+
+    @property
     def tag(self) -> str:
         """Of the file that is open."""
         return "" if self.source is None else self.source.identity.tag
@@ -99,7 +109,10 @@ class FileSlot:
             if self._damaged_tag != self.tag:  # once for each file
                 self._damaged_tag = self.tag
                 _log.warning("tile_damaged", tileset=self.tileset, path=self.place, reason=str(error))
-            raise UnavailableError(f"the tileset's file is damaged: {error}") from None
+            is_slow = isinstance(error, SlowError)
+            raise UnavailableError(
+                str(error) if is_slow else f"the tileset's file is damaged: {error}"
+            ) from None
 
     def has_changed(self) -> bool:
         """Whether the path has another file than at the last check. Blocks on the disk."""
@@ -133,7 +146,7 @@ class FileSlot:
             else:
                 source = opener(self._path)
         except (DamagedError, OSError) as error:
-            settled = time.time() - identity[3] / 1e9 > _SETTLED_S
+            settled = abs(time.time() - identity[3] / 1e9) > _SETTLED_S
             lasting = isinstance(error, DamagedError) and not error.passing
             self._seen = identity if settled and lasting else None
             if self.source is not None and self.source.identity.inode == identity.inode:
@@ -253,8 +266,8 @@ class Tileset:
                 {
                     "type": slot.kind,
                     "place": slot.place,
-                    "ok": not slot.reason,
-                    "reason": slot.reason or None,
+                    "ok": not slot.trouble,
+                    "reason": slot.trouble or None,
                     "summary": None if slot.summary is None else slot.summary.as_json(),
                 }
                 for slot in self.slots

@@ -136,6 +136,11 @@ class UpstreamSlot:
         self._away: UnavailableError | None = None
         self._away_until = 0.0
 
+    @property
+    def trouble(self) -> str:
+        """The reason: it is tried again by itself."""
+        return self.reason
+
     async def stop(self) -> None:
         """Cancel the running requests, and close the connections."""
         fetching = list(self._fetching.values())

@@ -11,7 +11,7 @@ import { printable } from "../sentences";
 import { devices, service } from "../state";
 import { notify } from "../toasts";
 import type { Device, Network, Search } from "../types";
-import { isWifiText, wifiText } from "../wifi_text";
+import { isWifiText, wifiText, type WifiText } from "../wifi_text";
 import { BluetoothCameras } from "./bluetooth_cameras";
 import { BluetoothLack } from "./bluetooth_lack";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
@@ -130,7 +130,7 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
   const [isSearching, setSearching] = useState(false);
   const [isPasted, setPasted] = useState(false);
   const [isScanning, setScanning] = useState(false);
-  /** The text of a QR code that is not understood, or not yet. It may hold a password: a draft is stored. */
+  /** The text of a QR code that is not understood or of no use, or not yet. It may hold a password: a draft is stored. */
   const [unread, setUnread] = useState("");
   const search = async () => {
     setSearching(true);
@@ -148,7 +148,8 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
   const type = (text: string) => {
     // Typed by hand, it is whole once it has its end; what is pasted may lack it.
     const isWhole = text.endsWith(";;") || text.length > (unread || ssid).length + 1;
-    const found = isWhole ? wifiText(text) : null;
+    const read = isWhole ? wifiText(text) : null;
+    const found = read?.unsupported || read?.fault ? null : read;
     setUnread(!found && isWifiText(text) ? text : "");
     const name = found?.ssid ?? (isWifiText(text) ? "" : text);
     const seen = results?.networks.find((one) => one.ssid === name);
@@ -184,7 +185,7 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
           {t.add.searchAgain}
         </button>
       </fieldset>
-      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [t.add.unreadable] : faults.ssid} />
+      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [whyUnread(wifiText(unread))] : faults.ssid} />
       {canScan() && !isScanning && (
         <button type="button" onClick={() => setScanning(true)}>
           {t.add.scan}
@@ -198,6 +199,12 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
       <BluetoothLack />
     </div>
   );
+}
+
+/** Why the text of a QR code is of no use. */
+function whyUnread(read: WifiText | null): string {
+  if (read?.unsupported) return t.add.unsupported(read.unsupported);
+  return read?.fault ? t.add.textFaults[read.fault] : t.add.unreadable;
 }
 
 /** Once the networks are there: to the chosen one or the first, unless a person went elsewhere meanwhile. */

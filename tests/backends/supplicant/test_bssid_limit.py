@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from wifimgrd.backends.supplicant.bss_choice import BssChoice
 from wifimgrd.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.device import DeviceId, Sighting
 from wifimgrd.proxies.wpa_supplicant.bss import Bss
+from wifimgrd.runtime._repetitions import LIMITED
 
 PINNED, OTHER = "02:ca:00:00:00:01", "02:ca:00:00:00:02"
 
@@ -79,3 +81,14 @@ async def test_a_limit_that_the_supplicant_does_not_take_is_not_changed() -> Non
         await limit.follow([Bss("/bss", b"CAM", OTHER, 2412, 0)])
     assert meanwhile == [OTHER], "it is in use before that is awaited"
     assert limit.bssid == PINNED
+
+
+async def test_a_camera_that_has_another_bssid_each_time_fills_no_journal() -> None:
+    limit = limit_of(Helper(), PINNED)
+    with capture_logs() as logs:
+        for number in range(5):
+            bssid = f"02:ca:00:00:01:{number:02x}"
+            assert await limit.follow([Bss("/bss", b"CAM", bssid, 2412, 0)])
+    lines = [one for one in logs if one["event"] == "bssid_changed"]
+    limited = [tuple(one[name] for name in LIMITED["bssid_changed"].fields) for one in lines]
+    assert limited == [("wlan0",)] * 5, "they are the same thing"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -21,7 +23,7 @@ from tests.http.served import P, Served
 from tests.http.test_exposure import made_certificate
 from tests.processes import Hub
 from wifimgrd.http.front import connection
-from wifimgrd.http.front.connection_limits import ConnectionLimits
+from wifimgrd.http.front.connection_limits import IN_ALL, ConnectionLimits
 from wifimgrd.http.server import Server, bind
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
@@ -29,6 +31,8 @@ from wifimgrd.shim._app import build_app
 
 NO_BUS = "unix:path=/nowhere"
 ALLOWED_KB = 60 << 10
+IDLE_WITH_TLS_KB = 300_000
+_SAMPLE = 200
 PATIENCE_S = 20.0
 SQUAWK = "/ws/squawk/"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -49,8 +53,7 @@ async def is_answered(shim: Shim) -> None:
     """A liveness check."""
     reader, writer = await asyncio.open_connection(*shim.address)
     writer.write(HEALTH)
-    async with asyncio.timeout(PATIENCE_S):
-        assert b" 200 " in await reader.read()
+    await ended_after_answer(reader)
     writer.close()
 
 
@@ -59,6 +62,12 @@ async def ended(reader: asyncio.StreamReader) -> None:
     async with asyncio.timeout(PATIENCE_S):
         with suppress(ConnectionError):
             assert await reader.read() == b""
+
+
+async def ended_after_answer(reader: asyncio.StreamReader) -> None:
+    """Read an answer, which is the last."""
+    async with asyncio.timeout(PATIENCE_S):
+        assert b" 200 " in await reader.read()
 
 
 class Crowd:
@@ -155,6 +164,38 @@ async def test_a_channel_that_is_flooded_is_closed(daemon: Hub, tmp_path: Path, 
             assert message.data == aiohttp.WSCloseCode.POLICY_VIOLATION
 
 
+def any_server() -> ssl.SSLContext:
+    """A client that verifies nothing."""
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    return tls
+
+
+def answered_with_tls(address: tuple[str, int], count: int) -> list[ssl.SSLSocket]:
+    """So many connections, each of which has had an answer. Blocks."""
+    tls, sockets = any_server(), []
+    for _ in range(count):
+        one = tls.wrap_socket(socket.create_connection(address, PATIENCE_S))
+        one.sendall(HEALTH.replace(b"close", b"keep-alive"))
+        assert b" 200 " in one.recv(4096)
+        sockets.append(one)
+    return sockets
+
+
+async def test_all_idle_connections_with_tls_fit_into_the_memory_of_the_service(tmp_path: Path) -> None:
+    config = tmp_path / "wifimgrd.toml"
+    certificate = await made_certificate(tmp_path)
+    config.write_text(f'[http]\ntls_certificate = "{certificate}"\ntls_key = "{tmp_path / "key.pem"}"\n')
+    async with running_shim(NO_BUS, tmp_path / "log", "--config", str(config)) as shim:
+        first = await asyncio.to_thread(answered_with_tls, shim.address, 1)
+        before = resident_kb(shim)
+        others = await asyncio.to_thread(answered_with_tls, shim.address, _SAMPLE)
+        each_kb = (resident_kb(shim) - before) / _SAMPLE
+        for one in first + others:
+            one.close()
+    assert before + each_kb * IN_ALL < IDLE_WITH_TLS_KB
+
+
 class TestTls:
     """Connections that do not begin with TLS, where that is served."""
 
@@ -184,3 +225,22 @@ class TestTls:
         reader, writer = await asyncio.open_connection(*address)
         await ended(reader)
         writer.close()
+
+    async def test_one_that_has_ended_leaves_nothing(self, address: tuple[str, int]) -> None:
+        def kept() -> int:
+            return sum(isinstance(one, SSLProtocol) and one._server_side for one in gc.get_objects())
+
+        gc.collect()
+        gc.disable()  # what only a search for cycles finds piles up under load
+        try:
+            before = kept()
+            for _ in range(3):
+                reader, writer = await asyncio.open_connection(*address, ssl=any_server())
+                writer.write(HEALTH)
+                await ended_after_answer(reader)
+                writer.transport.abort()
+            async with asyncio.timeout(PATIENCE_S):
+                while kept() > before:  # noqa: ASYNC110 - nothing tells that an object is gone
+                    await asyncio.sleep(0)
+        finally:
+            gc.enable()

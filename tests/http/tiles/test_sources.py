@@ -10,6 +10,7 @@ import os
 import random
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,8 +44,17 @@ from wifimgrd.tiles import _pmtiles as pmtiles_module
 from wifimgrd.tiles._decompress import decompress
 from wifimgrd.tiles._mbtiles import MBTilesSource
 from wifimgrd.tiles._pmtiles import PMTilesSource
-from wifimgrd.tiles._tile import MLT, TYPE_OF_FORMAT, VECTOR, DamagedError, NotReadyError, Tile
-from wifimgrd.tiles._tileset import OPENERS
+from wifimgrd.tiles._replies import Terms, accepted_codings, tile_reply
+from wifimgrd.tiles._tile import (
+    MLT,
+    TYPE_OF_FORMAT,
+    VECTOR,
+    DamagedError,
+    NotReadyError,
+    Tile,
+    UnavailableError,
+)
+from wifimgrd.tiles._tileset import OPENERS, FileSlot, Tileset
 from wifimgrd.tiles.source import FileSource
 
 SMALL = pyramid(2)
@@ -142,6 +152,18 @@ def test_vector_tiles_of_mbtiles_are_seen_to_be_packed(tmp_path: Path) -> None:
     tile = OPENERS["mbtiles"](write_mbtiles(tmp_path / "a.mbtiles", tiles, format="pbf")).read(0, 0, 0)
     assert tile is not None
     assert (tile.media_type, tile.encoding) == (VECTOR, "gzip")
+
+
+def test_vector_tiles_that_are_packed_by_zlib_are_seen_to_be_packed(tmp_path: Path) -> None:
+    tiles = {(0, 0, 0): zlib.compress(gzip.decompress(vector(0, 0, 0)))}
+    source = OPENERS["mbtiles"](write_mbtiles(tmp_path / "a.mbtiles", tiles, format="pbf"))
+    tile = source.read(0, 0, 0)
+    assert tile is not None
+    assert (tile.media_type, tile.encoding) == (VECTOR, "deflate")
+    packed = tile_reply(tile, Terms(accepted_codings("gzip, deflate, br")))
+    assert (packed.headers["Content-Encoding"], packed.body) == ("deflate", tile.octets)
+    assert tile_reply(tile, Terms()).body == gzip.decompress(vector(0, 0, 0))
+    assert counts_of(source) == {0: 1}
 
 
 def test_vector_layers_of_mbtiles_are_in_its_json(tmp_path: Path) -> None:
@@ -412,7 +434,7 @@ def test_a_query_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
         "metadata": "i name, i value",
     }
     view = f"{ENDLESS} SELECT {columns[place]} FROM n WHERE i < 0"
-    with pytest.raises(DamagedError, match="a query takes too long"):
+    with pytest.raises(DamagedError, match="a query took longer than"):
         MBTilesSource(hostile(tmp_path / "a", **{place: view}))
 
 
@@ -423,8 +445,97 @@ def test_a_query_ends_when_the_process_stops(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as executor:
         opening = executor.submit(MBTilesSource, path, stopped)
         stopped.set()
-        with pytest.raises(DamagedError, match="a query takes too long"):
+        with pytest.raises(DamagedError, match="the process is stopping"):
             opening.result(timeout=10)
+
+
+ENDLESS_ROWS = f"{ENDLESS} SELECT 0 zoom_level, 0 tile_column, i tile_row, x'89504E47' tile_data FROM n"
+"""Some tile is there, and no search for another one ends."""
+ONE_ZOOM = "SELECT 'minzoom' name, 0 value UNION SELECT 'maxzoom', 0"
+
+
+def test_after_a_query_without_end_none_is_tried_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = MBTilesSource(hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM))
+    queries: list[str] = []
+    source._connection.set_trace_callback(queries.append)
+    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    for tried in (1, 1):
+        with pytest.raises(DamagedError, match="a query took longer than"):
+            source.read(0, 0, 0)
+        assert len(queries) == tried
+    assert source.trouble == "a query took longer than 0.05 s"
+    source._rests_until = 0.0
+    assert source.trouble == ""
+    with pytest.raises(DamagedError, match="a query took longer than"):
+        source.read(0, 0, 0)
+    assert len(queries) == 2
+
+
+async def test_a_slow_query_is_called_one_in_the_answer_and_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    said = "a query took longer than 0.05 s"
+    path = hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM)
+    with ThreadPoolExecutor(1) as workers:
+        slot = FileSlot("t", "mbtiles", path, workers, Event())
+        tileset = Tileset("t", [slot], 404)
+        assert slot.examine()
+        assert sources_of(tileset) == [(True, None)]
+        with pytest.raises(UnavailableError, match=f"^{said}$"):
+            await tileset.fetch(0, 0, 0)
+    assert sources_of(tileset) == [(False, said)]
+
+
+def sources_of(tileset: Tileset) -> list[tuple[object, object]]:
+    """Whether each source is said to work, and why not."""
+    sources = tileset.report()["sources"]
+    assert isinstance(sources, list)
+    return [(one["ok"], one["reason"]) for one in sources]
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_a_check_notes_a_database_without_an_index(tmp_path: Path, *, is_indexed: bool) -> None:
+    path = tmp_path / "a"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE tiles (zoom_level, tile_column, tile_row, tile_data)")
+        database.execute("INSERT INTO tiles VALUES (0, 0, 0, x'89504E47')")
+        if is_indexed:
+            database.execute("CREATE INDEX places ON tiles (zoom_level, tile_column, tile_row)")
+        database.commit()
+    source = MBTilesSource(path)
+    assert counts_of(source) == {0: 1}
+    assert [one.split(":")[0] for one in source.remarks] == (
+        [] if is_indexed else ["it has no index on zoom, column and row"]
+    )
+
+
+def test_the_check_of_a_view_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = ENDLESS_ROWS.replace("i tile_row", "0 tile_row")
+    source = MBTilesSource(hostile(tmp_path / "a", tiles=rows, metadata=ONE_ZOOM))
+    monkeypatch.setattr(mbtiles_module, "_CHECK_S", 0.05)
+    with pytest.raises(DamagedError, match="a query took longer than"):
+        counts_of(source)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["instr(hex(zeroblob(9000000)), hex(zeroblob(5000000)) || 'f')", "zeroblob(9000000) LIKE '%a%b%'"],
+)
+def test_a_function_that_takes_longer_than_its_values_are_is_refused(tmp_path: Path, value: str) -> None:
+    tiles = f"SELECT 0 zoom_level, 0 tile_column, 0 tile_row, {value} tile_data"
+    with pytest.raises(DamagedError, match="not authorized to use function"):
+        MBTilesSource(hostile(tmp_path / "a", tiles=tiles))
+
+
+def test_a_table_whose_columns_are_expressions_is_refused(tmp_path: Path) -> None:
+    path = write_mbtiles(tmp_path / "a.mbtiles", SMALL)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE other (a, b AS (instr(a, a)))")
+    with pytest.raises(DamagedError, match="its table other has generated columns"):
+        MBTilesSource(path)
 
 
 @pytest.mark.parametrize("kind", KINDS)

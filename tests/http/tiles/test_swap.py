@@ -21,7 +21,7 @@ from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.tiles import _tileset as tileset_module
 from wifimgrd.tiles import tilesets as tilesets_module
-from wifimgrd.tiles._tileset import Tileset
+from wifimgrd.tiles._tileset import FileSlot, Tileset
 from wifimgrd.tiles.tilesets import Tilesets
 
 WRITERS: dict[str, Callable[[Path, Mapping[Place, bytes]], Path]] = {
@@ -127,6 +127,19 @@ async def test_a_refused_file_that_is_completed_is_served(
         file.write(octets[100:])
     await watched.tilesets.check_files()
     assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+
+
+async def test_a_refused_file_of_a_host_whose_clock_is_ahead_is_not_opened_again(
+    watched: Watched, tmp_path: Path
+) -> None:
+    (tmp_path / "beside").write_bytes(b"no tiles")
+    os.utime(tmp_path / "beside", (2**32, 2**32))
+    (tmp_path / "beside").replace(tmp_path / "file")
+    await watched.tilesets.check_files()
+    (slot,) = watched.tileset.slots
+    assert watched.reason
+    assert isinstance(slot, FileSlot)
+    assert not slot.has_changed()
 
 
 async def test_a_file_that_is_removed_takes_the_tileset_away(watched: Watched, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ class _Control:
             "insta360": self._add_insta360,
             "set": self._set,
             "forget": self._forget,
+            "become_keyboard": self._become_keyboard,
             "leave": self._leave,
             "come_back": self._come_back,
             "doze": self._doze,
@@ -92,6 +93,9 @@ class _Control:
 
     async def _forget(self, name: str, pairing_mode: bool = True) -> None:
         await self._camera(name).forget(pairing_mode=pairing_mode)
+
+    async def _become_keyboard(self, name: str) -> None:
+        self._camera(name).become_keyboard()
 
     async def _leave(self, name: str) -> None:
         self._camera(name).leave()

@@ -34,6 +34,34 @@ def gp(number: int) -> str:
     return f"B5F9{number:04X}-AA8D-11E3-9046-0002A5D5C51B"
 
 
+def _keyboard() -> Any:
+    """Human Interface Device over GATT: its information, its report map, one report, its control point."""
+    report_map = bytes.fromhex("05010906a10105071900296515002565750895068100c0")
+    report = gatt.Characteristic(
+        UUID.from_16_bits(0x2A4D),
+        _Properties.READ | _Properties.NOTIFY,
+        _Permissions.READABLE,
+        bytes(8),
+        [gatt.Descriptor(UUID.from_16_bits(0x2908), _Permissions.READABLE, b"\x00\x01")],
+    )
+    return gatt.Service(
+        UUID.from_16_bits(0x1812),
+        [
+            *(
+                gatt.Characteristic(UUID.from_16_bits(number), _Properties.READ, _Permissions.READABLE, value)
+                for number, value in ((0x2A4A, b"\x11\x01\x00\x02"), (0x2A4B, report_map))
+            ),
+            report,
+            gatt.Characteristic(
+                UUID.from_16_bits(0x2A4C),
+                _Properties.WRITE_WITHOUT_RESPONSE,
+                _Permissions.WRITEABLE,
+                bytes(1),
+            ),
+        ],
+    )
+
+
 class _Delegate(PairingDelegate):  # type: ignore[misc]
     """Pairs without asking, unless the camera refuses."""
 
@@ -171,6 +199,16 @@ class Camera:
         self.bonds.all_keys.clear()
         self.pairing_mode = pairing_mode
         await self.advertise()
+
+    def become_keyboard(self) -> None:
+        """Have a keyboard's service, too, from now on, and tell who is connected: BlueZ makes an input device
+        of it."""
+        server, changed = self.device.gatt_server, self.device.gatt_service.service_changed_characteristic
+        first = server.next_handle()
+        self.device.add_services([_keyboard()])
+        if self.connection is not None:
+            handles = first.to_bytes(2, "little") + server.attributes[-1].handle.to_bytes(2, "little")
+            keep(self.device.indicate_subscriber(self.connection, changed, handles))
 
     def leave(self) -> None:
         """Out of range, or without a battery."""

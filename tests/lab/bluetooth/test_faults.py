@@ -131,7 +131,7 @@ async def test_the_host_fails_in_each_phase_of_a_wake(air: Air, hub: Daemon, fau
             assert await outcome(running) == ("" if phase == "held" else "BluetoothUnavailable"), phase
             await hub.until_state("absent" if fault == "pulled" else "off")
         await mend_host(air, hub, fault)
-        assert await hub.call("IsPaired", "s", ADDRESS) == [True], phase
+        assert await hub.bonds(ADDRESS), phase
     sleeps(air)
     await hub.wake(ADDRESS)
 
@@ -150,7 +150,7 @@ async def test_the_host_fails_in_each_phase_of_a_pairing(
         await mend_host(air, hub, fault)
         air.do("set", NUMBER, pairing_mode=True)
         assert (await hub.pair(ADDRESS))["ssid"] == b"GP1001", phase
-        await hub.call("Unpair", "s", ADDRESS)
+        await hub.unpair(ADDRESS)
         sleeps(air)
         air.do("forget", NUMBER)
 
@@ -185,9 +185,9 @@ async def test_a_camera_hangs_or_a_bond_is_lost_in_a_phase(air: Air, hub: Daemon
         air.do("set", NUMBER, stays_in="")
         air.do("lose_links", NUMBER)
         assert await outcome(running, seconds=_ALL_TRIES_S) == "WakeFailed"
-    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
+    assert await hub.bonds(ADDRESS)
     air.do("set", NUMBER, pairing_mode=True)
-    await hub.pair(ADDRESS)
+    await hub.pair(ADDRESS, again=True)
     await hub.call("Release", "s", ADDRESS)
     # And the host the camera.
     sleeps(air)

@@ -165,7 +165,7 @@ async def test_who_can_read_the_password(air: Air, hub: Daemon) -> None:
         await hub.call("Release", "s", ADDRESS)
         assert PASSWORD in heard
         assert PASSWORD in await values(stranger)
-        await hub.call("Unpair", "s", ADDRESS)
+        await hub.unpair(ADDRESS)
         assert PASSWORD not in await values(stranger)
     air.do("forget", "1001", pairing_mode=True)
     write_policy(re.findall(r"```xml\n(.*?)```", _text_of(SECURITY), re.DOTALL)[0])
@@ -187,4 +187,4 @@ async def test_it_ends_by_itself_and_disconnects(air: Air, hub: Daemon) -> None:
     await hub.pair(ADDRESS)
     run("systemctl", "stop", PROCESS)
     poll_until(lambda: not air.state("1001")["connected"], "it has disconnected")
-    assert await hub.call("IsPaired", "s", ADDRESS) == [True]
+    assert await hub.bonds(ADDRESS)

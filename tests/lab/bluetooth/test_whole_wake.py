@@ -120,6 +120,25 @@ async def _asleep(hub: WholeHub, air: Air, device: int) -> None:
     await hub.dbus.wait_until(lambda dbus: dbus.devices[device].state != "connected", _LONG_S)
 
 
+async def test_a_paired_camera_that_becomes_a_keyboard_loses_its_bond(
+    whole: WholeHub, air: Air, cameras: Cameras, follow: Follow
+) -> None:
+    air.do("gopro", number=NUMBER)
+    follow(cameras("GP", ssid="GP1001", password="dive-1234"), NUMBER, "access_point")
+    device = await _registered(whole, air)
+    await whole.disconnect(device)
+    await _state(whole, device, "disconnected")
+    air.do("doze", NUMBER)
+    air.do("become_keyboard", NUMBER)
+    status, problem = await whole.ask("POST", f"/{device}/wake?wait=60")
+    assert (status, problem["code"]) == (504, "wake-failed"), problem
+    assert "Bluetooth service 1812" in problem["detail"], problem
+    await whole.dbus.wait_until(lambda dbus: dbus.devices[device].paired is False, _LONG_S)
+    poll_until(lambda: not _bonds(air)[1], "BlueZ has no bond with it")
+    poll_until(lambda: not air.state(NUMBER)["connected"], "it is disconnected")
+    assert "camera_unfit" in run("journalctl", "-u", "wifimgrd", "-o", "cat", "-b")
+
+
 async def test_a_gopro_is_registered_found_asleep_woken_and_removed(
     whole: WholeHub, phases: Phases, air: Air, cameras: Cameras, follow: Follow
 ) -> None:

@@ -130,6 +130,8 @@ class Daemon:
     """What searches have reported."""
     states: list[tuple[str, str]] = field(default_factory=list)
     """What StatusChanged has told."""
+    unfit: list[str] = field(default_factory=list)
+    """The addresses that Unfit has told."""
 
     async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
         """Call a method of the camera process, which the bus starts."""
@@ -144,10 +146,21 @@ class Daemon:
         await self.call("Wake", "ssayu", address, protocol, b"", seconds)
         return time.monotonic() - began_s
 
-    async def pair(self, address: str, protocol: str = "gopro") -> dict[str, Any]:
-        """Pair with a camera; returns what it has told."""
-        [camera] = await self.call("Pair", "ss", address, protocol)
+    async def pair(self, address: str, protocol: str = "gopro", *, again: bool = False) -> dict[str, Any]:
+        """Pair with a camera; returns what it has told. `again`: its bond is the daemon's."""
+        own = await self.bonds(address) if again else []
+        [camera] = await self.call("Pair", "ssas", address, protocol, own)
         return dict(camera)
+
+    async def bonds(self, address: str) -> list[str]:
+        """The addresses of the adapters that have a bond with a camera."""
+        bonded, _ = await self.call("GetBonds", "s", address)
+        return list(bonded)
+
+    async def unpair(self, address: str) -> None:
+        """Remove the bonds with a camera, as the daemon does where it has made them."""
+        for adapter in await self.bonds(address):
+            await self.call("Unpair", "ss", address, adapter)
 
     async def error_of(self, call: Awaitable[object]) -> tuple[str, str, float]:
         """The error of a call: the last part of its name, its message, and after how long it came."""
@@ -173,6 +186,8 @@ class Daemon:
                 self.rows += rows
             case "StatusChanged", [state, reason]:
                 self.states.append((str(state), str(reason)))
+            case "Unfit", [address, _]:
+                self.unfit.append(str(address))
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from wifimgrd.backends.simulated._camera import Camera
@@ -13,7 +13,8 @@ from wifimgrd.backends.simulated._scenario import BluetoothKind, Times
 from wifimgrd.backends.simulated.emulators import GoProBluetooth, GoProEmulator
 from wifimgrd.camera.conversations import carry_out, now_us
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
-from wifimgrd.camera.drivers.protocol import Answer, Request
+from wifimgrd.camera.drivers.protocol import MICROSECONDS, Answer, Request
+from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
 from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import (
@@ -35,12 +36,17 @@ from wifimgrd.ports import BackendMemory, BluetoothListener
 
 _READY: Final = BluetoothStatus(BluetoothState.READY)
 _OFF: Final = BluetoothStatus(BluetoothState.OFF, "the simulated Bluetooth adapter is switched off")
+ADAPTER: Final = "02:00:00:00:00:B1"
+"""The address of the adapter."""
 _BONDS: Final = "bluetooth-bonds"
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
+_ANSWER_US: Final = 2000
+"""How long an answer takes: one that took no time says that there was nothing to do."""
 _TRIES: Final = 6
 """How often a connection that ends at once is tried."""
 _REFUSED: Final = "the camera refused the connection {} times"
 _MAY_HAVE_FORGOTTEN: Final = "if this stays so, it may have forgotten this hub: pair it again"
+_OF_OTHERS: Final = "this hub has not made the bond that the camera has lost"
 _STRANGER: Final = "the camera is not paired with this hub"
 
 
@@ -167,13 +173,19 @@ class SimulatedBluetooth:
             emulated = GoProBluetooth(camera.emulator)
 
             async def exchange(request: Request) -> Answer:
+                await asyncio.sleep(_ANSWER_US / MICROSECONDS)
                 if not (message := emulated.answer(request.data)):
                     raise DeviceNotReachable("the camera does not answer")
-                return Answer(message[1], message[2:]).timed(now_us(), 0)
+                return Answer(message[1], message[2:]).timed(now_us(), _ANSWER_US)
 
             return await carry_out(GoProBluetoothDriver(), command, exchange, lost=(DeviceNotReachable,))
 
-    async def pair(self, address: str, service: str) -> PairedCamera:  # noqa: ARG002 - all pair alike
+    async def pair(
+        self,
+        address: str,
+        service: str,  # noqa: ARG002 - all pair alike
+        own: Collection[str],
+    ) -> PairedCamera:
         """See CameraBluetooth.pair."""
         self._require()
         async with self._alone(address):
@@ -186,18 +198,28 @@ class SimulatedBluetooth:
                 raise PairingFailed(_REFUSED.format(refusals))
             if not camera.plan.pairing_mode:
                 raise PairingFailed("the camera refused: switch it to pairing mode")
+            is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.octets))
+            is_new = address not in self._bonds or is_lost
+            if is_new and ADAPTER not in own and address in self._bonds:
+                raise PairingFailed(_OF_OTHERS)
+            if is_new and self._listener is not None:
+                self._listener.bonding(address, ADAPTER)
             self._set_bonds(self._bonds | {address})
             self._faults.bond_lost.clear(camera.plan.ssid.octets)
             self.on_wake(camera)
-            return PairedCamera(camera.plan.ssid.octets, camera.plan.passphrase, camera.plan.camera_model)
+            plan = camera.plan
+            return PairedCamera(plan.ssid.octets, plan.passphrase, plan.camera_model)
 
-    async def unpair(self, address: str) -> None:
+    async def unpair(self, address: str, adapter: str) -> None:  # noqa: ARG002 - there is one
         """See CameraBluetooth.unpair."""
+        self._require()
         self._set_bonds(self._bonds - {address})
 
-    async def has_bond(self, address: str) -> bool:
-        """See CameraBluetooth.has_bond."""
-        return address in self._bonds
+    async def bonds(self, address: str) -> HostBonds:
+        """See CameraBluetooth.bonds."""
+        self._require()
+        adapters = frozenset({ADAPTER})
+        return HostBonds(adapters if address in self._bonds else frozenset(), adapters)
 
     def _set_bonds(self, bonds: set[str]) -> None:
         self._bonds = bonds

@@ -55,5 +55,5 @@ class BssidLimit:
         except BaseException:
             self.bssid = before
             raise
-        _log.info("bssid_changed", before=before, now=self.bssid)
+        _log.info("bssid_changed", interface=self._interface, before=before, now=self.bssid)
         return True

@@ -10,8 +10,6 @@ from wifimgrd.http.access.exposure import is_loopback
 from wifimgrd.http.access.throttle import address_group
 
 IN_ALL: Final = 2048
-IN_ALL_WITH_TLS: Final = 768
-"""Each has a buffer of 256 kB for what is not decrypted yet."""
 PER_ADDRESS: Final = 128
 """Of another host; programs on this host, a proxy among them, have only the limit in all."""
 SURPLUS: Final = 16
@@ -36,12 +34,10 @@ class Limited(Protocol):
 class ConnectionLimits:
     """The connections, the least recently used first."""
 
-    def __init__(
-        self, in_all: int | None = None, per_address: int = PER_ADDRESS, *, has_tls: bool = False
-    ) -> None:
+    def __init__(self, in_all: int | None = None, per_address: int = PER_ADDRESS) -> None:
         """`in_all`: None = as many as the limit of open files allows, and no more than fit into memory."""
         if in_all is None:
-            in_all = IN_ALL_WITH_TLS if has_tls else IN_ALL
+            in_all = IN_ALL
             files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
             if files != resource.RLIM_INFINITY:
                 in_all = min(in_all, max(16, files - _OTHER_FILES))
