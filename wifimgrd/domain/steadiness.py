@@ -103,7 +103,12 @@ class _Value:
         is_told = sum(now_s - one < MINUTE_S for one in self.moved_s) < MOST_CHANGES
         moved_s = (*self.moved_s, now_s)[-MOST_CHANGES:] if is_told else self.moved_s
         return replace(
-            self, last=reading, is_rising=is_rising, is_news=self.is_news or is_told, moved_s=moved_s
+            self,
+            last=reading,
+            is_rising=is_rising,
+            is_news=self.is_news or is_told,
+            is_free=False,
+            moved_s=moved_s,
         )
 
     def _changed(
