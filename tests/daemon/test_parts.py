@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -12,6 +13,12 @@ from wifimgrd.daemon._daemon import _simulator
 
 def test_a_host_without_the_simulator_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wifimgrd.simulator", None)
+    with pytest.raises(ConfigError, match="in the package wifimgrd-simulator, which is not installed"):
+        _simulator()
+
+
+def test_an_empty_folder_is_not_the_simulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wifimgrd.simulator", ModuleType("wifimgrd.simulator"))
     with pytest.raises(ConfigError, match="in the package wifimgrd-simulator, which is not installed"):
         _simulator()
 

@@ -315,15 +315,17 @@ def _report(hub: Hub, live: LiveSettings, history: History, tasks: Tasks) -> Cal
 
 def _simulator() -> Simulate:
     """What makes a simulated world; raises ConfigError on a host that has none."""
+    module = None
     try:
         module = import_module(_SIMULATOR)
     except ModuleNotFoundError as error:
         if error.name != _SIMULATOR:
             raise
+    simulate: Simulate | None = getattr(module, "parts", None)  # a folder with nothing in it is a module, too
+    if simulate is None:
         raise ConfigError(
             "simulated adapters and cameras are in the package wifimgrd-simulator, which is not installed"
-        ) from None
-    simulate: Simulate = module.parts
+        )
     return simulate
 
 

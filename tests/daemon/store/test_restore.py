@@ -171,6 +171,18 @@ async def test_a_value_that_our_tables_do_not_take_is_refused(
         restore(hostile, await state(tmp_path / "new"))
 
 
+async def test_a_backup_leaves_out_what_others_have_added_to_the_state(tmp_path: Path, octets: bytes) -> None:
+    directory = await state(tmp_path / "new")
+    restore(octets, directory)
+    with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
+        connection.executescript(
+            "ANALYZE; CREATE TABLE others (value TEXT); CREATE INDEX by_value ON others (value);"
+            "CREATE VIEW seen AS SELECT * FROM others; CREATE INDEX by_ssid ON device (ssid);"
+            "CREATE TRIGGER noted AFTER DELETE ON device BEGIN DELETE FROM others; END"
+        )
+    assert restore(back_up(directory), await state(tmp_path / "newer")) == 2
+
+
 async def test_nothing_of_a_file_is_left_but_its_rows(tmp_path: Path, octets: bytes) -> None:
     directory = await state(tmp_path / "new")
     strange = changed(
@@ -181,7 +193,7 @@ async def test_nothing_of_a_file_is_left_but_its_rows(tmp_path: Path, octets: by
         "PRAGMA page_size = 65536",
         "VACUUM",
         "INSERT INTO memory VALUES ('stowaway', hex(zeroblob(2000000)))",
-        "INSERT INTO bond VALUES ('stowaway', '')",
+        "INSERT INTO bond VALUES ('stowaway', '', 1)",
     )
     assert restore(strange, directory) == 2
     assert await names_in(directory) == ["New", "Newer"]

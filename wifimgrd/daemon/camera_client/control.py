@@ -51,7 +51,7 @@ class _Attachment:
 
 
 class ProcessControl:
-    """Implements `wifimgrd.daemon.ports.CameraControl`."""
+    """Implements `CameraControl` of the domain."""
 
     def __init__(self, connection: BusConnection, tasks: Tasks, backoff: Backoff = _BACKOFF) -> None:
         """`connection` must support passing sockets."""

@@ -38,7 +38,7 @@ class NoBluetooth:
 
 
 class NoControl:
-    """Implements `wifimgrd.daemon.ports.CameraControl`; no camera is read, and commands are refused."""
+    """Implements `CameraControl` of the domain; no camera is read, and commands are refused."""
 
     _error: Final = BackendUnavailable("wifimgrd speaks with no cameras here")
 

@@ -33,6 +33,8 @@ _WRITTEN_ANEW: Final = (
     "VACUUM",
 )
 """SQLite writes each page again: nothing of the file is left but the rows."""
+_DROPPED: Final = ("trigger", "view", "index", "table")
+"""In this order: a table takes its indexes along."""
 _LARGEST_VALUE: Final = 1 << 20
 _TIME_S: Final = 60.0
 _STEPS: Final = 10_000
@@ -72,6 +74,18 @@ def checked(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes
             return bytes(state.serialize()), count
     except (sqlite3.Error, UnicodeDecodeError, *_OF_JSON) as error:
         raise StoreDamaged(_NO_STATE) from error
+
+
+def drop_additions(state: sqlite3.Connection) -> None:
+    """Drop the tables, indexes, triggers and views of a hub's own state that are not of its version."""
+    version = version_of(state)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as ours:
+        migrate(ours, MIGRATIONS[: max(version, 0)])
+        expected = {(kind, name) for kind, name, *_ in _schema(ours)}
+    for kind, name, *_ in sorted(_schema(state), key=lambda one: _DROPPED.index(one[0])):
+        if (kind, name) not in expected:
+            quoted = name.replace('"', '""')
+            state.execute(f'DROP {kind} IF EXISTS "{quoted}"')
 
 
 def _open(state: sqlite3.Connection, octets: bytes) -> None:

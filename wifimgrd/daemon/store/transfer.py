@@ -23,7 +23,7 @@ from wifimgrd.daemon.store._schema import (
     open_database,
     sync_directory,
 )
-from wifimgrd.daemon.store._untrusted import checked
+from wifimgrd.daemon.store._untrusted import checked, drop_additions
 from wifimgrd.daemon.store.errors import StoreError, plain_text
 
 _ASIDE: Final = ".before-restore"
@@ -41,7 +41,8 @@ class StoreNotEmpty(StoreError):
 
 
 def back_up(directory: Path) -> bytes:
-    """The present state, also while the daemon runs; raises StoreError.
+    """The present state, also while the daemon runs, without what others have added to it, such as SQLite's
+    statistics; raises StoreError.
 
     To be called as the user who owns the directory: SQLite may make files there.
     """
@@ -54,6 +55,7 @@ def back_up(directory: Path) -> bytes:
             closing(sqlite3.connect(":memory:")) as copy,
         ):
             source.backup(copy)
+            drop_additions(copy)
             octets = bytes(copy.serialize())
     return checked(octets)[0]
 
