@@ -29,6 +29,7 @@ case $2 in
 2\tT
 Nose camera\tdevice 1
 {HOSTILE}\tdevice 2
+*l.bash\tdevice 3
 END
     interfaces) printf '%s\\tfree\\n' wlan0 wlan1 wlan2 ;;
     codenames) printf 'insta360-x3\\tInsta360 X3\\n' ;;
@@ -96,7 +97,7 @@ async def test_bash_completes(completions: Path, printing: Path) -> None:
         "set 1 --auto-wake y": "yes",
         "setup --country ''": "",
         "add --codename ''": "insta360-x3",
-        "connect ''": f"1|2|Nose camera|{HOSTILE}",
+        "connect ''": f"1|2|Nose camera|{HOSTILE}|*l.bash",
         "connect 1 'N'": "Nose camera",
         r"--json connect 'Nose\ '": "Nose camera",
         "connect '\"Nose c'": "Nose camera",
@@ -122,6 +123,11 @@ async def test_bash_completes_words_of_the_running_service(hub: Hub, completions
     lines = ("connect ''", "networks --interface wlan1", "add --codename insta360-x3")
     found = await in_bash(completions, REAL, *lines, bus=hub.address)
     assert found == [f"1|{HOSTILE}", "wlan1", "insta360-x3"]
+
+
+async def test_bash_takes_a_name_for_no_pattern_of_files(completions: Path, printing: Path) -> None:
+    """There is a file that fits."""
+    assert await in_bash(completions, printing, "connect '*'") == ["*l.bash"]
 
 
 async def typed(terminal: Terminal, set_up: str, lines: Mapping[str, str]) -> None:
