@@ -75,6 +75,13 @@ def test_a_release_gives_the_packages_its_version(tmp_path: Path) -> None:
     for name in ("packaging/debian/changelog", "wifimgrd/__init__.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         shutil.copy(CHECKOUT / name, tmp_path / name)
+    debian = tmp_path / "packaging/debian"
+    shutil.copy(CHECKOUT / "packaging/debian/wifimgrd.NEWS", debian)
+    (debian / "wifimgrd.NEWS.next").write_text("One,\nand more.\n")
     release_packages(tmp_path, "99.0.0", datetime(2099, 1, 1, tzinfo=UTC))
+    news = (debian / "wifimgrd.NEWS").read_text()
+    assert news.startswith("wifimgrd (99.0.0) unstable; urgency=medium\n\n  One,\n  and more.\n\n -- ")
+    assert news.endswith((CHECKOUT / "packaging/debian/wifimgrd.NEWS").read_text())
+    assert not list(debian.glob("*.next"))
     assert packaged_versions(tmp_path) == [("99.0.0", "2099-01-01"), *packaged_versions(CHECKOUT)]
     assert '__version__ = "99.0.0"\n' in (tmp_path / "wifimgrd" / "__init__.py").read_text()

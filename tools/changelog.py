@@ -2,7 +2,7 @@
 """changelog.py [VERSION]: print the section of CHANGELOG.md that the files in changes/ make.
 
 With a VERSION it is written into CHANGELOG.md, with today's date, the files are removed, and the packages get
-that version; to commit it and to tag that is left. A file is one change: `changes/TOPIC.KIND.md`, its text
+that version, and the news in packaging/debian/PACKAGE.NEWS.next; to commit it and to tag that is left. A file is one change: `changes/TOPIC.KIND.md`, its text
 without a bullet, with links as from the root of the checkout.
 """
 
@@ -13,6 +13,7 @@ import sys
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
+from textwrap import indent
 from typing import Final
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
@@ -58,9 +59,13 @@ def release_packages(checkout: Path, version: str, when: datetime) -> None:
     )
     if maintainer is None or found != 1:
         raise ValueError(f"{debian}, {module}: expected an earlier version")
-    entry = f"wifimgrd ({version}) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n"
-    entry += f" -- {maintainer[1]}  {format_datetime(when)}\n\n"
-    debian.write_text(entry + earlier, encoding="utf-8")
+    head = f"wifimgrd ({version}) unstable; urgency=medium\n\n"
+    end = f"\n -- {maintainer[1]}  {format_datetime(when)}\n\n"
+    debian.write_text(f"{head}  * See CHANGELOG.md.\n{end}{earlier}", encoding="utf-8")
+    for pending in debian.parent.glob("*.NEWS.next"):
+        news, said = pending.with_suffix(""), indent(pending.read_text(encoding="utf-8"), "  ")
+        news.write_text(head + said + end + news.read_text(encoding="utf-8"), encoding="utf-8")
+        pending.unlink()
     module.write_text(text, encoding="utf-8")
 
 

@@ -66,7 +66,8 @@ def test_a_hub_has_no_simulator_until_it_is_installed(own_machine: Machine) -> N
     hub = Hub(machine)
     state = machine.sh("stat -c %Y /var/lib/wifimgrd/wifimgrd.db")
     hub.configure("simulated", SIMULATED)
-    machine.run("systemctl", "restart", UNIT, check=False)
+    machine.run("systemctl", "stop", UNIT)
+    assert machine.run("systemctl", "start", UNIT, check=False).returncode != 0
     assert (hub.show("ExecMainStatus"), hub.show("ActiveState")) == ("78", "failed")
     assert NO_SIMULATOR in hub.journal()
     assert machine.sh("stat -c %Y /var/lib/wifimgrd/wifimgrd.db") == state
