@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """changelog.py [VERSION]: print the section of CHANGELOG.md that the files in changes/ make.
 
-With a VERSION it is written into CHANGELOG.md, with today's date, the files are removed, and the packages get
-that version, and the news in packaging/debian/PACKAGE.NEWS.next; to commit it and to tag that is left. A file is one change: `changes/TOPIC.KIND.md`, its text
-without a bullet, with links as from the root of the checkout.
+With a VERSION it is written into CHANGELOG.md, with today's date, the files are removed, the packages get
+that version, and packaging/debian/PACKAGE.NEWS.next becomes the news of it; to commit that and to tag it is
+left. A file is one change: `changes/TOPIC.KIND.md`, its text without a bullet, with links as from the root
+of the checkout.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ async def test_the_example_of_a_new_command_reaches_every_client_and_is_carried_
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     state = tmp_path / "state"
     state.mkdir()
-    async with running_hub(message_bus.address, state, program=(*FROM_THERE, "wifimgrd")) as hub:
+    async with running_hub(message_bus.address, state, program=(*FROM_THERE, "wifimgrd.daemon")) as hub:
         device = await hub.create(1)
         run(copy, *FROM_THERE, "wifimgrd.cli", "--bus", message_bus.address, "identify", str(device))
         identified = [line for line in hub.log.read_text().splitlines() if "identified" in line]
