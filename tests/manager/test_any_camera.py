@@ -11,10 +11,8 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.manager.conftest import make_bench
-from tests.manager.test_cameras import Cameras, HostClockOf, ScriptedControl
+from tests.manager.test_cameras import Cameras, run_on_cameras
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd import catalog
 from wifimgrd.domain.camera import (
     CLOCK_STEP_US,
     BatteryState,
@@ -30,7 +28,6 @@ from wifimgrd.domain.camera_steps import TOLD, is_number, steps
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
 from wifimgrd.domain.steadiness import MINUTE_S, MOST_CHANGES
-from wifimgrd.manager.settings import HubSettings
 
 S, GB = 1_000_000, 10**9
 _OF_ONE = 2 * MOST_CHANGES
@@ -41,22 +38,11 @@ is over it may do both in part. What silence hides and shows again is among it."
 def run(test: Callable[[Cameras, DeviceId], Coroutine[Any, Any, None]]) -> None:
     """Run a coroutine function on a started hub with one connected camera."""
 
-    async def whole() -> None:
-        control = ScriptedControl()
-        bench = make_bench(
-            HubSettings(models=catalog.load(), connect_on_create=False),
-            control=control,
-            host_clock=HostClockOf(),
-        )
-        await bench.hub.start()
-        for status in bench.hub.interface_statuses():
-            bench.story.interfaces[status.interface.name] = status
-        cameras = Cameras(bench, control)
+    async def on_one(cameras: Cameras) -> None:
         await test(cameras, await cameras.connected())
-        await bench.hub.stop()
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        runner.run(whole())
+        runner.run(run_on_cameras(on_one))
 
 
 @dataclass
