@@ -51,7 +51,7 @@ IDLE = replace(FULL, recording=RecordingState.IDLE, recording_since_us=None)
 
 def is_told_at_once(before: CameraReading, now: CameraReading) -> bool:
     """Whether clients, who were told one reading, are told the next one at once."""
-    has_news = Steadiness().read(before, 0.0).told().read(now, 1.0).has_news
+    has_news = Steadiness().read(before, 0.0).published().read(now, 1.0).has_news
     return has_news or differs(CameraStatus(now), CameraStatus(before))
 
 
@@ -255,10 +255,10 @@ def test_a_drift_is_told_over_an_hour_or_more(set_us: int, change: dict[str, Any
 @given(st.lists(st.integers(0, 100), max_size=40))
 def test_a_battery_that_moves_is_never_told_too_late(levels: list[int]) -> None:
     """What clients know differs by a flicker at most from what is true."""
-    known, steadiness = 80, Steadiness().read(replace(FULL, battery_level=80), 0.0).told()
+    known, steadiness = 80, Steadiness().read(replace(FULL, battery_level=80), 0.0).published()
     for number, level in enumerate(levels):
         steadiness = steadiness.read(replace(FULL, battery_level=level), (number + 1) * 6.5)
         if steadiness.has_news:
-            known, steadiness = level, steadiness.told()
+            known, steadiness = level, steadiness.published()
         assert abs(known - level) <= 1
         assert not steadiness.held

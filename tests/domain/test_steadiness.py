@@ -160,14 +160,14 @@ def test_a_number_that_goes_on_as_it_went_is_told_at_once_ten_times_a_minute_and
         steadiness = steadiness.read(replace(READING, battery_level=100 - number), number * 0.25)
         if steadiness.has_news:
             told_s.append(number * 0.25)
-            steadiness = steadiness.told()
+            steadiness = steadiness.published()
     assert told_s == [number * 0.25 for number in range(1, MOST_CHANGES + 2)]  # the first one counts
     assert steadiness.held == {}
 
 
 def test_a_number_that_flickers_by_a_step_is_told_with_the_next_change() -> None:
     steadiness = Steadiness().read(replace(READING, battery_level=50), 0.0)
-    steadiness = steadiness.read(replace(READING, battery_level=49), 1.0).told()
+    steadiness = steadiness.read(replace(READING, battery_level=49), 1.0).published()
     back = steadiness.read(replace(READING, battery_level=50), 2.0)
     assert not back.has_news
     assert back.read(replace(READING, battery_level=51), 3.0).has_news

@@ -135,7 +135,7 @@ class Operations:
             await self.cancel(address)
 
     def end_links(self, paths: Collection[str]) -> None:
-        """Disconnect devices that a process before this one had connected, which is no more."""
+        """Disconnect devices that an earlier process had connected before it was killed."""
         objects = self._central.objects
         for path in paths:
             if objects.is_connected(path):

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 UNKNOWN: Final = ""
-"""In place of an adapter's address: the hub has made a bond at one that was not looked at since. A version
-that did not write where has left it."""
+"""In place of an adapter's address: an earlier version wrote that the hub had made a bond, but not where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ class Claim:
         return replace(self, own=self.own - {adapter})
 
     def seen(self, host: HostBonds) -> Claim:
-        """What is left of it once the host was looked at. An adapter that is not there says nothing of its
-        bonds; one that is there and has none has none of the hub's."""
+        """The claim after a look at the host. An adapter that is not there says nothing about its bonds; one
+        that is there without a bond has none of the hub's."""
         own = self.own - (host.adapters - host.bonded)
         if UNKNOWN not in own:
             return Claim(own)

@@ -8,7 +8,7 @@ from typing import Final
 
 from wifimgrd.domain.camera import CLOCK_STEP_US, TIME_LEFT_STEP_S, CameraReading, CameraStatus
 
-TOLD: Final = (
+PUBLISHED: Final = (
     "recording",
     "battery_level",
     "battery_state",
@@ -69,5 +69,5 @@ def differs(now: CameraStatus, published: CameraStatus) -> bool:
         return True
     return any(
         getattr(reading, name) != getattr(before, name) and not is_number(name, reading, before)
-        for name in TOLD
+        for name in PUBLISHED
     )

@@ -3,7 +3,7 @@
 A camera decides how often it says something else, and each change is told to all clients, in the history, in
 the journal, and over links that are paid by the byte. So a value that changes more than MOST_CHANGES times a
 minute is held: it is not known, rather than one of those that it takes by turns, and its changes are only
-counted, until it has changed no more than that for a minute. That a value is no longer said is a change, too.
+counted, until it has changed no more than that for a minute. A value that is no longer said has changed, too.
 
 A number is told in steps. While it goes on as it went, as the free space does in a recording, it is told at
 once ten times a minute, and that does not count: it has an end. A turn by two steps counts. What
@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from wifimgrd.domain.camera import CameraReading, RecordingState, ended
-from wifimgrd.domain.camera_steps import TOLD, is_number, steps
+from wifimgrd.domain.camera_steps import PUBLISHED, is_number, steps
 
 MOST_CHANGES: Final = 10
 """In MINUTE_S; a value that changes more often is held."""
@@ -34,7 +34,7 @@ _PARTS: Final[Mapping[str, Collection[str]]] = MappingProxyType(
         "clock_offset_us": ("clock_read_us",),
     }
 )
-"""What is not known either while a value is held."""
+"""The other values that are unknown while one is held."""
 
 
 def _is_known(name: str, reading: CameraReading) -> bool:
@@ -60,9 +60,9 @@ class _Value:
     moved_s: tuple[float, ...] = ()
     """When it went on as it went, and was told at once: the last ten times."""
     known: Any = None
-    """What it was when it was known last."""
+    """Its last known value."""
     known_s: float = 0.0
-    """When that was."""
+    """When it was known last."""
     is_free: bool = False
     """A command has changed it, or will, or the camera is read anew: the next change is not its own."""
     changed_s: tuple[float, ...] = ()
@@ -100,13 +100,12 @@ class _Value:
         if self.is_rising is not is_rising:
             is_flicker = self.is_rising is not None and abs(by) < 2
             return self if is_flicker else replace(self._changed(reading, now_s, 1), is_rising=is_rising)
-        is_told = sum(now_s - one < MINUTE_S for one in self.moved_s) < MOST_CHANGES
-        moved_s = (*self.moved_s, now_s)[-MOST_CHANGES:] if is_told else self.moved_s
+        is_at_once = sum(now_s - one < MINUTE_S for one in self.moved_s) < MOST_CHANGES
+        moved_s = (*self.moved_s, now_s)[-MOST_CHANGES:] if is_at_once else self.moved_s
         return replace(
             self,
             last=reading,
-            is_rising=is_rising,
-            is_news=self.is_news or is_told,
+            is_news=self.is_news or is_at_once,
             is_free=False,
             moved_s=moved_s,
         )
@@ -124,7 +123,7 @@ class _Value:
             held=self.held + changes * (self.since_s is not None),
         )
 
-    def told(self, reading: CameraReading, name: str) -> _Value:
+    def published(self, reading: CameraReading, name: str) -> _Value:
         """Clients are told this reading."""
         is_rising = self.is_rising
         if is_number(name, reading, self.last) and (by := steps(name, reading, self.last)):
@@ -146,13 +145,13 @@ class Steadiness:
         before = self._read
         if reading.recording is before.recording and reading.recorded_s is None:  # it counts on meanwhile
             reading = replace(reading, recorded_s=before.recorded_s)
-        values = self._values or {name: _Value(reading) for name in TOLD}
+        values = self._values or {name: _Value(reading) for name in PUBLISHED}
         values = {name: one.read(reading, name, now_s) for name, one in values.items()}
         return Steadiness(values, reading, now_s)
 
-    def told(self) -> Steadiness:
+    def published(self) -> Steadiness:
         """Clients are told what the camera has said last: changes count from there."""
-        values = {name: one.told(self._read, name) for name, one in self._values.items()}
+        values = {name: one.published(self._read, name) for name, one in self._values.items()}
         return replace(self, _values=values)
 
     @property
@@ -166,7 +165,7 @@ class Steadiness:
 
     def attached(self) -> Steadiness:
         """The camera is read anew: that it says its values one after the other is no change."""
-        return self._freed(*TOLD)
+        return self._freed(*PUBLISHED)
 
     def _freed(self, *names: str) -> Steadiness:
         freed = {name: replace(one, is_free=True) for name, one in self._values.items() if name in names}

@@ -11,11 +11,8 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.daemon.manager.conftest import make_bench
-from tests.daemon.manager.test_cameras import Cameras, HostClockOf, ScriptedControl
+from tests.daemon.manager.test_cameras import Cameras, run_on_cameras
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd.config import catalog
-from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.domain.camera import (
     CLOCK_STEP_US,
     BatteryState,
@@ -27,7 +24,7 @@ from wifimgrd.domain.camera import (
     StorageState,
     TemperatureState,
 )
-from wifimgrd.domain.camera_steps import TOLD, is_number, steps
+from wifimgrd.domain.camera_steps import PUBLISHED, is_number, steps
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.events import CameraChanged, RecordingStopped
 from wifimgrd.domain.steadiness import MINUTE_S, MOST_CHANGES
@@ -41,22 +38,11 @@ is over it may do both in part. What silence hides and shows again is among it."
 def run(test: Callable[[Cameras, DeviceId], Coroutine[Any, Any, None]]) -> None:
     """Run a coroutine function on a started hub with one connected camera."""
 
-    async def whole() -> None:
-        control = ScriptedControl()
-        bench = make_bench(
-            HubSettings(models=catalog.load(), connect_on_create=False),
-            control=control,
-            host_clock=HostClockOf(),
-        )
-        await bench.hub.start()
-        for status in bench.hub.interface_statuses():
-            bench.story.interfaces[status.interface.name] = status
-        cameras = Cameras(bench, control)
+    async def on_one(cameras: Cameras) -> None:
         await test(cameras, await cameras.connected())
-        await bench.hub.stop()
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        runner.run(whole())
+        runner.run(run_on_cameras(on_one))
 
 
 @dataclass
@@ -79,7 +65,7 @@ class Told:
         """When each value and each problem was told as another one."""
         found: dict[str, list[float]] = {}
         for (_, before), (at_s, now) in zip(self.changes, self.changes[1:], strict=False):
-            names = [one for one in TOLD if has_turned(one, now.reading, before.reading)]
+            names = [one for one in PUBLISHED if has_turned(one, now.reading, before.reading)]
             problems = {one.value for one in {*now.problems} ^ {*before.problems}}
             for name in (*names, *problems):
                 found.setdefault(name, []).append(at_s)
@@ -150,7 +136,7 @@ def test_a_camera_decides_no_rate(patterns: list[tuple[list[CameraReading], int,
         for name, times in told.by_kind().items():
             assert most_in_a_minute(times) <= _OF_ONE, name
         assert most_in_a_minute(told.ends) <= MOST_CHANGES
-        assert most_in_a_minute([at_s for at_s, _ in told.changes]) <= len(TOLD) * (MOST_CHANGES + 2)
+        assert most_in_a_minute([at_s for at_s, _ in told.changes]) <= len(PUBLISHED) * (MOST_CHANGES + 2)
 
     run(test)
 
@@ -161,7 +147,7 @@ STEPS = st.tuples(
     st.integers(0, 80_000_000),  # bytes of the card
     st.floats(0.5, 1.5),  # seconds of what is left
     st.integers(-100, 100),  # microseconds of the clock
-    st.sampled_from([None, None, *TOLD]),  # what is not said this time
+    st.sampled_from([None, None, *PUBLISHED]),  # what is not said this time
 )
 
 
@@ -201,7 +187,7 @@ def test_of_an_honest_camera_each_step_is_told_and_nothing_is_held(
             cameras.control.listener.camera_read(device, reading)
             camera = cameras.camera(device)
             assert Problem.UNSTABLE not in camera.problems
-            for one in TOLD:
+            for one in PUBLISHED:
                 assert not has_turned(one, reading, camera.reading), one
             await asyncio.sleep(every_s)
         assert cameras.ends() == []

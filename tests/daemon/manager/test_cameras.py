@@ -147,31 +147,33 @@ Test = Callable[[Cameras], Coroutine[Any, Any, None]]
 OnCameras = Callable[..., None]
 
 
+async def run_on_cameras(
+    test: Test, *, is_right: bool = True, store: StoreInMemory | None = None, **settings: Any
+) -> None:
+    """Run a coroutine function on a started hub with scripted cameras."""
+    control = ScriptedControl()
+    bench = make_bench(
+        HubSettings(models=catalog.load(), connect_on_create=False, **settings),
+        store,
+        control=control,
+        host_clock=HostClockOf(is_right=is_right),
+    )
+    await bench.hub.start()
+    for status in bench.hub.interface_statuses():
+        bench.story.interfaces[status.interface.name] = status
+    for device in bench.hub.device_statuses():
+        bench.story.devices[device.device.id] = device
+    await test(Cameras(bench, control))
+    await bench.hub.stop()
+
+
 @pytest.fixture
 def on_cameras() -> Iterator[OnCameras]:
-    """Run a coroutine function on a started hub with scripted cameras."""
+    """As `run_on_cameras`, in virtual time."""
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
 
-        def run(
-            test: Test, *, is_right: bool = True, store: StoreInMemory | None = None, **settings: Any
-        ) -> None:
-            async def whole() -> None:
-                control = ScriptedControl()
-                bench = make_bench(
-                    HubSettings(models=catalog.load(), connect_on_create=False, **settings),
-                    store,
-                    control=control,
-                    host_clock=HostClockOf(is_right=is_right),
-                )
-                await bench.hub.start()
-                for status in bench.hub.interface_statuses():
-                    bench.story.interfaces[status.interface.name] = status
-                for device in bench.hub.device_statuses():
-                    bench.story.devices[device.device.id] = device
-                await test(Cameras(bench, control))
-                await bench.hub.stop()
-
-            runner.run(whole())
+        def run(test: Test, **options: Any) -> None:
+            runner.run(run_on_cameras(test, **options))
 
         yield run
 

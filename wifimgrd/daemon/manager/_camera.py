@@ -63,7 +63,7 @@ class Camera:
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
     steadiness: Steadiness = field(default_factory=Steadiness)
     """Which of its values change too often to be told."""
-    told_s: float | None = None
+    published_s: float | None = None
     """When clients were told last what it says, by the loop's clock."""
     is_released: bool = False
     """Whether it records was held, and is known again since this reading."""
@@ -80,10 +80,10 @@ class Camera:
         """While it is read, its values that change too often to be told."""
         return self.steadiness.held if self.is_read else ()
 
-    def is_due(self, now_s: float, told: CameraReading) -> bool:
+    def is_due(self, now_s: float, published: CameraReading) -> bool:
         """Whether clients, who were told a reading, are told what was read since, however little it is."""
-        is_late = self.told_s is None or now_s - self.told_s >= REFRESH_S
-        return is_late and self.reading.read_us != told.read_us
+        is_late = self.published_s is None or now_s - self.published_s >= REFRESH_S
+        return is_late and self.reading.read_us != published.read_us
 
     def unread(self) -> None:
         """It is not read any more."""

@@ -315,7 +315,7 @@ class CameraReadings:
         before = entry.camera
         has_news = camera.is_read and camera.steadiness.has_news
         if differs(now, before) or has_news or camera.is_due(now_s, before.reading):
-            entry.camera, camera.told_s, camera.steadiness = now, now_s, camera.steadiness.told()
+            entry.camera, camera.published_s, camera.steadiness = now, now_s, camera.steadiness.published()
             log_problems(entry.device, before.problems, now.problems, camera.said)
             self._state.publish(CameraChanged(self._state.status(entry)))
 
