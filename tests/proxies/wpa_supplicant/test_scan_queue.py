@@ -10,8 +10,9 @@ import pytest
 
 from wifimgrd.bus.connection import BusError
 from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.errors import Busy
 from wifimgrd.proxies.wpa_supplicant import definitions as defs
-from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanOutcome, ScanQueue, ScanRefused
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanQueue, ScanRefused
 
 OURS = Ssid(b"CAM")
 
@@ -57,25 +58,59 @@ async def test_the_end_of_the_scan_before_is_not_the_end_of_a_scan() -> None:
     assert await running <= asyncio.get_running_loop().time()
 
 
+def idle() -> None:
+    """Nothing else wants the interface."""
+
+
 async def test_the_end_of_the_scan_before_is_not_the_end_of_a_sweep() -> None:
     radio = BusyRadio()
-    sweeping = asyncio.create_task(radio.scans.scan_all_channels())
-    await radio.asked.wait()
-    await asyncio.sleep(0)
-    assert not sweeping.done()
-    radio.scans.ended(complete=False)
-    assert await sweeping is ScanOutcome.ENDED_EARLY
-
-
-async def test_a_sweep_waits_for_the_end_of_a_scan_that_runs() -> None:
-    radio = BusyRadio(refusals=1)
-    sweeping = asyncio.create_task(radio.scans.scan_all_channels())
+    sweeping = asyncio.create_task(radio.scans.scan_all_channels(idle))
     await radio.asked.wait()
     await asyncio.sleep(0)
     assert not sweeping.done()
     radio.scans.ended(complete=True)
-    assert await sweeping is ScanOutcome.ANOTHER_RAN
+    await sweeping
+
+
+async def test_a_sweep_waits_for_each_scan_of_another_client_however_many_there_are() -> None:
+    radio = BusyRadio(refusals=9)
+    sweeping = asyncio.create_task(radio.scans.scan_all_channels(idle))
+    for _ in range(9):
+        await radio.asked.wait()
+        radio.asked.clear()
+        await asyncio.sleep(0)
+        assert not sweeping.done()
+        radio.scans.ended(complete=True)
+    await radio.asked.wait()
+    radio.scans.ended(complete=True)
+    await sweeping
     assert radio.aborted == 0
+
+
+async def test_a_sweep_whose_scans_are_aborted_is_given_up() -> None:
+    radio = BusyRadio()
+    sweeping = asyncio.create_task(radio.scans.scan_all_channels(idle))
+    for _ in range(3):
+        await radio.asked.wait()
+        radio.asked.clear()
+        radio.scans.ended(complete=False)
+    with pytest.raises(ScanRefused, match="aborted"):
+        await sweeping
+
+
+async def test_a_sweep_ends_once_something_else_wants_the_interface() -> None:
+    radio = BusyRadio(refusals=1)
+    wanted = iter((False, True))
+
+    def require_idle() -> None:
+        if next(wanted):
+            raise Busy("it is busy")
+
+    sweeping = asyncio.create_task(radio.scans.scan_all_channels(require_idle))
+    await radio.asked.wait()
+    radio.scans.ended(complete=True)
+    with pytest.raises(Busy):
+        await sweeping
 
 
 async def test_a_scan_for_a_network_ends_the_one_that_runs() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Self
 
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
@@ -132,21 +132,21 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
             return
         outcomes = await asyncio.gather(
             self._subscribe_to_changes(),
-            self._keep_watch(self.watch("ScanDone", self._scan_done)),
+            self._subscribe_to_scans(),
             return_exceptions=True,
         )
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    async def _subscribe_to_changes(self) -> None:
-        self._changes = await self._keep_watch(self.watch_properties(self._changed))
+    # Each subscription is stored as soon as it exists, so that `close` ends it even if the other one failed.
 
-    async def _keep_watch(self, watching: Awaitable[Watch]) -> Watch:
-        """Store a subscription as soon as it exists, so that `close` ends it even if the other one failed."""
-        watch = await watching
-        self._watches.append(watch)
-        return watch
+    async def _subscribe_to_changes(self) -> None:
+        self._changes = await self.watch_properties(self._changed)
+        self._watches.append(self._changes)
+
+    async def _subscribe_to_scans(self) -> None:
+        self._watches.append(await self.watch("ScanDone", self._scan_done))
 
     def watch_changes(self, handler: Callable[[Signal], None]) -> None:
         """Have each PropertiesChanged from now on passed to `handler` itself. `scan_started` stays then."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from enum import Enum, auto
 from typing import Final, Protocol
 
 from wifimgrd.bus.connection import BusError, Variant
@@ -16,18 +15,9 @@ _CHANNEL_WIDTH_MHZ: Final = 20
 _ATTEMPTS: Final = 12
 _LONGEST_S: Final = 30.0
 """No scan takes longer; one of all channels takes some 10 s."""
+_ATTEMPTS_ON_ALL_CHANNELS: Final = 3
 _SETTLE_S: Final = 0.25
 """How long to wait for the end of the running scan before a refused scan is requested again."""
-
-
-class ScanOutcome(Enum):
-    """The outcome of a scan of all channels."""
-
-    COMPLETE = auto()
-    ENDED_EARLY = auto()
-    """It was aborted, for a join or for another scan."""
-    ANOTHER_RAN = auto()
-    """Another scan was running, and has ended now."""
 
 
 class ScanRefused(Exception):
@@ -82,22 +72,29 @@ class ScanQueue:
                 return started
         raise ScanRefused("each request was refused")
 
-    async def scan_all_channels(self) -> ScanOutcome:
-        """Scan all channels for any network; if a scan is running already, wait for its end instead.
+    async def scan_all_channels(self, require_idle: Callable[[], None]) -> None:
+        """Scan all channels for any network, after the scans of other clients, of which each has an end.
 
-        Raises BusError, and TimeoutError where no scan ever ends.
+        `require_idle` is called before each request, and raises where the interface is to scan no more.
+        Raises ScanRefused where each scan was aborted, BusError, and TimeoutError where no scan ever ends.
         """
-        of_another = self._next_end()
-        try:
-            complete = await self._end_of(await self._start(None, ()))
-        except BusError as error:
-            if error.name != definitions.WPAS_SCAN_ERROR:
-                raise
-            await self._end_of(of_another)
-            return ScanOutcome.ANOTHER_RAN
-        finally:
-            self._drop(of_another)
-        return ScanOutcome.COMPLETE if complete else ScanOutcome.ENDED_EARLY
+        aborted = 0
+        while aborted < _ATTEMPTS_ON_ALL_CHANNELS:
+            require_idle()
+            of_another = self._next_end()
+            try:
+                end = await self._start(None, ())
+            except BusError as error:
+                if error.name != definitions.WPAS_SCAN_ERROR:
+                    raise
+                await self._end_of(of_another)
+                continue
+            finally:
+                self._drop(of_another)
+            if await self._end_of(end):
+                return
+            aborted += 1
+        raise ScanRefused("each scan was aborted")
 
     async def _settle(self) -> None:
         """Abort the running scan and wait for its end, or for `_SETTLE_S` where none is running."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
@@ -23,9 +22,7 @@ from wifimgrd.domain.network import ScanResult
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.proxies.wpa_supplicant.bss import scan_result
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
-from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
-
-_ATTEMPTS: Final = 3
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 
 
 async def scan(connection: BusConnection, device: NmDevice | None, interface: str) -> None:
@@ -49,6 +46,8 @@ async def scan(connection: BusConnection, device: NmDevice | None, interface: st
         if lost.done():
             raise lost.result()
         await scanning
+    except ScanRefused as error:
+        raise Busy(f"wpa_supplicant does not scan: {error}") from None
     except BusError as error:
         raise BackendUnavailable(f"wpa_supplicant refused: {error.message}") from None
     except BusClosed:
@@ -63,15 +62,14 @@ async def _scan_all_channels(connection: BusConnection, device: NmDevice, interf
     supplicant = await SupplicantInterface.open(connection, interface)
     try:
         await supplicant.subscribe()
-        for _ in range(_ATTEMPTS):
-            if device.reserved or device.state != DeviceState.DISCONNECTED:
-                raise Busy("it is busy")
-            # A scan was aborted for a join, which the next iteration detects, or for another scan.
-            if await supplicant.scans.scan_all_channels() is ScanOutcome.COMPLETE:
-                return
-        raise Busy("another operation took precedence over its scan")
+        await supplicant.scans.scan_all_channels(lambda: _require_idle(device))
     finally:
         supplicant.close()
+
+
+def _require_idle(device: NmDevice) -> None:
+    if device.reserved or device.state != DeviceState.DISCONNECTED:
+        raise Busy("it is busy")
 
 
 async def is_visible(

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final
 
 from wifimgrd.bus.connection import BusClosed, BusError
 from wifimgrd.daemon.backends.supplicant.bss_choice import BssChoice
@@ -19,9 +18,7 @@ from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.proxies.wpa_supplicant.bss import scan_result
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
-from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanOutcome, ScanRefused
-
-_ATTEMPTS: Final = 3
+from wifimgrd.proxies.wpa_supplicant.scan_queue import ScanRefused
 
 
 @asynccontextmanager
@@ -72,12 +69,11 @@ async def scan(services: Services, inventory: Inventory, name: str) -> None:
     """Scan all channels on an idle interface; raises the errors of `idle_interface`."""
     async with idle_interface(services, inventory, name) as (interface, supplicant):
         await supplicant.subscribe()
-        for _ in range(_ATTEMPTS):
-            if interface.reserved:
-                break
-            # A scan was aborted for a join, which the next iteration detects, or for another scan.
-            if await supplicant.scans.scan_all_channels() is ScanOutcome.COMPLETE:
-                return
+        await supplicant.scans.scan_all_channels(lambda: _require_free(interface))
+
+
+def _require_free(interface: WifiInterface) -> None:
+    if interface.reserved:
         raise Busy("another operation took precedence over its scan")
 
 
