@@ -16,7 +16,7 @@ from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._central import Central
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._objects import Objects
-from wifimgrd.camera._operations import Operations, protocol_of
+from wifimgrd.camera._operations import Operations
 from wifimgrd.camera._radio import Radio, Status
 from wifimgrd.camera._search import Row, Searches
 from wifimgrd.domain.camera import CameraCommand
@@ -151,17 +151,15 @@ class CameraService:
                 await self._wake(*typed(tuple[str, str, bytes, int], call.body))
             case "Sleep":
                 address, protocol = typed(tuple[str, str], call.body)
-                await self._operations.sleep(_address(address), protocol_of(protocol))
+                await self._operations.sleep(_address(address), protocol)
             case "Command":
                 address, protocol, command = typed(tuple[str, str, str], call.body)
-                if protocol != names.GOPRO:
-                    raise InvalidRequest("only a GoPro takes commands over Bluetooth")
-                answer = await self._operations.command(_address(address), _command(command))
+                answer = await self._operations.command(_address(address), protocol, _command(command))
                 result = {name: Variant(*one) for name, one in values_of(answer.result).items()}
                 return "a{sv}a{sv}", (result, encode(answer.reading))
             case "Pair":
                 address, protocol, own = typed(tuple[str, str, list[str]], call.body)
-                paired = await self._operations.pair(_address(address), protocol_of(protocol), own)
+                paired = await self._operations.pair(_address(address), protocol, own)
                 return "a{sv}", (_paired_values(paired),)
             case "Unpair":
                 address, adapter = typed(tuple[str, str], call.body)
@@ -181,7 +179,7 @@ class CameraService:
         if not 1 <= timeout_s <= names.LONGEST_WAKE_S:
             raise InvalidRequest(f"a camera is woken for 1 to {names.LONGEST_WAKE_S} s")
         if protocol != names.BEACON:
-            await self._operations.wake(_address(address), protocol_of(protocol), timeout_s)
+            await self._operations.wake(_address(address), protocol, timeout_s)
             return
         if not 2 <= len(beacon) <= names.LARGEST_BEACON:
             raise InvalidRequest(f"a beacon has 2 to {names.LARGEST_BEACON} bytes")
