@@ -1,4 +1,4 @@
-"""A camera over a Bluetooth link: each protocol is a class with these methods, in the table of `_operations`."""
+"""A camera over a Bluetooth link: each protocol is a class with these methods, in one table."""
 
 from __future__ import annotations
 
