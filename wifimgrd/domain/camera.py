@@ -45,31 +45,44 @@ class CameraDriver(StrEnum):
     GOPRO_HERO9 = "gopro-hero9"
     """The same of a HERO9, which says what it does, and is only told what to do over Bluetooth."""
     INSTA360 = "insta360"
-    """Insta360's own messages at TCP port 6666: ONE RS, X3, X4, X5."""
+    """Insta360's own messages: ONE RS, X3, X4, X5."""
     OSC = "osc"
     """Open Spherical Camera over HTTP: Ricoh Theta, and Insta360 models without port 6666."""
 
     @property
     def port(self) -> int:
         """The TCP port of the camera that it uses: no other one is opened for it."""
-        return _PORTS[self]
+        return _DRIVERS[self].port
 
     @property
     def has_bluetooth(self) -> bool:
         """Whether a paired camera takes commands over Bluetooth, too."""
-        return self in (CameraDriver.GOPRO, CameraDriver.GOPRO_HERO9)
+        return _DRIVERS[self].has_bluetooth
 
     @property
     def records_over_network(self) -> bool:
         """Whether the camera starts and stops recording over its network; else only over Bluetooth."""
-        return self is not CameraDriver.GOPRO_HERO9
+        return _DRIVERS[self].records_over_network
+
+    @property
+    def module(self) -> str:
+        """The name of the module that speaks so, and of the one that emulates it."""
+        return _DRIVERS[self].module
 
 
-_PORTS: Final[Mapping[CameraDriver, int]] = {
-    CameraDriver.GOPRO: 8080,
-    CameraDriver.GOPRO_HERO9: 8080,
-    CameraDriver.INSTA360: 6666,
-    CameraDriver.OSC: 80,
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    module: str
+    port: int
+    has_bluetooth: bool = False
+    records_over_network: bool = True
+
+
+_DRIVERS: Final[Mapping[CameraDriver, _Driver]] = {
+    CameraDriver.GOPRO: _Driver("gopro", 8080, has_bluetooth=True),
+    CameraDriver.GOPRO_HERO9: _Driver("gopro", 8080, has_bluetooth=True, records_over_network=False),
+    CameraDriver.INSTA360: _Driver("insta360", 6666),
+    CameraDriver.OSC: _Driver("osc", 80),
 }
 
 

@@ -183,7 +183,6 @@ def _message(content: bytes) -> Answer | Push | None:
 class Insta360Driver(NetworkDriver):
     """Speaks with one camera."""
 
-    port = CameraDriver.INSTA360.port
     keep_alive = frame(_KEEP_ALIVE)
 
     def __init__(self) -> None:
@@ -358,6 +357,9 @@ class Insta360Driver(NetworkDriver):
 
     def _has_storage(self, state: StorageState | None) -> None:
         self.facts.reading = replace(self.facts.reading, storage_state=state)
+
+
+DRIVERS: Final = {CameraDriver.INSTA360: Insta360Driver}
 
 
 def _recording(state: int) -> RecordingState | None:

@@ -116,7 +116,6 @@ _LEVEL2: Final = _Words()
 class OscDriver(NetworkDriver):
     """Speaks with one camera."""
 
-    port = CameraDriver.OSC.port
     keeps_time = "it keeps its own time; on a Theta X, set date and time to AUTO in its menu"
 
     def __init__(self) -> None:
@@ -387,6 +386,9 @@ class OscDriver(NetworkDriver):
         )
         if (error := _error_of(answer)) is not None:
             raise CameraRefused(f"the camera does not take the time: {error.said}")
+
+
+DRIVERS: Final = {CameraDriver.OSC: OscDriver}
 
 
 @dataclass(frozen=True, slots=True)

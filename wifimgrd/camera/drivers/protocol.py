@@ -223,7 +223,6 @@ class Driver(ABC):
 class NetworkDriver(Driver):
     """Speaks with one camera over a TCP connection."""
 
-    port: ClassVar[int]
     keep_alive: ClassVar[bytes] = b""
     """What is sent every 2 s; empty if the connection is only kept as long as the camera likes to."""
 
