@@ -30,6 +30,7 @@ from wifimgrd.domain.errors import (
     ServiceRefused,
 )
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 
 
@@ -51,7 +52,7 @@ class Daemon(Caller):
     async def on(cls, bus: MessageBusDaemon) -> Daemon:
         daemon = cls(await BusConnection.open(bus.address, sockets=True))
         for member, heard in (("CameraRead", daemon._read), ("SocketWanted", daemon._want)):
-            await daemon.connection.watch(heard, interface=names.INTERFACE, member=member)
+            await daemon.connection.watch(heard, interface=calls.BUS_NAME, member=member)
         return daemon
 
     def _read(self, signal: Signal) -> None:

@@ -24,7 +24,7 @@ from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._service import CameraService
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire.definitions import definition
 
 ADDRESS = "D4:32:60:00:10:01"
@@ -83,7 +83,7 @@ async def test_only_bluetoothd_may_call_the_agent_and_the_beacon(bluez: FakeBlue
         (AGENT_PATH, definitions_of_bluez.AGENT, "RequestAuthorization"),
         (BEACONS_PATH + "0", definitions_of_bluez.ADVERTISEMENT, "Release"),
     ):
-        call = caller.connection.call(names.BUS_NAME, path, interface, member)
+        call = caller.connection.call(calls.BUS_NAME, path, interface, member)
         assert await error_of(call) == "AccessDenied"
 
 
@@ -98,7 +98,7 @@ async def test_the_agent_accepts_only_what_was_started_here(
 
     async def asked(device: str, member: str = "RequestAuthorization") -> list[object]:
         return await bluez.connection.call(
-            names.BUS_NAME, AGENT_PATH, definitions_of_bluez.AGENT, member, "o", [device]
+            calls.BUS_NAME, AGENT_PATH, definitions_of_bluez.AGENT, member, "o", [device]
         )
 
     assert await asked(camera.path) == []
@@ -109,7 +109,7 @@ async def test_the_agent_accepts_only_what_was_started_here(
 
 
 async def test_every_method_of_the_xml_is_served(bluez: FakeBluez, caller: Caller) -> None:
-    for member in definition(names.INTERFACE).methods:
+    for member in definition(calls.BUS_NAME).methods:
         assert await error_of(caller.call(member, "d", 1.0)) == "InvalidArguments"
     assert await error_of(caller.call("Other")) == "UnknownMethod"
 
@@ -252,7 +252,7 @@ async def started(bus: str, *options: str) -> asyncio.subprocess.Process:
     )
     client = await BusConnection.open(bus)
     async with asyncio.timeout(20):
-        while await client.name_owner(names.BUS_NAME) is None:  # noqa: ASYNC110 - its start
+        while await client.name_owner(calls.BUS_NAME) is None:  # noqa: ASYNC110 - its start
             await asyncio.sleep(0.02)
     await client.close()
     return process

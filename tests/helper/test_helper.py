@@ -42,7 +42,7 @@ from wifimgrd.helper import _policy as policy
 from wifimgrd.helper._policy import Policy, read_policy
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
-from wifimgrd.wire import helper_names, names
+from wifimgrd.wire import helper_calls, names
 
 SO_DETACH_FILTER = 27
 """asm-generic/socket.h"""
@@ -275,7 +275,7 @@ async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> No
     def receive(signal: Signal) -> None:
         reported.put_nowait(typed(str, signal.body[0]))
 
-    await world.connection.watch(receive, interface=helper_names.INTERFACE, member="ConflictChanged")
+    await world.connection.watch(receive, interface=helper_calls.INTERFACE, member="ConflictChanged")
     await world.start_helper()
     said = await world.lead_to(camera)
     assert said in (

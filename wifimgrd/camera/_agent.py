@@ -11,9 +11,9 @@ from wifimgrd.camera._radio import Radio
 from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.objects import AgentManager
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
-AGENT_PATH: Final = names.PATH + "/agent"
+AGENT_PATH: Final = calls.PATH + "/agent"
 _CAPABILITY: Final = "NoInputNoOutput"
 """Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
 

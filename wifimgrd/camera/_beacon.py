@@ -14,9 +14,9 @@ from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCa
 from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.objects import AdvertisingManager
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
-BEACONS_PATH: Final = names.PATH + "/beacon/"
+BEACONS_PATH: Final = calls.PATH + "/beacon/"
 _ERROR: Final = bus_names.BUS_DAEMON + ".Error."
 _COMPANY: Final = 2
 """Bytes of the company's number, little endian, before the data."""

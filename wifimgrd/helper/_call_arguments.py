@@ -28,7 +28,7 @@ from wifimgrd.helper._profile import Profile
 from wifimgrd.helper._supplicant import Network
 from wifimgrd.kernel.links import permanent_address
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire.helper_calls import CameraEntry
 
 _log = structlog.get_logger()
 
@@ -133,9 +133,7 @@ def country_of(text: str) -> str:
     return text
 
 
-def plan_of(
-    network: str, cameras: Sequence[names.CameraEntry], policy: Policy, hosts_own: Collection[str]
-) -> Plan:
+def plan_of(network: str, cameras: Sequence[CameraEntry], policy: Policy, hosts_own: Collection[str]) -> Plan:
     """The plan of the call `Apply`; raises InvalidRequest. A camera whose interface is gone, has an index
     for which there is no mark, or is one of `hosts_own`, is left out."""
     try:

@@ -6,10 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-BUS_NAME: Final = "org.wifimgrd1.Cameras"
-"""The bus name of a process of its own."""
-PATH: Final = "/org/wifimgrd1/cameras"
-INTERFACE: Final = "org.wifimgrd1.Cameras"
 GOPRO: Final = "gopro"
 THETA: Final = "theta"
 BEACON: Final = "beacon"

@@ -31,7 +31,7 @@ from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, W
 from wifimgrd.proxies.bluez.definitions import BLUEZ
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
 __all__ = ["bluez", "bus", "control", "host", "limits", "service"]
 """Fixtures."""
@@ -100,7 +100,7 @@ async def test_a_package_that_is_installed_later_is_found(
 ) -> None:
     async def list_names(member: str, *_: object) -> list[object]:
         assert member == "ListActivatableNames"
-        return [[names.BUS_NAME, BLUEZ]]
+        return [[calls.BUS_NAME, BLUEZ]]
 
     monkeypatch.setattr(daemon._connection, "call_bus", list_names)
     await daemon.look_again()
@@ -190,9 +190,9 @@ async def test_a_link_that_does_not_end_starts_no_process_after_another(
 
     async def run(*told: list[str]) -> None:
         process = await BusConnection.open(bus.address)
-        await process.request_name(names.BUS_NAME)
+        await process.request_name(calls.BUS_NAME)
         for links in told:
-            process.emit(names.PATH, names.INTERFACE, "LinksChanged", "ao", [links])
+            process.emit(calls.PATH, calls.BUS_NAME, "LinksChanged", "ao", [links])
         await until(lambda: daemon._is_running and daemon._links == {link})
         await process.close()
         await until(lambda: not daemon._is_running)
@@ -267,7 +267,7 @@ async def test_bad_values_of_an_answer_are_left_out(
             call, *(("ss", ["ready", ""]) if call.member == "GetStatus" else ("a{sv}a{sv}", reply))
         )
     )
-    await process.request_name(names.BUS_NAME)
+    await process.request_name(calls.BUS_NAME)
     with nullcontext() if "code" in reply[0] else pytest.raises(Unconfirmed):
         answer = await daemon.command(ADDRESS, "fea6", CameraCommand.START)
         assert answer.result.after_us <= 60_000_000
@@ -330,7 +330,7 @@ async def test_a_process_that_is_killed_makes_bluetooth_unavailable(
             process.reply(call, "ss", ["ready", ""])
 
     process.serve(answer)
-    await process.request_name(names.BUS_NAME)
+    await process.request_name(calls.BUS_NAME)
     await until(lambda: daemon.status.state is BluetoothState.READY)
     waking = asyncio.create_task(daemon.wake(wake()))
     await asked.wait()
@@ -345,7 +345,7 @@ async def test_a_process_that_hangs_makes_bluetooth_unavailable(
     monkeypatch.setattr("wifimgrd.daemon.camera_client.bluetooth._MARGIN_S", 0.1)
     process = await BusConnection.open(bus.address)
     process.serve(lambda _: None)
-    await process.request_name(names.BUS_NAME)
+    await process.request_name(calls.BUS_NAME)
     with pytest.raises(BluetoothUnavailable, match="does not answer"):
         await daemon.search(0, GOPROS)
     await process.close()

@@ -33,6 +33,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 
 __all__ = ["bus", "control", "host", "limits", "service"]
@@ -111,7 +112,7 @@ async def started(bus: MessageBusDaemon, *options: str) -> asyncio.subprocess.Pr
     )
     client = await BusConnection.open(bus.address)
     async with asyncio.timeout(20):
-        while await client.name_owner(names.BUS_NAME) is None:  # noqa: ASYNC110 - its start
+        while await client.name_owner(calls.BUS_NAME) is None:  # noqa: ASYNC110 - its start
             await asyncio.sleep(0.02)
     await client.close()
     return process
@@ -252,8 +253,8 @@ async def test_only_the_process_is_heard(
     await until(lambda: cameras.of(ONE) and cameras.opened)
     stranger = await BusConnection.open(bus.address)
     for number in range(1000):
-        stranger.emit(names.PATH, names.INTERFACE, "SocketWanted", "ttq", [number, 1, 80])
-        stranger.emit(names.PATH, names.INTERFACE, "CameraRead", "ta{sv}", [1, {"read_us": Variant("t", 7)}])
+        stranger.emit(calls.PATH, calls.BUS_NAME, "SocketWanted", "ttq", [number, 1, 80])
+        stranger.emit(calls.PATH, calls.BUS_NAME, "CameraRead", "ta{sv}", [1, {"read_us": Variant("t", 7)}])
     await stranger.round_trip()
     await daemon._connection.round_trip()
     assert len(cameras.opened) == len(cameras.of(ONE)) == 1
@@ -284,10 +285,10 @@ class Impostor:
             self.connection.reply(call)
 
     def want(self, *body: object) -> None:
-        self.connection.emit(names.PATH, names.INTERFACE, "SocketWanted", "ttq", body)
+        self.connection.emit(calls.PATH, calls.BUS_NAME, "SocketWanted", "ttq", body)
 
     def read(self, **values: Variant) -> None:
-        self.connection.emit(names.PATH, names.INTERFACE, "CameraRead", "ta{sv}", [1, values])
+        self.connection.emit(calls.PATH, calls.BUS_NAME, "CameraRead", "ta{sv}", [1, values])
 
     def count(self, member: str) -> int:
         return sum(call.member == member for call in self.calls)
@@ -297,7 +298,7 @@ class Impostor:
 async def impostor(bus: MessageBusDaemon) -> AsyncIterator[Impostor]:
     impostor = Impostor(await BusConnection.open(bus.address, sockets=True))
     impostor.connection.serve(impostor.answer, sockets=True)
-    await impostor.connection.request_name(names.BUS_NAME)
+    await impostor.connection.request_name(calls.BUS_NAME)
     yield impostor
     await impostor.connection.close()
 
@@ -364,8 +365,8 @@ async def test_bad_values_of_a_process_are_left_out(
     assert found[DeviceId(3)].after_us == 60_000_000
     assert said(found[DeviceId(4)]) == (CameraBusy, "x" * 300)
     connection = impostor.connection
-    connection.emit(names.PATH, names.INTERFACE, "CameraRead", "s", ["nonsense"])
-    connection.emit(names.PATH, names.INTERFACE, "SocketWanted", "s", ["nonsense"])
+    connection.emit(calls.PATH, calls.BUS_NAME, "CameraRead", "s", ["nonsense"])
+    connection.emit(calls.PATH, calls.BUS_NAME, "SocketWanted", "s", ["nonsense"])
     impostor.read(battery_level=Variant("i", 300), model=Variant("s", "x" * 1000), read_us=Variant("t", 5))
     await until(lambda: cameras.readings)
     assert cameras.readings == [(ONE, CameraReading(read_us=5))]
@@ -523,7 +524,7 @@ async def test_the_bus_starts_the_process_with_the_first_camera_and_not_before(
     )
     program.chmod(0o755)
     services.joinpath("cameras.service").write_text(
-        f"[D-BUS Service]\nName={names.BUS_NAME}\nExec={program}\n"
+        f"[D-BUS Service]\nName={calls.BUS_NAME}\nExec={program}\n"
     )
     configuration = tmp_path / "bus.conf"
     configuration.write_text(
@@ -541,16 +542,16 @@ async def test_the_bus_starts_the_process_with_the_first_camera_and_not_before(
         assert not started_by_bus.exists()
         control.attach(ONE, GOPRO)
         assert (await control.record([ONE], on=True))[ONE].error is None
-        owner = await connection.name_owner(names.BUS_NAME)
+        owner = await connection.name_owner(calls.BUS_NAME)
         await until(lambda: cameras.of(ONE))
         control.detach(ONE)
         async with asyncio.timeout(30):
-            while await connection.name_owner(names.BUS_NAME) is not None:  # noqa: ASYNC110
+            while await connection.name_owner(calls.BUS_NAME) is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert control._failure is None  # nothing was lost
         control.attach(TWO, GOPRO)
         assert (await control.record([TWO], on=True))[TWO].error is None
-        assert await connection.name_owner(names.BUS_NAME) not in (None, owner)
+        assert await connection.name_owner(calls.BUS_NAME) not in (None, owner)
         await control.stop()
         await connection.close()
         cameras.close()

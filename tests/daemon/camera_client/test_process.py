@@ -20,7 +20,7 @@ from wifimgrd.domain.camera import CameraDriver, CameraReading
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
 __all__ = ["bus"]
 """A fixture."""
@@ -85,7 +85,7 @@ async def test_64_cameras_are_read_and_record_in_40_mb(bus: MessageBusDaemon) ->
     )
     connection, world = await BusConnection.open(bus.address, sockets=True), World()
     async with asyncio.timeout(30):
-        while await connection.name_owner(names.BUS_NAME) is None:  # noqa: ASYNC110 - its start
+        while await connection.name_owner(calls.BUS_NAME) is None:  # noqa: ASYNC110 - its start
             await asyncio.sleep(0.02)
     control = ProcessControl(connection, Tasks("wifimgrd"), Backoff(0.1, 1.0))
     await control.start(world, world.open_socket)

@@ -20,7 +20,7 @@ from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, 
 from wifimgrd.domain.events import DeviceStateChanged, InterfaceAdded
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls as calls
 
 ADAPTER_PLUGGED = InterfaceAdded(
     InterfaceStatus(
@@ -240,7 +240,7 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_sent_everything_aga
                 tasks.start("end", end())
 
         connection.serve(answer)
-        await connection.call_bus("RequestName", "su", [names.BUS_NAME, 0])
+        await connection.call_bus("RequestName", "su", [calls.BUS_NAME, 0])
         return connection
 
     received, tasks = asyncio.Queue[str](), Tasks("test")
