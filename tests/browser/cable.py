@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
+
+from tests.stream_server import stream_server
 
 
 class Cable:
@@ -67,12 +69,5 @@ class Cable:
 async def cable_to(url: str) -> AsyncIterator[Cable]:
     """A cable, whole at first."""
     cable = Cable(url)
-    server = await asyncio.start_server(cable.carry, "127.0.0.1", 0)
-    cable.port = server.sockets[0].getsockname()[1]
-    try:
+    async with stream_server(cable.carry) as cable.port:
         yield cable
-    finally:
-        server.close()
-        cable.mend()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(server.wait_closed(), 2)

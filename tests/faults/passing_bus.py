@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from wifimgrd.bus._framing import FIXED
@@ -39,6 +39,9 @@ class PassingBus:
         finally:
             server.close()
             self.drop_clients()
+            for client in self._clients:
+                with suppress(OSError):
+                    await client.wait_closed()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_bus, to_bus = await asyncio.open_unix_connection(self._real)

@@ -30,6 +30,7 @@ from tests.faults.shim import Shim, running_shim
 from tests.http.served import Served
 from tests.message_bus import MessageBusDaemon
 from tests.processes import running_hub
+from tests.stream_server import stream_server
 from wifimgrd.http.relay.cameras import AT_ONCE
 
 DURATION_S: Final = duration_s("8s", "WIFIMGRD_FUZZ")
@@ -290,10 +291,7 @@ async def relay(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[
     async with AsyncExitStack() as running:
         ports = {}
         for interface, camera in cameras.items():
-            server = await running.enter_async_context(
-                await asyncio.start_server(camera.serve, "127.0.0.1", 0)
-            )
-            ports[interface] = server.sockets[0].getsockname()[1]
+            ports[interface] = await running.enter_async_context(stream_server(camera.serve))
         hub = await running.enter_async_context(
             running_hub(message_bus.address, tmp_path / "state", program=daemon_with_cameras(ports))
         )

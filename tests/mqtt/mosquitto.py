@@ -8,12 +8,13 @@ import shutil
 import socket
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside, network_of
+from tests.stream_server import closed_after, connection_to, stream_server
 
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
 START_S = 60.0
@@ -90,8 +91,8 @@ class Mosquitto:
                 _, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
             return False
-        writer.close()
-        return True
+        async with closed_after(writer):
+            return True
 
 
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -121,18 +122,12 @@ async def in_front(port: int, down: Forward = copy, up: Forward = copy) -> Async
         inner = socket.create_connection(("127.0.0.1", port))
         inner.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 19)  # the kernel doubles it
         inner_reader, inner_writer = await asyncio.open_connection(sock=inner)
-        try:
+        async with closed_after(inner_writer):
             with suppress(ConnectionError, asyncio.IncompleteReadError):
                 await asyncio.gather(up(reader, inner_writer), down(inner_reader, writer))
-        finally:
-            writer.close()
-            inner_writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
+    async with stream_server(serve) as way:
+        yield way
 
 
 @asynccontextmanager
@@ -148,18 +143,13 @@ async def old_broker(port: int, refusal: bytes | None = b"\x20\x02\x00\x01") -> 
                 await reader.read()
             else:
                 writer.write(refusal)
-            await writer.drain()
-            writer.close()
             return
-        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
-        inner_writer.write(first)
-        await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
+        async with connection_to("127.0.0.1", port) as (inner_reader, inner_writer):
+            inner_writer.write(first)
+            await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
+    async with stream_server(serve) as way:
+        yield way
 
 
 @asynccontextmanager
@@ -192,22 +182,21 @@ async def broker_of_short_keep_alive(broker: Mosquitto, address: str = "127.0.0.
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             with network_of(broker.host):
                 inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", broker.port)
-            first = bytearray(await reader.read(4096))
-            place = first.index(b"MQTT") + 6
-            first[place : place + 2] = KEEP_ALIVE_S.to_bytes(2)
-            inner_writer.write(first)
-            answer = bytearray(await inner_reader.readexactly(5))
-            answer[1] += 3  # octets of the packet, and of its properties, both less than 128
-            answer[4] += 3
-            writer.write(answer + b"\x13" + KEEP_ALIVE_S.to_bytes(2))
-            await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
+            async with closed_after(inner_writer):
+                first = bytearray(await reader.read(4096))
+                place = first.index(b"MQTT") + 6
+                first[place : place + 2] = KEEP_ALIVE_S.to_bytes(2)
+                inner_writer.write(first)
+                answer = bytearray(await inner_reader.readexactly(5))
+                answer[1] += 3  # octets of the packet, and of its properties, both less than 128
+                answer[4] += 3
+                writer.write(answer + b"\x13" + KEEP_ALIVE_S.to_bytes(2))
+                await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))
 
-    with network_of(broker.host):
-        server = await asyncio.start_server(serve, address, 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
+    async with AsyncExitStack() as running:
+        with network_of(broker.host):
+            way = await running.enter_async_context(stream_server(serve, address))
+        yield way
 
 
 def _without_retained(packet: bytearray) -> None:

@@ -16,6 +16,7 @@ from tests.mqtt.fleet_view import access
 from tests.mqtt.mosquitto import Mosquitto, old_broker
 from tests.mqtt.observer import observer
 from tests.processes import Hub
+from tests.stream_server import stream_server
 from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.mqtt._access import Tls
 from wifimgrd.mqtt._broker import Broker
@@ -210,17 +211,15 @@ async def test_a_broker_that_had_mqtt_5_gets_no_other_version_soon_after(broker:
     await broker.kill()
     tried = 0
 
-    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def close(_: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
         nonlocal tried
         tried += 1
-        writer.close()
 
-    server = await asyncio.start_server(close, "127.0.0.1", broker.port)
-    for attempts in (1, 2, 3, 5):
-        with pytest.raises(BrokerError, match="limit"):
-            await connect(client)
-        assert tried == attempts, "the fourth time it may be another broker, of 3.1.1 alone"
-    server.close()
+    async with stream_server(close, port=broker.port):
+        for attempts in (1, 2, 3, 5):
+            with pytest.raises(BrokerError, match="limit"):
+                await connect(client)
+            assert tried == attempts, "the fourth time it may be another broker, of 3.1.1 alone"
 
 
 async def test_a_broker_that_accepts_and_says_nothing_does_not_hold_up_the_stop(bridges: Start) -> None:
@@ -241,14 +240,12 @@ async def test_a_broker_that_sends_rubbish_is_tried_again(bridges: Start) -> Non
         if not answers:
             tried.set()
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    bridge = bridges("", f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-    await bridge.start()
-    await asyncio.wait_for(tried.wait(), 60)
-    assert await bridge.end() == 0
-    server.close()
+    async with stream_server(serve) as port:
+        bridge = bridges("", f"mqtt://127.0.0.1:{port}")
+        await bridge.start()
+        await asyncio.wait_for(tried.wait(), 60)
+        assert await bridge.end() == 0
 
 
 async def test_a_packet_that_is_too_large_is_not_read() -> None:
@@ -256,13 +253,11 @@ async def test_a_packet_that_is_too_large_is_not_read() -> None:
         await reader.read(4096)
         writer.write(b"\x20\x03\x00\x00\x00" + b"\x30\xff\xff\xff\x7f")  # CONNACK, 256 MB announced
         await reader.read()
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    broker = Broker(access(server.sockets[0].getsockname()[1]))
-    connection = await broker.connect("client", None, lambda _: None, lambda: None)
-    assert "too large" in await asyncio.wait_for(connection.closed, 60)
-    server.close()
+    async with stream_server(serve) as port:
+        broker = Broker(access(port))
+        connection = await broker.connect("client", None, lambda _: None, lambda: None)
+        assert "too large" in await asyncio.wait_for(connection.closed, 60)
 
 
 async def test_a_user_without_rights_is_logged(broker: Mosquitto, bridges: Start, tmp_path: Path) -> None:

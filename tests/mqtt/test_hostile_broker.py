@@ -13,6 +13,7 @@ import pytest
 from tests.mqtt.conftest import Start
 from tests.mqtt.fleet_view import access
 from tests.mqtt.flood import number
+from tests.stream_server import stream_server
 from wifimgrd.mqtt._broker import Broker
 from wifimgrd.mqtt._library import MOST_UNSENT
 
@@ -81,16 +82,11 @@ async def hostile_broker(attack: Callable[[], Iterator[bytes]]) -> AsyncIterator
                 await asyncio.sleep(0.05)
         except ConnectionError:
             ended.set()
-        finally:
-            writer.close()
 
     listening = socket.create_server(("127.0.0.1", 0))
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    server = await asyncio.start_server(serve, sock=listening)
-    try:
-        yield listening.getsockname()[1], ended
-    finally:
-        server.close()
+    async with stream_server(serve, listening=listening) as port:
+        yield port, ended
 
 
 def most_memory_kb(pid: int) -> int:

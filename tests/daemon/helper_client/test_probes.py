@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from ipaddress import IPv4Address
 
 import pytest
 
+from tests.stream_server import Serve, stream_server
 from wifimgrd.daemon.helper_client import probes as contact
 from wifimgrd.daemon.helper_client.probes import SocketProbes
 from wifimgrd.daemon.ports import Answer
@@ -21,19 +20,11 @@ from wifimgrd.kernel.sockets import open_socket
 
 LOOPBACK = "127.0.0.1"
 DEVICE = DeviceId(1)
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contact, "PATIENCE_S", 0.3)
-
-
-@asynccontextmanager
-async def serving(answer: Serve) -> AsyncIterator[int]:
-    server = await asyncio.start_server(answer, LOOPBACK, 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
 
 
 def saying(text: bytes, asked: list[bytes]) -> Serve:
@@ -66,7 +57,7 @@ def free_port() -> int:
 
 async def test_a_page_is_an_answer_whatever_its_status() -> None:
     asked: list[bytes] = []
-    async with serving(saying(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", asked)) as port:
+    async with stream_server(saying(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", asked)) as port:
         assert await ask(port, "/osc/info") is Answer.ANSWERED
     assert asked[0].startswith(b"GET /osc/info HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n" % port)
 
@@ -74,12 +65,12 @@ async def test_a_page_is_an_answer_whatever_its_status() -> None:
 @pytest.mark.parametrize("lines", [1, 4])
 async def test_lines_of_a_log_before_an_answer_are_passed_over(lines: int) -> None:
     log = b"gpHttpServer: [04325594][INFO ] conn 0: /gopro/camera/state @civetweb.c:17872\n" * lines
-    async with serving(saying(log + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", [])) as port:
+    async with stream_server(saying(log + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", [])) as port:
         assert await ask(port, "/gopro/camera/state") is Answer.ANSWERED
 
 
 async def test_what_does_not_speak_http_is_no_answer() -> None:
-    async with serving(saying(b"SSH-2.0-x\r\n", [])) as port:
+    async with stream_server(saying(b"SSH-2.0-x\r\n", [])) as port:
         assert await ask(port, "/osc/info") is Answer.SILENT
 
 
@@ -133,7 +124,7 @@ async def test_a_question_that_is_given_up_leaves_no_socket() -> None:
 
 async def test_a_camera_is_kept_awake_by_http() -> None:
     asked: list[bytes] = []
-    async with serving(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", asked)) as port:
+    async with stream_server(saying(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", asked)) as port:
         await SocketProbes(OwnSockets()).keep_alive(DEVICE, "lo", LOOPBACK, KeepAlive(3, port, "/awake"))
     assert asked[0].startswith(b"GET /awake HTTP/1.1\r\n")
 

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.message_bus import MessageBusDaemon
+from tests.stream_server import stream_server
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.daemon.helper_client.sockets import HelperSockets
 from wifimgrd.domain.addresses import SocketKind
@@ -18,19 +19,14 @@ ADDRESS = "127.0.0.78"
 
 async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(b"camera")
-    writer.close()
-    await writer.wait_closed()
 
 
 async def test_without_a_helper_the_daemon_opens_sockets_itself(message_bus: MessageBusDaemon) -> None:
     connection = await BusConnection.open(message_bus.address, sockets=True)
     sockets = HelperSockets(connection)
-    server = await asyncio.start_server(answer, ADDRESS, 0)
-    port = server.sockets[0].getsockname()[1]
-    with await sockets.open(DeviceId(1), "lo", ADDRESS, port, SocketKind.TCP) as opened:
-        assert await asyncio.get_running_loop().sock_recv(opened, 100) == b"camera"
-    server.close()
-    await server.wait_closed()
+    async with stream_server(answer, ADDRESS) as port:
+        with await sockets.open(DeviceId(1), "lo", ADDRESS, port, SocketKind.TCP) as opened:
+            assert await asyncio.get_running_loop().sock_recv(opened, 100) == b"camera"
     with pytest.raises(DeviceNotReachable):
         await sockets.open(DeviceId(1), "lo", ADDRESS, port, SocketKind.TCP)
     with pytest.raises(InterfaceLost):
