@@ -15,7 +15,7 @@ from tests.camera.conftest import Caller, until
 from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
 from tests.descriptors import open_descriptors, settled_descriptors
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.bus.connection import BusConnection, BusError, Signal
+from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, Signal
 from wifimgrd.camera._attached import AttachedCameras
 from wifimgrd.camera._service import CameraService
 from wifimgrd.camera._wanted_sockets import WantedSockets
@@ -369,10 +369,12 @@ async def test_another_call_of_the_daemons_user_detaches_nothing(
 async def test_a_daemon_that_went_before_it_was_watched_attaches_nothing(bus: MessageBusDaemon) -> None:
     connection = await BusConnection.open(bus.address, sockets=True)
     control = ScriptedControl()
-    cameras = AttachedCameras(connection, control)
+    cameras = AttachedCameras(connection, control, connection.emit)
     await cameras.start()
+    row, body = calls.ATTACH, [1, "osc"]
+    call = MethodCall(":1.9999", calls.PATH, calls.BUS_NAME, row.name, row.signature, body, 1, True, False)
     with pytest.raises(Exception, match="has gone"):
-        await cameras._attach(":1.9999", DeviceId(1), CameraDriver.OSC)
+        await cameras.handlers()[row](call, *body)
     assert not control.attached
     await cameras.stop()
     await connection.close()

@@ -25,7 +25,6 @@ from wifimgrd.camera._service import CameraService
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_calls as calls
-from wifimgrd.wire.definitions import definition
 
 ADDRESS = "D4:32:60:00:10:01"
 PROGRAM = Path(sys.executable).parent / "wifimgrd-camera"
@@ -108,8 +107,12 @@ async def test_the_agent_accepts_only_what_was_started_here(
     assert await error_of(asked(camera.path)) == "Rejected"
 
 
-async def test_every_method_of_the_xml_is_served(bluez: FakeBluez, caller: Caller) -> None:
-    for member in definition(calls.BUS_NAME).methods:
+async def test_each_call_is_carried_out(service: CameraService) -> None:
+    assert service.handlers().keys() == set(calls.INTERFACE.methods.values())
+
+
+async def test_arguments_of_other_types_are_refused(bluez: FakeBluez, caller: Caller) -> None:
+    for member in calls.INTERFACE.methods:
         assert await error_of(caller.call(member, "d", 1.0)) == "InvalidArguments"
     assert await error_of(caller.call("Other")) == "UnknownMethod"
 

@@ -275,7 +275,7 @@ async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> No
     def receive(signal: Signal) -> None:
         reported.put_nowait(typed(str, signal.body[0]))
 
-    await world.connection.watch(receive, interface=helper_calls.INTERFACE, member="ConflictChanged")
+    await world.connection.watch(receive, interface=helper_calls.BUS_NAME, member="ConflictChanged")
     await world.start_helper()
     said = await world.lead_to(camera)
     assert said in (

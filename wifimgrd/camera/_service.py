@@ -64,7 +64,7 @@ class CameraService:
         self._searches = Searches(self.central, partial(self._private.emit, calls.ADVERTISED))
         self._attached = AttachedCameras(connection, control, self._private.emit)
         self._attached.on_idle = self._stay
-        self._carries_out = self._handlers()
+        self._carries_out = self.handlers()
         self._daemon_watch: Watch | None = None
         self._calls: set[asyncio.Task[None]] = set()
         """The daemon's that are not answered yet."""
@@ -124,7 +124,7 @@ class CameraService:
         else:
             self._connection.reply(call, *answer)
 
-    def _handlers(self) -> Handlers:
+    def handlers(self) -> Handlers:
         """What carries each call out: its arguments are of the types of its row."""
         over_bluetooth: Handlers = {
             calls.GET_STATUS: self._get_status,

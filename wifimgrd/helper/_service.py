@@ -99,7 +99,7 @@ class NetService:
         """Notified when there is a new plan."""
         self._linger_s = linger_s
         self._private = PrivateService(connection, calls.INTERFACE, uid, self._daemon_calls)
-        self._carries_out = self._handlers()
+        self._carries_out = self.handlers()
         self._wanted: Plan | None = None
         self._conflict = ""
         self._suspected = ""
@@ -198,7 +198,7 @@ class NetService:
         except (KernelError, NftablesError) as error:
             _log.error("tables_unknown", reason=str(error))
 
-    def _handlers(self) -> Handlers:
+    def handlers(self) -> Handlers:
         """What carries each call out: its arguments are of the types of its row."""
         return {
             calls.APPLY: self._apply,

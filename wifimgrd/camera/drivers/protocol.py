@@ -154,13 +154,16 @@ class Driver(ABC):
     def read(self) -> Conversation[None]:
         """Read its state."""
 
-    @abstractmethod
     def read_clock(self, offset_s: int) -> Conversation[None]:
         """Read its clock, if it has one that can be read; `offset_s` is this host's local time minus UTC."""
+        del offset_s
+        yield from ()
 
-    @abstractmethod
     def set_clock(self, host: HostTime) -> Conversation[None]:
-        """Set its clock to this host's."""
+        """Set its clock to this host's; raises NotSupported, as of a camera that takes no time."""
+        del host
+        raise no_clock()
+        yield
 
     def check_clock(self, offset_s: int) -> Conversation[None]:
         """Read the clock that was just set; raises CameraRefused if it is wrong all the same. One that cannot
