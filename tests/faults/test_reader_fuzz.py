@@ -17,8 +17,7 @@ from tests.faults.random_life import duration_s, seed
 from wifimgrd.cli._camera_csv import COLUMNS
 from wifimgrd.cli._camera_files import entries_of
 from wifimgrd.cli._entries import Entry
-from wifimgrd.cli._keyfile import NotKeyFile, is_well_escaped, read_keyfile, unescaped
-from wifimgrd.cli._profiles import SUFFIX
+from wifimgrd.cli._profiles import SUFFIX, NotKeyFile, is_well_escaped, read_keyfile, unescaped
 from wifimgrd.domain.errors import InvalidRequest
 
 SEED: Final = seed()

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli import _setup_file as setup_file
-from wifimgrd.cli._countries import known_countries
 from wifimgrd.cli._password import UsageError, prompted, read_password_file
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._setup_dialog import ask, ask_switch, tell
+from wifimgrd.cli._setup_dialog import ask, ask_switch, known_countries, tell
 from wifimgrd.cli._setup_writing import NotWritten, write
 from wifimgrd.cli._text import safe
 from wifimgrd.config.configuration import DEFAULT_PATH, Config, ConfigError

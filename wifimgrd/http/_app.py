@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from wifimgrd.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http._errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
 from wifimgrd.http._requests import BODY_LIMIT
 from wifimgrd.http._routes import Routes
 from wifimgrd.http._server import SHORT_WAYS
 from wifimgrd.http.access.cors import Cors
-from wifimgrd.http.access.link_addresses import LinkAddresses
 from wifimgrd.http.access.request_safety import RequestSafety
 from wifimgrd.http.access.token import AccessToken
 from wifimgrd.http.api.connect import Connect
@@ -43,6 +43,41 @@ from wifimgrd.runtime.tasks import Tasks
 if TYPE_CHECKING:
     from wifimgrd.http.tiles.fast import FastPath
     from wifimgrd.http.tiles.map.fast_ranges import FastRanges
+
+
+class LinkAddresses:
+    """The host's own addresses on the cameras' links: cameras assign them, so they are not names of the hub."""
+
+    def __init__(self, client: HubClient) -> None:
+        self._client = client
+        self._by_device: dict[int, str] = {}
+        self._listeners: list[Callable[[], None]] = []
+        client.subscribe(self._apply)
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._by_device.values()
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after an address was added."""
+        self._listeners.append(listener)
+
+    def _apply(self, change: Change) -> None:
+        match change:  # when the daemon vanishes the links stay
+            case DaemonAppeared():
+                for device in self._client.devices.values():
+                    self._set(device.id, device.local_address)
+            case DeviceAdded(device) | DeviceChanged(after=device):
+                self._set(device.id, device.local_address)
+            case DeviceRemoved(device_id):
+                self._by_device.pop(device_id, None)
+
+    def _set(self, device_id: int, address: str | None) -> None:
+        if not address:
+            self._by_device.pop(device_id, None)
+        elif self._by_device.get(device_id) != address:
+            self._by_device[device_id] = address
+            for listener in self._listeners:
+                listener()
 
 
 def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Application:
