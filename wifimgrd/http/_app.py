@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class LinkAddresses:
-    """The host's own addresses on the cameras' links: cameras assign them, so they are not names of the hub."""
+    """The host's addresses on the cameras' links: cameras assign them, so they are not names of the hub."""
 
     def __init__(self, client: HubClient) -> None:
         self._client = client

@@ -63,9 +63,9 @@ _OF_CAMERA: Final[tuple[tuple[str, str, _Value], ...]] = (
 
 
 def device_families(devices: Iterable[DeviceRecord], *, current: bool) -> Iterator[Metric]:
-    """The values of each device, with its name as the label `device`; while the states are not `current`, only
-    what it is to do. A value that is not known has no sample. What a camera is to do is known without its
-    connection, and what it says of itself only with it."""
+    """The values of each device, with its name as the label `device`; while the states are not `current`,
+    only what it is to do. A value that is not known has no sample. What a camera is to do is known without
+    its connection, and what it says of itself only with it."""
     devices = tuple(devices)
     names = Tally(device.name for device in devices)
     expected = _family("expected", "Whether the device is one of the rig, connected or not.")
