@@ -32,13 +32,13 @@ _DESCRIPTORS: Final = 16
 _DESCRIPTORS_WAITING: Final = 64
 """Of all waiting calls together."""
 _CHUNKS: Final = 16
-"""Octets read without a pause: a caller behind a flood waits until it is read, not until it is answered."""
+"""Chunks read without a pause: a caller behind a flood waits until it is read, not until it is answered."""
 _WRITTEN_AT_ONCE: Final = 64
 """Messages per write; every system allows more parts (IOV_MAX is 1,024 on Linux)."""
 _TURNS: Final = 3
 """Iterations of the event loop before a write: as many as it takes from a change to the caller's reply."""
 _MUCH_UNSENT: Final = 1 << 20
-"""Octets; above this, reading is paused until less than half of it is unsent."""
+"""Bytes; above this, reading is paused until less than half of it is unsent."""
 
 
 class CallQueue:
@@ -172,8 +172,8 @@ class Reader:
     def _with_descriptors(self, frames: Iterator[Frame], descriptors: Sequence[int]) -> Iterator[Frame]:
         """Assign file descriptors to their messages.
 
-        Descriptors come with the first octets of their message, and the kernel reads no further then
-        (unix(7), SCM_RIGHTS): they belong to the message that the last octet read belongs to.
+        Descriptors come with the first bytes of their message, and a read stops there (unix(7), SCM_RIGHTS):
+        they belong to the same message as the last byte that was read.
         """
         whole = list(frames)
         if self._early and whole:
@@ -256,14 +256,14 @@ def take_sockets(descriptors: list[int]) -> list[socket.socket]:
 
 @dataclass(slots=True)
 class _Part:
-    """A message, or its unsent rest, and the sockets that are sent with its first octet."""
+    """A message, or its unsent rest, and the sockets that are sent with its first byte."""
 
     octets: memoryview
     passed: Sequence[socket.socket]
 
 
 class Writer:
-    """Sends every octet after the handshake; the library's writer is not used."""
+    """Sends every byte after the handshake; the library's writer is not used."""
 
     def __init__(self, pipe: socket.socket, reader: Reader, lost: Callable[[str], None]) -> None:
         """`reader` is paused while much is unsent; `lost` is called, later, with the reason of a failure."""
@@ -328,7 +328,7 @@ class Writer:
         return sent
 
     def _advance(self, sent: int) -> None:
-        """Remove `sent` octets from the queue."""
+        """Remove `sent` bytes from the queue."""
         self._unsent_octets -= sent
         if self._unsent_octets < _MUCH_UNSENT // 2:
             self._reader.resume()

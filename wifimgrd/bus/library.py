@@ -3,14 +3,14 @@
 dbus-next 0.2.3 does the wire format and the authentication, and no more (docs/dbus.md gives the reasons). Set
 WIFIMGRD_DBUS_LIBRARY=dbus_fast for its maintained fork.
 
-Private names of the library that are used here, as no public one does the same:
+This module uses private names of the library where no public name does the same:
 
-- `_private.unmarshaller.Unmarshaller`: reads a message of octets. The public way reads the socket itself.
+- `_private.unmarshaller.Unmarshaller`: reads a message from bytes. The public way reads the socket itself.
 - `SignatureTree._get`: the signature of a variant, from the library's cache. The public way parses it again.
-- `Message._marshall`: the octets of a message. The public way writes them to the socket itself.
+- `Message._marshall`: the bytes of a message. The public way writes them to the socket itself.
 - `MessageBus._sock`, `_negotiate_unix_fd`: the socket after authentication, for the transport.
 - `MessageBus._stream`, `_disconnect_future`, `_user_disconnect`, `_finalize`: to close a connection that was
-  not set up whole, of which the library keeps the socket.
+  only partly set up; the library keeps its socket.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Incoming(Protocol):
     body: list[object]
 
 
-# What is used of the library's classes: it ships no types.
+# The parts of the library's classes that are used here: it ships no types.
 if TYPE_CHECKING:
 
     class Variant:

@@ -29,7 +29,7 @@ class _Attached:
 
     driver: CameraDriver
     reading: CameraReading | None = None
-    """What is not reported yet."""
+    """The reading that is not reported yet."""
     pause: asyncio.TimerHandle | None = None
     """Until the next report."""
 
@@ -74,7 +74,7 @@ class AttachedCameras:
     # -- what the daemon calls
 
     def handlers(self) -> Handlers:
-        """What carries the calls about connected cameras out."""
+        """The handlers of the calls about connected cameras."""
         return {
             calls.ATTACH: self._attach,
             calls.DETACH: self._stop_reading,
@@ -188,7 +188,7 @@ def _driver(text: str) -> CameraDriver:
 
 
 def values_of(result: CommandResult) -> dict[str, tuple[str, object]]:
-    """What a command has done, with the types of its members."""
+    """The result of a command, with the types of its members."""
     return {
         "after": ("t", max(0, result.after_us)),
         "code": ("s", "" if result.error is None else result.error.code.value),

@@ -44,7 +44,7 @@ class BluetoothCamera(ABC):
         """Start it, read its identity and its credentials, and wake it."""
 
     async def keep_awake(self) -> None:
-        """Keep it awake until this is cancelled, or its link ends: here by the connection alone."""
+        """Keep it awake until this is cancelled, or its link ends: here the connection suffices for that."""
         await self._link.until_down()
 
 

@@ -232,8 +232,8 @@ class Central:
         return _AdapterBusy()
 
     def let_go(self, path: str, *, is_dead: bool = False) -> None:
-        """End the connection with a device, without waiting for that, if this process has made it, or nothing
-        works on it: another one that was there before stays, and nothing here listens to it any more."""
+        """End the connection with a device, without waiting, if this process has made it, or if it `is_dead`:
+        nothing works on it. A connection that was there before stays, but nothing here listens to it."""
         self.objects.forget_values(path)
         if is_dead or path in self.objects.own_links:
             self._disconnect_soon(path)

@@ -62,7 +62,7 @@ class GoPro(CommandedCamera):
         await self._start_access_point()
 
     async def pair(self) -> PairedCamera:
-        """The bond alone leaves the camera at its pairing screen."""
+        """A bond is not enough: the camera stays at its pairing screen until `_finish_pairing`."""
         info = await self._started()
         await self._finish_pairing()
         ssid, password = await self._link.read(protocol.SSID), await self._link.read(protocol.PASSWORD)

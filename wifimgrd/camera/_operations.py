@@ -1,4 +1,4 @@
-"""What the daemon has done with cameras: one operation at a time with each, each within its own time."""
+"""The operations with cameras that the daemon requests: one at a time with each, each within its own time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Operations:
         self._running: dict[str, asyncio.Task[Any]] = {}
         """By the camera's address, or the key of a beacon or of a search."""
         self._held: dict[str, asyncio.Task[None]] = {}
-        """What keeps a camera awake and connected, by its address."""
+        """The task that keeps a camera awake and connected, by its address."""
         self.on_idle: Callable[[], None] = lambda: None
         central.on_more_services = self._end_unfit
 

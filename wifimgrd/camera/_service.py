@@ -1,4 +1,4 @@
-"""`org.wifimgrd1.Cameras`: the camera process on the message bus, for the daemon's user alone."""
+"""`org.wifimgrd1.Cameras`: the camera process on the message bus, only for the daemon's user."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class CameraService:
             self._connection.reply(call, *answer)
 
     def handlers(self) -> Handlers:
-        """What carries each call out: its arguments are of the types of its row."""
+        """The handler of each call: its arguments have the types of the call's row."""
         over_bluetooth: Handlers = {
             calls.GET_STATUS: self._get_status,
             calls.SEARCH: self._search,

@@ -33,7 +33,7 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire.kinds import time_text
 
 LARGEST: Final = 256 * 1024
-"""Octets of a report, of which the end is left out."""
+"""Bytes of a report; the end of a longer one is left out."""
 KEPT_S: Final = 5.0
 """How long a report is returned to whoever requests one, before another is made."""
 _MOST_DEVICES: Final = 100
@@ -50,7 +50,7 @@ _ABOUT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the report is made of."""
+    """The contents of the report."""
 
     service: ServiceRecord
     interfaces: Mapping[str, InterfaceRecord]
@@ -78,7 +78,7 @@ class DaemonReport:
         self._latest: asyncio.Task[str] | None = None
 
     async def text(self) -> str:
-        """The report, at most LARGEST octets."""
+        """The report, at most LARGEST bytes."""
         if self._latest is None:
             self._latest = self._tasks.start("report", self._make())
             self._latest.add_done_callback(self._forget_later)

@@ -185,7 +185,7 @@ def _camera(
 @lru_cache(maxsize=_REMEMBERED)
 def _addresses(network: str, address: str, own: str) -> tuple[IPv4Address | None, IPv4Address | None]:
     """A camera's address on this host, and its own; None for the empty text. Raises InvalidRequest, and
-    ValueError for what is no address."""
+    ValueError for a text that is not an address."""
     its_address = IPv4Address(address) if address else None
     own_address = IPv4Address(own) if own else None
     parsed = parse_network(network)

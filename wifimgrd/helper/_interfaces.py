@@ -43,8 +43,8 @@ def index_of_wireless(interface: str) -> int:
 
 
 def index_of_camera(interface: str, hosts_own: Collection[str]) -> int | None:
-    """The index of a camera's interface; None where it is gone, there is no mark for it, or it is in
-    `hosts_own`. Raises InvalidRequest for one that is no camera's."""
+    """The index of a camera's interface; None if it is gone, there is no mark for it, or it is in
+    `hosts_own`. Raises InvalidRequest for an interface that is not a camera's."""
     require_name(interface)
     is_wireless = _is_wireless(interface)
     index = _index_of(interface)

@@ -141,8 +141,8 @@ class LinkFiles:
         return _write(self.file(configuration.interface), configuration.text)
 
     def write_settings(self, run: str) -> bool:
-        """Write the settings that keep networkd away from what other programs have in the kernel, where they
-        are not there yet; `run` is the run of networkd, which reads them at its start alone, or empty."""
+        """Write the settings that keep networkd away from what other programs have in the kernel, if they are
+        not there yet. `run` is networkd's run, or empty: networkd reads the settings only at its start."""
         if _read(self._settings).startswith(SETTINGS_TEXT):
             return False
         return _write(self._settings, f"{SETTINGS_TEXT}{_UNREAD_BY}{run}\n" if run else SETTINGS_TEXT)

@@ -1,4 +1,4 @@
-"""`org.wifimgrd1.Net`: the helper on the message bus, for the daemon's user alone."""
+"""`org.wifimgrd1.Net`: the helper on the message bus, only for the daemon's user."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ class NetService:
             _log.error("tables_unknown", reason=str(error))
 
     def handlers(self) -> Handlers:
-        """What carries each call out: its arguments are of the types of its row."""
+        """The handler of each call: its arguments have the types of the call's row."""
         return {
             calls.APPLY: self._apply,
             calls.OPEN: self._open,
@@ -282,7 +282,7 @@ class NetService:
     # -- addresses and sockets
 
     def _require_hubs(self, interface: str) -> None:
-        """Raise InvalidRequest for what is no adapter that the hub may use; raises KernelError."""
+        """Raise InvalidRequest for an interface that is not an adapter for the hub; raises KernelError."""
         require_wireless(interface)
         if self._kernel.hosts_own([interface]):
             raise InvalidRequest(f"{interface} carries a connection of this host")

@@ -27,7 +27,7 @@ class Tables:
     def __init__(self) -> None:
         self._nftables = Nftables()
         self._there: Contents | None = None
-        """What the tables contain; None where that is not known."""
+        """The contents of the tables; None if they are not known."""
         self._listing: str | None = ""
         """The tables as read back after the last change; None while that is still to be done."""
         self._generation = 0

@@ -38,7 +38,7 @@ class Link:
     kind: str = ""
     """Of one that is to be added, such as `dummy`."""
     is_up: bool | None = None
-    """What one that exists is set to."""
+    """The state to which an existing interface is set; None leaves it as it is."""
     identity: bytes = field(default=b"", compare=False, repr=False)
     """Of one that the kernel has reported: its type, and its permanent MAC address, or the present one if it
     has none. Most messages are about something else."""

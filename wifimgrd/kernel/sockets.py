@@ -39,9 +39,9 @@ async def open_socket(
     """A non-blocking socket that is connected through `interface`, to a host on that link only.
 
     Binding to an interface needs no privilege since Linux 5.7. Whoever gets the socket can connect it again,
-    and a UDP socket is bound to no interface any more once its association is dissolved (__udp_disconnect):
-    packets with `mark`, which needs CAP_NET_ADMIN, are dropped by the nftables rules unless they go to the
-    camera, and the kernel drops what comes from another host (SO_LOCK_FILTER).
+    and a UDP socket is no longer bound to an interface once its association is dissolved (__udp_disconnect).
+    So the nftables rules drop packets with `mark`, which needs CAP_NET_ADMIN, unless they go to the camera,
+    and the kernel drops packets that come from another host (SO_LOCK_FILTER).
 
     Raises DeviceNotReachable, InterfaceLost, and BackendUnavailable where this process has no network.
     """

@@ -169,7 +169,7 @@ not configured. networkd is started if it does not run.
 
 Errors: BackendUnavailable if networkd cannot be started or does not answer."""
 RELEASE_LINK: Final = member("ReleaseLink", interface="s")
-"""End what CONFIGURE_LINK has begun: the address is deleted, and networkd leaves the interface alone.
+"""End what CONFIGURE_LINK has begun: the address is deleted, and networkd no longer configures the interface.
 
 interface: it may be gone; if it was not configured, nothing happens.
 Errors: BackendUnavailable."""

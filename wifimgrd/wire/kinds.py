@@ -36,7 +36,7 @@ class Form:
     json_type: object
     """Their type in JSON: plain, or a list of plain ones."""
     empty: object = None
-    """What stands for None on D-Bus, which has no such value; null does in JSON."""
+    """The value that stands for None on D-Bus, which has no such value; null does in JSON."""
     keywords: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     """Keywords of their JSON Schema."""
     to_dbus: Conversion = unchanged

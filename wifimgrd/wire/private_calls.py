@@ -1,6 +1,7 @@
-"""What the processes that only the daemon calls offer: one row for each method and each signal.
+"""The calls of the processes that only the daemon calls: one row for each method and each signal.
 
-The service, its client and the introspection follow from the row. What it does stands beside it.
+The service, its client and the introspection follow from the row. The text beside the row says what the call
+does.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _UNKNOWN_METHOD: Final = "org.freedesktop.DBus.Error.UnknownMethod"
 
 
 class PrivateService:
-    """One object with one interface, for the daemon's user alone."""
+    """One object with one interface, only for the daemon's user."""
 
     def __init__(
         self,

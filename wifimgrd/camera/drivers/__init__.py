@@ -1,6 +1,6 @@
-"""What cameras are spoken to in, over their networks: bytes in, bytes out, no I/O and no clock.
+"""The protocols that cameras speak over their networks: bytes in, bytes out, no I/O and no clock.
 
-Each driver is a class in the module that its row of `CameraDriver` names, in `DRIVERS` there.
+The row of a `CameraDriver` names a module; the driver is a class in the table `DRIVERS` of that module.
 """
 
 from __future__ import annotations

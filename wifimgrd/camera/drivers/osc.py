@@ -81,7 +81,7 @@ _STORAGE_ERRORS: Final[Mapping[str, StorageState]] = {
     "NO_MEMORY": StorageState.FULL,
     "FILE_NUMBER_OVER": StorageState.FULL,
 }
-"""What a Theta reports as an error, the worst first."""
+"""The errors that a Theta reports, the worst first."""
 _TOO_HOT: Final = frozenset({"HIGH_TEMPERATURE", "BATTERY_HIGH_TEMPERATURE"})
 _WARM: Final = frozenset({"HIGH_TEMPERATURE_WARNING"})
 _LOW_BATTERY: Final = frozenset({"NOT_ENOUGH_BATTERY", "CANNOT_RECORD_LOWBAT"})
@@ -276,7 +276,7 @@ class OscDriver(NetworkDriver):
         return TemperatureState.NORMAL if is_told else None
 
     def _cause(self) -> StopReason | None:
-        """What in the present state ends recordings."""
+        """The condition in the present state that ends recordings; None if there is none."""
         if self.reading.temperature is TemperatureState.TOO_HOT:
             return StopReason.TOO_HOT
         if self.reading.storage_state is StorageState.FULL:

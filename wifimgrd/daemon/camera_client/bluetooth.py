@@ -56,7 +56,7 @@ _NO_BLUEZ: Final = BluetoothStatus(BluetoothState.ABSENT, names.NOT_INSTALLED)
 _NOT_RUNNING: Final = BluetoothStatus(BluetoothState.OFF, names.NOT_RUNNING)
 _READY: Final = BluetoothStatus(BluetoothState.READY)
 _BASE: Final = "-0000-1000-8000-00805f9b34fb"
-"""What follows on the 32 bits of a short UUID in a whole one (Core Specification, vol. 3, part B, 2.5.1)."""
+"""The rest of a whole UUID after the 32 bits of a short one (Core Specification, vol. 3, part B, 2.5.1)."""
 
 
 class _Row(TypedDict, total=False):
@@ -73,7 +73,7 @@ class _Row(TypedDict, total=False):
 
 
 class _Paired(TypedDict, total=False):
-    """What Pair returns."""
+    """The reply of Pair."""
 
     ssid: bytes
     password: str
@@ -97,7 +97,7 @@ class ProcessBluetooth:
         self._is_running = False
         """Whether the process has its name."""
         self._reported: BluetoothStatus | None = None
-        """What the process says while it runs."""
+        """The status that the process reports while it runs."""
         self._links: set[str] = set()
         """The object paths of the cameras that the process has connected."""
         self._left: set[str] = set()
@@ -302,7 +302,7 @@ class ProcessBluetooth:
 
     @asynccontextmanager
     async def _cancelling(self, key: str) -> AsyncIterator[None]:
-        """What runs for a camera, or a search, ends with the caller's cancellation."""
+        """If the caller is cancelled, have the process end the operation of a camera, or a search."""
         try:
             yield
         except asyncio.CancelledError:

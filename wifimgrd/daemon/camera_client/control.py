@@ -65,7 +65,7 @@ class ProcessControl:
         self._open_socket: OpenCameraSocket | None = None
         self._wanted: dict[DeviceId, _Attachment] = {}
         self._in_process: dict[DeviceId, _Attachment] = {}
-        """What the process has attached."""
+        """The cameras that the process has attached."""
         self._changed = asyncio.Event()
         """Set if the two may differ."""
         self._is_tried = asyncio.Event()

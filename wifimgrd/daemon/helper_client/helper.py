@@ -58,7 +58,7 @@ class HelperSupplicant(Helper):
         return typed(tuple[str], await self.carry_out(calls.ADD_NETWORK, *arguments))[0]
 
     async def limit_networks(self, interface: str, bssid: str) -> None:
-        """Have the interface's networks be joined at this access point alone."""
+        """Have the interface's networks be joined only at this access point."""
         await self.carry_out(calls.LIMIT_NETWORKS, interface, bssid)
 
     async def set_country(self, interface: str, country: str) -> None:

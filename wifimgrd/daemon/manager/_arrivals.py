@@ -27,7 +27,7 @@ class _Arrival:
     entry: DeviceEntry
     limit: asyncio.Timeout
     events: list[Callable[[], None]] = field(default_factory=list)
-    """What the backend has reported of the link meanwhile, in order."""
+    """The events of the link that the backend has reported meanwhile, in order."""
     is_over: bool = False
     """The link was interrupted or has ended meanwhile."""
 

@@ -52,7 +52,7 @@ class DeviceEntry:
     teardown: asyncio.Task[None] | None = None
     """The running release."""
     phase: ConnectionPhase | None = None
-    """What its attempt, or its wake, does now."""
+    """The phase that its attempt, or its wake, is in."""
     appears_by_s: float = 0.0
     """Its camera is on: until then, on the loop's clock, its network may not be received yet."""
     wake_asked: bool = False
@@ -61,11 +61,11 @@ class DeviceEntry:
     unfit: str = ""
     """Why its camera, as it is paired now, was told to be more than a camera; empty if it was not."""
     sight: Sight = field(default_factory=Sight)
-    """What Bluetooth shows of it."""
+    """The state of its camera, as seen over Bluetooth."""
     published_sight: Sight = field(default_factory=Sight)
     sight_expiry: asyncio.TimerHandle | None = None
     camera: CameraStatus = field(init=False)
-    """What clients were told that the camera has said, if there is a driver for it."""
+    """The reports of the camera that clients were told, if there is a driver for it."""
     is_recording_held: bool = False
     """Whether it records changed too often to be told when it was read last."""
     operation: Operation | None = None
@@ -79,7 +79,7 @@ class DeviceEntry:
 
     @property
     def unread_camera(self) -> CameraStatus:
-        """What is known of its camera before it is read."""
+        """The known state of its camera before it is read."""
         problems = (Problem.RECORDING_UNCONFIRMED,) if self.device.recording_unconfirmed else ()
         return CameraStatus(requested=self.device.recording_requested, problems=problems)
 

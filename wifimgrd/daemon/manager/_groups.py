@@ -63,7 +63,7 @@ class Groups:
         self.all: Mapping[str, tuple[DeviceId, ...]] = MappingProxyType({})
         """The registered devices of each group."""
         self.missing: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-        """What groups name that is not registered: a name, or an id in digits."""
+        """The devices of each group that are not registered: a name, or an id in digits."""
         self._unknown: set[tuple[str, DeviceId | str]] = set()
         """The same, as it was resolved last."""
         self._is_reloaded = False

@@ -119,8 +119,8 @@ class Pairing:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
 
     async def _require_heard(self, entry: DeviceEntry, address: str) -> None:
-        """Raise PairingFailed unless a camera of the device's model is heard at an address: whatever else is
-        there, such as a keyboard of this host, is left alone."""
+        """Raise PairingFailed unless a camera of the device's model is heard at an address: any other device
+        there, such as a keyboard of this host, is left as it is."""
         model = self._state.model(entry.device)
         seen = self._waking.heard.get(address) or await self._waking.find(address, _SEARCH_S, [model])
         if seen is None or not matches(model, seen):

@@ -385,7 +385,7 @@ class HubState:
 
     def lose(self, entry: DeviceEntry, error: WifimgrdError, pulled: str | None = None) -> None:
         """A link, or an attempt at one, has ended for good: free the interface, or the one that
-        was `pulled` and is not listed any more, and store the reason.
+        was `pulled` and is no longer listed, and store the reason.
 
         While the device is disconnecting that is not a failure but the result of the command.
         """

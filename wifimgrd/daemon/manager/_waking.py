@@ -63,7 +63,7 @@ _HEARD_KEPT: Final = 256
 
 
 class Waking:
-    """What Bluetooth shows of the cameras, and how they are woken."""
+    """Follows the cameras over Bluetooth, and wakes them."""
 
     def __init__(
         self, state: HubState, backend: Backend, bluetooth: CameraBluetooth, bonds: Bonds, tasks: Tasks
@@ -173,7 +173,7 @@ class Waking:
             self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     def _release(self, key: str) -> None:
-        """Have a camera that was woken or paired not kept awake over Bluetooth any more."""
+        """Stop keeping a woken or paired camera awake over Bluetooth."""
         self._tasks.start("release", self._bluetooth.release(key), expected=(WifimgrdError,))
 
     def _expire(self, entry: DeviceEntry) -> None:
@@ -403,7 +403,7 @@ class Waking:
     # -- end
 
     def forget(self, entry: DeviceEntry) -> None:
-        """It is not awaited any more that what is known of a camera is out of date."""
+        """Stop waiting for the time at which the known state of a camera is out of date."""
         if entry.sight_expiry is not None:
             entry.sight_expiry.cancel()
             entry.sight_expiry = None

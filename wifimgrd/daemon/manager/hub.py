@@ -103,7 +103,7 @@ class Hub:
         """The signal of a connected device was read, which no client is told."""
         arrivals, event_tasks = Arrivals(state, routes), tasks.part("events")
         self._event_tasks = event_tasks
-        """What follows from the events of the backend and of the adapters."""
+        """The work that follows from the events of the backend and of the adapters."""
         self._bluetooth = bluetooth = bluetooth or NoBluetooth()
         self._bonds = bonds = Bonds(store, bluetooth, tasks.part("bonds"))
         self._waking = waking = Waking(state, backend, bluetooth, bonds, tasks.part("waking"))
@@ -165,7 +165,7 @@ class Hub:
             STOP_RECORDING.name: cameras.stop_recording,
             SET_CLOCK.name: cameras.set_clock,
         }
-        """What carries out each of DEVICE_COMMANDS."""
+        """The function that carries out each of DEVICE_COMMANDS."""
         self._subscribe()
 
     def _subscribe(self) -> None:

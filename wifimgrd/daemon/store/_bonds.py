@@ -29,7 +29,7 @@ def keep(connection: sqlite3.Connection, address: str, claim: Claim) -> None:
 
 def of_state(directory: Path) -> Mapping[str, Claim]:
     """Those of the state in a directory, as the daemon would open it: the file, or the copy beside it if the
-    file is empty or cannot be read. None if neither can; what is no bond in them is left out."""
+    file is empty or cannot be read. Empty if neither can; an entry that is not a bond is left out."""
     for name in (FILE_NAME, BACKUP_NAME):
         path = directory / name
         with (

@@ -60,9 +60,9 @@ class SqliteStore:
         self._copying: asyncio.TimerHandle | None = None
         """Runs while the backup lacks acknowledged changes."""
         self._secrets: dict[DeviceId, Passphrase] = {}
-        """Notes that were read before, so that a join waits for no disk; changed by the worker alone."""
+        """Notes that were read before, so that a join waits for no disk; changed only by the worker."""
         self._writer = Writer(connection)
-        """Used by the worker alone."""
+        """Used only by the worker."""
         self._gathering = Gathering(worker, Batch, self._writer.write)
 
     @classmethod
@@ -287,8 +287,8 @@ class SqliteStore:
         return await self._worker.run(partial(job, batch))
 
     def _tried_again(self, job: Callable[[Batch], _T]) -> Callable[[Batch], _T]:
-        """A job after which the background writes that failed in it are repeated later, also if nobody waits
-        for it any more."""
+        """A job after which the background writes that failed in it are repeated later, even if nobody waits
+        for it any longer."""
 
         def work(batch: Batch) -> _T:
             try:

@@ -24,7 +24,7 @@ from wifimgrd.domain.registration import parse_registration
 _CAUTION: Final = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
 """For a file from elsewhere (https://www.sqlite.org/security.html); its passwords go to no temporary file."""
 _OF_THE_OTHER_COMPUTER: Final = ("memory", "bond")
-"""Notes of the backends, and the bonds that were made: valid on the old computer alone."""
+"""Notes of the backends, and the bonds that were made: valid only on the old computer."""
 _WRITTEN_ANEW: Final = (
     "PRAGMA application_id = 0",
     "PRAGMA default_cache_size = 0",
@@ -41,14 +41,14 @@ _STEPS: Final = 10_000
 """SQLite instructions between two checks of the time limit."""
 _LARGEST_ID: Final = 2**62
 _LONGEST_NAME: Final = 256
-"""A default name is an SSID with its octets escaped and a number after it: longer than one that is set."""
+"""A default name is an SSID with its bytes escaped and a number after it: longer than one that is set."""
 _LONGEST_KEY: Final = 255
 _LAST_US: Final = 253_402_300_800_000_000
 """The year 10000: later times cannot be written in RFC 3339."""
 _MAC: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
 _HIGHEST_MHZ: Final = 100_000
 _OF_JSON: Final = (ArithmeticError, RecursionError)
-"""What the JSON in a row can raise, beside what `rows.device_of` expects."""
+"""The errors that the JSON in a row can raise, beside those that `rows.device_of` expects."""
 _NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
 _NO_BONDS: Final[Mapping[str, Claim]] = {}
 
@@ -115,7 +115,7 @@ def _check_file(state: sqlite3.Connection) -> None:
 
 
 def _schema(state: sqlite3.Connection) -> list[tuple[str, ...]]:
-    """What its tables, indexes, triggers and views are, whatever SQLite keeps of the space after them."""
+    """Its tables, indexes, triggers and views, without the space that SQLite may keep after them."""
     found = state.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
     return sorted((*map(str, names), str(sql).rstrip()) for *names, sql in found)
 

@@ -1,7 +1,7 @@
 """The whole state as one file: devices with their ids, and passwords. For a replacement computer.
 
 The file is a store like the one in use, so its version is the schema's, and an older one is migrated
-when it is restored. Data that is valid on the old computer alone (notes of the backends, and
+when it is restored. Data that is valid only on the old computer (notes of the backends, and
 which bonds the hub has made) is left out. The bonds of the state that is replaced are kept: they are
 this computer's.
 """

@@ -24,8 +24,8 @@ _T = TypeVar("_T")
 
 
 def _pass_on(shape: type[_T], on_reply: Callable[[_T], None]) -> Callable[[list[object]], None]:
-    """What passes the one argument of a reply on, unless it is of another type: nobody handles exceptions
-    where replies come in."""
+    """A function that passes the one argument of a reply on, unless it is of another type: nobody handles
+    exceptions where replies come in."""
 
     def received(reply: list[object]) -> None:
         with suppress(BusError):

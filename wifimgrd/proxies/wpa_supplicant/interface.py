@@ -171,7 +171,7 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
         return await self.get("CurrentBSS", str)
 
     async def read_bss(self, path: str) -> Bss | None:
-        """A BSS of its list; None where it is not in it any more."""
+        """A BSS of its list; None if it is no longer in it."""
         properties = await self._bss(path)
         return bss_of(path, properties) if properties else None
 

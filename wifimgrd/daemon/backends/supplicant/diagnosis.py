@@ -92,8 +92,8 @@ def not_seen(ssid: Ssid) -> DeviceNotReachable:
 
 
 def only_others(ssid: Ssid, points: str) -> DeviceNotReachable:
-    """A finished scan showed the network at access points alone that are not this device's, as `points` has
-    it."""
+    """A finished scan showed the network only at access points that are not this device's; `points` describes
+    them."""
     return DeviceNotReachable(
         f'the network "{ssid.printable}" is in range, but not at this device\'s camera, which may be '
         f"switched off or out of range: {points}"
