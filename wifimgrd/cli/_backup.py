@@ -1,4 +1,4 @@
-"""`wifimgrctl backup` and `restore`, for root alone: passwords are write-only everywhere else."""
+"""`wifimgrctl backup` and `restore`, only for root: passwords are write-only everywhere else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HINTS: Final = {
 
 
 def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Write the state into a new file that root alone can read, or to stdout; False if that fails."""
+    """Write the state into a new file that only root can read, or to stdout; False if that fails."""
     if not _is_root(screen):
         return False
     is_stdout = arguments.file == _STREAM
@@ -75,7 +75,7 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    """A file or stdin, with one octet more where it is too large."""
+    """The bytes of a file or of stdin, one more than the limit if it is too large."""
     if path == _STREAM:
         return sys.stdin.buffer.read(_LARGEST + 1)
     with path.open("rb") as file:
@@ -107,7 +107,7 @@ def _as_owner(directory: Path) -> Iterator[None]:
 
 
 def _write_new(path: Path, octets: bytes) -> None:
-    """Write a new file that root alone can read; an incomplete file is removed."""
+    """Write a new file that only root can read; remove it if it is incomplete."""
     file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(file, "wb") as writer:

@@ -43,7 +43,7 @@ _NO_TEXT: Final = re.compile(
     r"|\s*(true|false)\s*",
     re.IGNORECASE | re.DOTALL,
 )
-"""What a spreadsheet does not keep as it is; an apostrophe before it says that it is a text."""
+"""Cells that a spreadsheet changes; an apostrophe before a cell says that it is a text."""
 _DELIMITERS: Final = (",", ";", "\t")
 _NAMED_DELIMITER: Final = re.compile(r'"?sep=([,;\t|:])"?[,;\t|:]*(\r\n|\r|\n)', re.IGNORECASE)
 """The first line that Excel writes and reads."""
@@ -52,7 +52,7 @@ _PINS: Final = {
     "mac": 'not a MAC address such as "02:00:00:00:01:00"',
     "usb_port": 'not a USB port such as "1-1.4"',
 }
-"""What a pin that cannot be used is called."""
+"""By the kind of pin, the words for one that cannot be used."""
 
 
 def csv_entries(text: str, source: str) -> list[Entry]:
@@ -209,5 +209,5 @@ def _guarded(text: str) -> str:
 
 
 def _plain(cell: str) -> str:
-    """What `_guarded` was given, and what a person writes without an apostrophe."""
+    """The text that `_guarded` was given, or that a person wrote without an apostrophe."""
     return cell[1:] if cell[:1] == "'" and _NO_TEXT.fullmatch(cell[1:]) else cell

@@ -252,7 +252,7 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
 
 
 def _shared_outcome(outcome: str, devices: Sequence[DeviceRecord]) -> str:
-    """What has come of one device or of several, said once."""
+    """The outcome of one device or of several, said once."""
     names = ", ".join(map(title, devices))
     return f"{names} is {outcome}" if len(devices) == 1 else f"{len(devices)} devices are {outcome}: {names}"
 

@@ -13,7 +13,7 @@ from wifimgrd.cli._text import safe
 from wifimgrd.domain.errors import InvalidRequest
 
 _LONGEST: Final = 4096
-"""A file with more octets is not a password but a mistake."""
+"""A file with more bytes is not a password but a mistake."""
 
 _NO_TERMINAL: Final = "there is no terminal for a prompt; use --password-file, --password-stdin or --open"
 
@@ -65,7 +65,7 @@ def _text(octets: bytes, source: str, what: str = "the password") -> str:
 
 
 def prompted(prompt: str, no_terminal: str) -> str:
-    """What is typed at a terminal, and not shown; raises UsageError (`no_terminal`), InvalidRequest."""
+    """Text that is typed at a terminal and not shown; raises UsageError (`no_terminal`), InvalidRequest."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:

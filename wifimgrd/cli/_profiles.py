@@ -72,7 +72,7 @@ _NOT_IN_FILE: Final = 0x1 | 0x2
 _WITH_PASSWORD: Final = ("wpa-psk", "sae")
 _OPEN: Final = ("none", "owe")
 _OTHERS: Final = ("ieee8021x", "wpa-eap", "wpa-eap-suite-b-192")
-"""What else NetworkManager has as key-mgmt; another word is not quoted."""
+"""Other words that NetworkManager has for key-mgmt; any word beyond these is not quoted."""
 _WEP_AUTHENTICATION: Final = ("shared", "leap")
 
 

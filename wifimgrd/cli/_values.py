@@ -54,12 +54,12 @@ def moment(argument: str) -> int:
 
 
 def octets(argument: str) -> bytes:
-    """An argument as the octets that were typed, even if they are not text."""
+    """An argument as the bytes that were typed, even if they are not text."""
     return os.fsencode(argument)
 
 
 def hexadecimal(argument: str) -> bytes:
-    """Octets, each of two digits."""
+    """Bytes, each of two digits."""
     try:
         return bytes.fromhex(argument)
     except ValueError:

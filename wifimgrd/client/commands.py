@@ -24,7 +24,7 @@ STARTED: Final = "started"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What has come of a command that was not refused and has not failed."""
+    """The outcome of a command that was not refused and has not failed."""
 
     command: DeviceCommand
     device: DeviceRecord | None
@@ -151,7 +151,7 @@ MOST_AT_ONCE: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class RecordingOrder:
-    """What several cameras are to do."""
+    """The order to several cameras to record, or to stop."""
 
     on: bool
     """Start recording, or stop."""

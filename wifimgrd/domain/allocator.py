@@ -80,7 +80,7 @@ class Claim:
 
 
 NameOf = Callable[[DeviceId], str]
-"""What a device is called; empty where that is not known."""
+"""A device's name; empty if it is not known."""
 
 
 def _nameless(_: DeviceId) -> str:

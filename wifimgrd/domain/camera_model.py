@@ -64,7 +64,7 @@ def _is_interface(text: str) -> bool:
 
 
 class WakeMethod(StrEnum):
-    """What wakes a sleeping camera over Bluetooth LE."""
+    """The way to wake a sleeping camera over Bluetooth LE."""
 
     CONNECT = "connect"
     """A connection, and the command that switches its Wi-Fi on."""
@@ -133,8 +133,8 @@ class Bluetooth:
     name_pattern: str = ""
     """A regular expression that matches the whole name that it advertises."""
     beacon: str = ""
-    """What this host advertises to wake it: manufacturer data in hexadecimal, the company's id first, in
-    little endian; `{name6}` are the six characters that the group `name6` of `ssid_pattern` matches."""
+    """The advertisement of this host that wakes it: manufacturer data in hexadecimal, the company's id first,
+    in little endian; `{name6}` are the six characters that the group `name6` of `ssid_pattern` matches."""
     pairing: bool = False
     """It has to be paired before it can be woken, and says then what its network and the password are."""
     sleep: bool = False
@@ -208,7 +208,7 @@ class CameraModel:
     """A regular expression that matches the whole factory name of its network; empty if it
     is not known."""
     oui: tuple[str, ...] = ()
-    """The first three octets of the MAC addresses of its access point, e.g. `d4:d9:19`."""
+    """The first three bytes of the MAC addresses of its access point, e.g. `d4:d9:19`."""
     hidden: bool = False
     """Its access point does not send its name."""
     probe: Probe = Probe()
@@ -277,7 +277,7 @@ def closest_codename(codename: str, known: Iterable[str]) -> str:
 
 
 def codename_key(codename: str) -> str:
-    """What is equal in codenames that mean the same model."""
+    """The key of a codename; codenames with the same key mean the same model."""
     return codename.replace("_", "").replace("-", "").casefold()
 
 

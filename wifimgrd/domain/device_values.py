@@ -1,5 +1,5 @@
-"""What a client may give as the values of a device, each by itself: type, length and characters. A reader
-raises Fault for what it is not."""
+"""The values that a client may give a device, each by itself: type, length and characters. A reader raises
+Fault for any other value."""
 
 from __future__ import annotations
 

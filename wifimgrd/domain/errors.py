@@ -170,7 +170,7 @@ class AddressFailed(WifimgrdError):
 
 
 class InterfaceLost(WifimgrdError):
-    """The adapter cannot be used any more; the message says what happened to it (`domain/interface.py`)."""
+    """The adapter can no longer be used; the message says what happened to it (`domain/interface.py`)."""
 
     code = ErrorCode.INTERFACE_LOST
     status = 502

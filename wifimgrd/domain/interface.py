@@ -61,7 +61,7 @@ class Interface:
     suspect: bool = False
     """It may not work; other interfaces are preferred."""
     health: Health | None = None
-    """What is known of its radio."""
+    """The health of its radio, as far as it is known."""
     health_reason: str = ""
     """Why its radio may not work; empty if it is GOOD or nothing is known of it."""
 

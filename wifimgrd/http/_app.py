@@ -203,7 +203,8 @@ def _add_ranges(
 def _add_short_ways(
     app: web.Application, links: LinkAddresses, fast: FastPath | None, ranges: FastRanges | None
 ) -> None:
-    """What makes the short way of a connection; an address of a camera's is not allowed any more at once."""
+    """Set the function that makes a connection's short way. The short way forgets its clients when an address
+    of a link changes, so that it at once no longer allows an address that a camera assigns."""
     for one in (fast, ranges):
         if one is not None:
             links.subscribe(one.forget_clients)

@@ -23,7 +23,7 @@ from wifimgrd.runtime.streams import open_stream
 SILENCE_S: Final = 60.0
 """The longest time without data from the server, before or within an answer."""
 HEAD_S: Final = 20.0
-"""The time in which a head must be complete, from its first octet."""
+"""The time in which a head must be complete, from its first byte."""
 _CHUNKS_AT_ONCE: Final = 64
 """Chunks that are parsed before others have their turn."""
 _SWITCHING_PROTOCOLS: Final = 101
@@ -54,10 +54,10 @@ class HttpConnection:
         self._writer = writer
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
         self._received = 0
-        """Octets since the beginning of the head, then since that of the body."""
+        """Bytes since the beginning of the head, then since that of the body."""
         self._sending: asyncio.Task[None] | None = None
         self._before: bytes | None = None
-        """What was received until the answer begins; None afterwards."""
+        """The bytes received until the answer begins; None afterwards."""
 
     @classmethod
     async def open(
@@ -160,7 +160,7 @@ class HttpConnection:
         await asyncio.sleep(0)  # what is there already is read without one, and others have their turn
 
     def _after_begin(self, octets: bytes) -> bytes | None:
-        """What was received without the lines before the answer; None if that is not known yet."""
+        """The bytes received, without the lines before the answer; None while its beginning is not known."""
         if self._before is None:
             return octets
         received = self._before + octets

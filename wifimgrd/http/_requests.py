@@ -23,7 +23,7 @@ from wifimgrd.http._errors import (
 from wifimgrd.http._operations import Parameter
 
 BODY_LIMIT: Final = 64 * 1024
-"""Octets of a request body, after decompression."""
+"""Bytes of a request body, after decompression."""
 LONGEST_WAIT_S: Final = 180
 KEY_LIMIT: Final = 255
 

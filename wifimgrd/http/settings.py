@@ -54,11 +54,11 @@ _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What the page of all hubs of a broker is given."""
+    """The settings for the page of all hubs of a broker."""
 
     broker: WebSocketAddress
     prefix: str
-    """What all topics begin with."""
+    """The beginning of all topics."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Bridge:
         self._service = ServiceRecord()
         self._is_serving = False
         self._pinging: ExitStack | None = None
-        """Left when the daemon is not to be pinged any more."""
+        """Left when the daemon is no longer to be pinged."""
         self._session = Session(settings, self._records, self._events, while_serving=self._while_serving)
         commands = Commands(hub, settings, self._session, tasks.part("commands"))
         self._session.commands.receive = commands.receive
@@ -239,5 +239,5 @@ class Bridge:
 
 
 def _in_rig(camera: DeviceRecord) -> tuple[bool, bool]:
-    """What the hub's own record counts of a camera."""
+    """The values of a camera that the hub's own record counts."""
     return camera.expected, is_recording(camera)

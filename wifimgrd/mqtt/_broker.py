@@ -25,7 +25,7 @@ _PATIENCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Will:
-    """What the broker publishes, retained, when the connection is lost."""
+    """The message that the broker publishes, retained, when the connection is lost."""
 
     topic: str
     payload: bytes

@@ -23,11 +23,11 @@ from wifimgrd.mqtt._refusals import FAILURE
 
 KEEP_ALIVE_S: Final = 30
 LARGEST_PACKET: Final = 256 * 1024
-"""Octets that the broker may send in one packet; MQTT 3.1.1 cannot tell it that."""
+"""Bytes that the broker may send in one packet; MQTT 3.1.1 cannot tell it that."""
 LARGEST_READ: Final = 8 * 1024 * 1024
-"""Octets of a packet that is read, whatever the version; MQTT allows 256 MB, of which paho makes copies."""
+"""Bytes of a packet that is read, whatever the version; MQTT allows 256 MB, of which paho makes copies."""
 LARGEST_ANSWER: Final = 8 * 1024
-"""Octets of any other packet than a message: paho takes minutes for one with 100,000 properties."""
+"""Bytes of any other packet than a message: paho takes minutes for one with 100,000 properties."""
 MOST_UNANSWERED: Final = 100
 """Messages that the broker may send before the first of them is acknowledged; MQTT 3.1.1 cannot tell it."""
 MOST_UNSENT: Final = 500
@@ -36,20 +36,20 @@ _CONNACK: Final = 0x20
 _PUBLISH: Final = 0x30
 _FROM_BROKER: Final = frozenset({_CONNACK, _PUBLISH, 0x40, 0x90, 0xB0, 0xD0, 0xE0})
 """The types of messages, and of packets that answer ours. Others are for QoS 2, which nothing here has, or
-are sent by clients alone (MQTT 5, table 2-1)."""
+are sent only by clients (MQTT 5, table 2-1)."""
 _RETAIN: Final = 0x01
 _QOS: Final = 0x06
 _QOS_1: Final = 0x02
 _DUP: Final = 0x08
 _READ_AT_ONCE: Final = 64 * 1024
-"""Octets of one call to the kernel."""
+"""Bytes of one call to the kernel."""
 _MESSAGE_EXPIRY_INTERVAL: Final = 2
 _RESPONSE_TOPIC: Final = 8
 _CORRELATION_DATA: Final = 9
 _OCTETS_OF: Final = {1: 1, _MESSAGE_EXPIRY_INTERVAL: 4, 35: 2}
 """By the id of a property of PUBLISH, its length (MQTT 5, 2.2.2.2 and 3.3.2.3)."""
 _TEXTS_OF: Final = {3: 1, _RESPONSE_TOPIC: 1, _CORRELATION_DATA: 1, 38: 2}
-"""Of others, how many texts or octets with a length of their own it has."""
+"""By the id of another property, the number of its texts or byte strings, each with its own length."""
 _SUBSCRIPTION_IDENTIFIER: Final = 11
 
 
@@ -69,7 +69,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What MQTT 5 adds to a message that is a request; nothing with 3.1.1."""
+    """The parts that MQTT 5 adds to a message that is a request; none with 3.1.1."""
 
     response_topic: str | None = None
     correlation: bytes | None = None
@@ -84,17 +84,17 @@ class Misbehaviour(Exception):
 
 
 class Client(mqtt.Client):
-    """paho's client, with what its callbacks leave out, or do in some versions alone."""
+    """paho's client, with the things that its callbacks leave out, or do only in some versions."""
 
     code = 0
     """The reason code of the last acknowledged message; always 0 with MQTT 3.1.1."""
     failure: OSError | None = None
-    """What the socket has raised."""
+    """The error that the socket has raised."""
     receive: Callable[[Received], None]
     """Is called with each message."""
     _is_accepted = False
     _read = b""
-    """What was read from the socket, and the place in it up to which paho has it."""
+    """The bytes read from the socket, and the place in them up to which paho has them."""
     _place = 0
 
     @property
@@ -173,7 +173,7 @@ class Client(mqtt.Client):
         if bufsize > LARGEST_READ:  # paho asks for all that is missing of a packet
             self.failure = OSError(errno.EMSGSIZE, "the packet is too large")
             raise self.failure
-        # paho wants one or two octets at a time, each of which would be a call to the kernel.
+        # paho wants one or two bytes at a time, each of which would be a call to the kernel.
         if self._place >= len(self._read):
             self._read, self._place = self._receive(max(bufsize, _READ_AT_ONCE)), 0
         start, self._place = self._place, self._place + bufsize
@@ -254,7 +254,7 @@ def subscribe(
 
 
 def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
-    """Read the properties of a PUBLISH packet, which begin at an octet, and where they end; raises
+    """Read the properties of a PUBLISH packet, which begin at the byte `start`, and where they end; raises
     ValueError."""
     if packet[start : start + 1] == b"\0":
         return _NOTHING, start + 1

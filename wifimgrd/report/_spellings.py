@@ -1,4 +1,4 @@
-"""How programs print a name with quotes, backslashes, control characters or octets that are not text."""
+"""How programs print a name with quotes, backslashes, control characters or bytes that are not text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus
 _BACKSLASHED = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0D: "r", 0x1B: "e"}
 _SHORTEST = 3
 _FEWEST_FOR_HEX = 3
-"""Octets: a shorter name in hexadecimal could be any number."""
+"""Bytes: a shorter name in hexadecimal could be any number."""
 
 
 def spellings(octets: bytes) -> set[str]:
@@ -65,7 +65,7 @@ def _texts(octets: bytes) -> Iterator[str]:
 
 
 def _escaped(octets: bytes, number: str, quotes: str, letters: dict[int, str], *, keep_high: bool) -> str:
-    """Escape as C programs do: some octets by a letter, other unprintable ones by a number."""
+    """Escape as C programs do: some bytes by a letter, other unprintable ones by a number."""
     written = bytearray()
     for octet in octets:
         character = chr(octet)

@@ -44,7 +44,7 @@ _SECRET: Final = re.compile(
     r"(?P<sign>\"?\s*[=:]\s*|'\s+value\s+)('[^']*'|\"[^\"]*\"|[^\s,;'\"]+)"
 )
 _SHORTEST: Final = 2
-"""Octets: a shorter name is replaced only if it is a whole value, not in the text of a log."""
+"""Bytes: a shorter name is replaced only if it is a whole value, not in the text of a log."""
 _LONG: Final = 6
 """Characters: such a name is replaced within longer words, too."""
 _DIGITS: Final = 6

@@ -11,7 +11,7 @@ from wifimgrd.runtime.logging import is_for_journal
 
 _PAUSE_S: Final = 5.0
 _NOT_RESTARTED: Final = frozenset((2, os.EX_DATAERR, os.EX_CANTCREAT, os.EX_CONFIG))
-"""What only a person can mend: RestartPreventExitStatus= of the units."""
+"""Statuses of failures that only a person can mend: RestartPreventExitStatus= of the units."""
 
 
 def pause_before_restart(status: int) -> None:

@@ -49,8 +49,8 @@ have given it the same times."""
 
 _Version = tuple[int, int, int, int, int]
 _known: dict[str, tuple[_Version, frozenset[IPv4Address]]] = {}
-"""What was found in each file, with the version that was read: they are looked up while a link waits, and
-hardly ever change."""
+"""The addresses found in each file, with the version that was read: they are looked up while a link waits,
+and hardly ever change."""
 
 
 def used_addresses(root: Path = Path("/")) -> frozenset[IPv4Address]:

@@ -104,7 +104,7 @@ class SimulatedBluetooth:
             self._listener.advertised(heard)
 
     def _heard(self, camera: Camera, targets: Sequence[tuple[str, str]]) -> Advertiser | None:
-        """What a camera advertises, if a search for these finds it."""
+        """The advertisement of a camera, if a search for these finds it."""
         kind = camera.plan.bluetooth
         if kind is None or not camera.advertises:
             return None
@@ -125,7 +125,7 @@ class SimulatedBluetooth:
 
     @staticmethod
     def _state(camera: Camera, kind: BluetoothKind) -> PowerState | None:
-        """What its advertisement says: only that of a GoPro does."""
+        """The power state that its advertisement says: only that of a GoPro does."""
         if kind is not BluetoothKind.GOPRO:
             return None
         return PowerState.AWAKE if camera.is_on and not camera.is_wifi_off else PowerState.ASLEEP

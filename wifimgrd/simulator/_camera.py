@@ -34,7 +34,7 @@ class Camera:
         """Names of the interfaces that have a link to it."""
         self._leases: dict[str, str] = {}
         self.emulated: EmulatedCamera | None = None
-        """What it answers over its network; None: nothing."""
+        """The camera that answers over its network; None: nothing answers."""
         self.emulator: Emulator | None = None
         if plan.emulated is not None:
             driver, settings = plan.emulated
@@ -48,7 +48,7 @@ class Camera:
 
     @property
     def bluetooth_name(self) -> str:
-        """What it advertises."""
+        """The name that it advertises."""
         return self.plan.bluetooth_name
 
     def refusals(self, tries: int) -> int:

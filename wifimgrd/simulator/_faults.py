@@ -39,7 +39,7 @@ class Scoped(Generic[K, V]):
 
 
 class Faults:
-    """The faults that are set now. Keys are SSIDs in octets, or interface names."""
+    """The faults that are set now. Keys are SSIDs in bytes, or interface names."""
 
     def __init__(self) -> None:
         self.dhcp_dead: Scoped[bytes, bool] = Scoped()

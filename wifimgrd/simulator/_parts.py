@@ -1,4 +1,4 @@
-"""What the daemon is given in place of adapters and cameras."""
+"""The parts that the daemon is given in place of adapters and cameras."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class CameraPlan:
     bluetooth: BluetoothKind | None
     """None: it has no Bluetooth."""
     bluetooth_name: str
-    """What it advertises."""
+    """The name that it advertises."""
     camera_model: str
     """The maker's name of its model, which it says once it is paired."""
     asleep: bool
@@ -180,7 +180,7 @@ class CameraPlan:
     pairing_mode: bool
     """It can be paired."""
     emulated: tuple[CameraDriver, CameraSettings] | None
-    """What it speaks over its network, and its state at first; None: it answers nothing."""
+    """The protocol that it speaks over its network, and its state at first; None: it answers nothing."""
 
     @property
     def sighting(self) -> Sighting:

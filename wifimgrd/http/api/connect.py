@@ -67,7 +67,8 @@ _TEXTS: Final = MappingProxyType(
 
 
 def _reads(command: DeviceCommand) -> tuple[Callable[..., object], ...]:
-    """What reads the parameters of its route: what is waited for by default is always waited for."""
+    """The readers of its route's parameters. A command that waits by default always waits, and has no
+    parameter for that."""
     return tuple(
         _READERS[name]
         for name, default in {"device_id": False, **command.options}.items()
@@ -92,7 +93,7 @@ class Connect:
         routes.add("GET HEAD", self._prefix + "/wifi/status", self.status)
 
     def _handler(self, command: DeviceCommand) -> Handler:
-        """What answers a command's route."""
+        """The handler of a command's route."""
         reads, can_wait = _reads(command), WHEN_FREE in command.options
 
         @own_site_only

@@ -59,7 +59,7 @@ _OF_CAMERA: Final[tuple[tuple[str, str, _Value], ...]] = (
         lambda camera: None if camera.recording_time_left is None else camera.recording_time_left / 1e6,
     ),
 )
-"""What connected cameras say of themselves: name, description, value."""
+"""The values that connected cameras report: name, description, value."""
 
 
 def device_families(devices: Iterable[DeviceRecord], *, current: bool) -> Iterator[Metric]:

@@ -79,7 +79,7 @@ class Power:
         routes.add("GET HEAD", self._prefix + "/bluetooth/devices", self.devices)
 
     def _handler(self, command: DeviceCommand) -> Handler:
-        """What answers a command's route."""
+        """The handler of a command's route."""
 
         @own_site_only
         @Operation(

@@ -1,4 +1,4 @@
-"""What connected cameras say of themselves, recording on one and on many, and their clocks."""
+"""The state that connected cameras report, recording on one and on many, and their clocks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Recording:
 
     @Operation("get_camera", "control", reads=(path_id,), answer=CameraJson, errors=_READS)
     async def camera(self, request: web.Request) -> web.Response:
-        """What a camera says of itself: battery, card, recording, temperature, clock.
+        """The state that a camera reports: battery, card, recording, temperature, clock.
 
         Models without a driver are `not-supported`. Once the link has ended, battery and card keep their last
         values.
@@ -88,7 +88,7 @@ class Recording:
     async def set_clock(self, request: web.Request) -> web.Response:
         """Set a camera's clock to this host's, with its time zone.
 
-        A camera that records is left alone: `camera-busy`.
+        A camera that records is left as it is: `camera-busy`.
         """
         client = available(self._client)
         await carry_out(client, SET_CLOCK, known_device(client, path_id(request)).id)
@@ -117,7 +117,7 @@ class Recording:
 
 
 def _camera(device: DeviceRecord) -> CameraRecord:
-    """What a camera says of itself; raises NotSupported."""
+    """The state that a camera reports; raises NotSupported."""
     if device.camera is None:
         raise NotSupported(f"the hub has no driver for cameras of the model {device.codename}")
     return device.camera

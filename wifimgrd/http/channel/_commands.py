@@ -1,7 +1,7 @@
 """Commands that a client of the channel sends as messages: connect and disconnect, also a group.
 
-They do the same as the routes. Their results are events for every client; a refusal is `command.failed` for
-that client alone, and `observation.device.action.failed` where no status `failed` reports it: the platform's
+They do the same as the routes. Their results are events for every client. A refusal is `command.failed` only
+for that client, and `observation.device.action.failed` if no status `failed` reports it: the platform's
 frontend shows a message for each of these two, and ignores `command.failed`.
 """
 

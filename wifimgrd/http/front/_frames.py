@@ -7,7 +7,7 @@ from typing import Final
 FRAMES_PER_S: Final = 200
 """Frames of one client, and as many at once; people and their programs send some."""
 _LONG: Final = {126: 2, 127: 8}
-"""Octets of the length of longer frames, by what stands in its place."""
+"""Bytes of the length of longer frames, by what stands in its place."""
 
 
 class FrameRate:
@@ -16,12 +16,12 @@ class FrameRate:
     def __init__(self, now: float) -> None:
         self._head = b""
         self._rest = 0
-        """Octets of a frame's content that are still to come."""
+        """Bytes of a frame's content that are still to come."""
         self._allowed = float(FRAMES_PER_S)
         self._counted_at = now
 
     def is_kept(self, octets: bytes, now: float) -> bool:
-        """Count the frames of further octets; False = there are too many."""
+        """Count the frames of further bytes; False = there are too many."""
         self._allowed = min(FRAMES_PER_S, self._allowed + (now - self._counted_at) * FRAMES_PER_S)
         self._counted_at = now
         at = 0

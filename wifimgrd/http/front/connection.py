@@ -1,4 +1,4 @@
-"""One connection of a client, from its first octet on: what aiohttp gets of it, and when it is closed."""
+"""One connection of a client, from its first byte on: what aiohttp gets of it, and when it is closed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ RECEIVE_S: Final = 20.0
 HANDSHAKE_S: Final = 10.0
 """The time limit of a TLS handshake."""
 UNSENT_BYTES: Final = 1 << 16
-"""Octets that wait for a client, beyond which no more are written: with TLS the same as without it, where
+"""Bytes that wait for a client, beyond which no more are written: with TLS the same as without it, where
 asyncio would allow eight times as many."""
 _SOON_S: Final = 1.0
 _THROWN_AWAY: Final = 1 << 20
-"""Octets that are discarded before a connection that is about to be closed is reset."""
+"""Bytes that are discarded before a connection that is about to be closed is reset."""
 _TO_BEGIN: Final = 3
 """Runs of the loop until aiohttp's task has begun, and in it that of the first request, which is earlier no
 state in which it can lose its connection."""
@@ -50,7 +50,7 @@ _POLICY_VIOLATION: Final = b"\x88\x02\x03\xf0"
 """The close frame with the code 1008 (RFC 6455, 7.4.1)."""
 _CR: Final = 13
 _CONTINUE, _SWITCHING = b" 100 ", b" 101 "
-"""Octets 8 to 13 of answers."""
+"""Bytes 8 to 13 of answers."""
 
 _read = memoryview(bytearray(PIECE_BYTES))
 """Where the loop puts what it reads, of one connection after the other."""
@@ -88,9 +88,9 @@ class FrontConnection(asyncio.BufferedProtocol):
         self._handshake: asyncio.Task[None] | None = None
         self._state = _State.HEAD
         self._input = bytearray()
-        """What was received and not passed on."""
+        """The bytes received and not passed on."""
         self._seen = 0
-        """Octets of it in which there is no end of a head."""
+        """Bytes of it in which there is no end of a head."""
         self._body = Body(Head())
         self._is_last = False
         """The client wants no answer after the next one."""
@@ -99,7 +99,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         """Since when a request is incomplete."""
         self._last_used = 0.0
         self._unsent = (0, 0.0)
-        """The number of octets that the client has not read, and since when it is the same."""
+        """The number of bytes that the client has not read, and since when it is the same."""
         self._thrown_away = 0
         self._discarded_body: Body | None = None
         self._has_answer = False
@@ -403,7 +403,7 @@ class FrontConnection(asyncio.BufferedProtocol):
             self._loop.call_soon(self.evict)
 
     async def send_file(self, file: BinaryIO, offset: int, count: int) -> int:
-        """Send a part of a file by sendfile(2); how many octets. Raises as `loop.sendfile`."""
+        """Send a part of a file by sendfile(2), and return how many bytes. Raises as `loop.sendfile`."""
         self.is_sending_file = True
         try:
             return await self._loop.sendfile(self._transport, file, offset, count)
@@ -424,7 +424,7 @@ class FrontConnection(asyncio.BufferedProtocol):
     # -- the end
 
     def _refuse(self, refusal: Refused) -> None:
-        """Answer that something is no request, unless another answer is being written, and close."""
+        """Answer that the bytes are not a request, unless another answer is being written, and close."""
         if not self._has_answer:
             self._transport.write(answer_to(refusal))
         self._end_discarding(None)

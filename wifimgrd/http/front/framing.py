@@ -1,7 +1,7 @@
-"""Where requests end: heads (RFC 9112, 3 and 5) and bodies (6 and 7). Pure: octets in, values out.
+"""Where requests end: heads (RFC 9112, 3 and 5) and bodies (6 and 7). Pure: bytes in, values out.
 
 Stricter than a server has to be, so that no proxy and no parser behind this one can see another request in
-the same octets.
+the same bytes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from ipaddress import IPv6Address
 from typing import Final
 
 PIECE_BYTES: Final = 16 * 1024
-"""Octets that are read and parsed at once, before others have their turn."""
+"""Bytes that are read and parsed at once, before others have their turn."""
 HEAD_BYTES: Final = 64 * 1024
-"""Octets of a head: the first line and the fields; of an answer also the informational ones before it."""
+"""Bytes of a head: the first line and the fields; of an answer also the informational ones before it."""
 HEAD_FIELDS: Final = 128
 """Fields of a head; small ones need many times their length in memory."""
 LINE_BYTES: Final = 8190
-"""Octets of a line of a head; the limit of aiohttp."""
+"""Bytes of a line of a head; the limit of aiohttp."""
 FRAMING_BYTES: Final = 1024
-"""Octets of a chunked body that are no content, beyond as many as its content has."""
+"""Bytes of a chunked body that are not content, beyond as many as its content has."""
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;" + _TOKEN + rb"(?:=" + _TOKEN + rb")?)*")
@@ -42,7 +42,7 @@ _LAST_PORT: Final = 65535
 
 
 class Refused(Exception):
-    """Octets that are no request that is taken here."""
+    """Bytes that are not a request that this server takes."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -56,16 +56,16 @@ def too_large() -> Refused:
 
 
 def not_http() -> Refused:
-    """Octets that are not HTTP."""
+    """Bytes that are not HTTP."""
     return Refused(400, "this is not a request in HTTP")
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What of a head decides where the request ends."""
+    """The parts of a head that decide where the request ends."""
 
     length: int = 0
-    """Octets of the body, if it is not chunked."""
+    """Bytes of the body, if it is not chunked."""
     is_chunked: bool = False
     is_upgrade: bool = False
     """It wants a WebSocket; what follows is not HTTP if it gets that."""
@@ -76,9 +76,9 @@ class Head:
 
 
 def end_of_head(octets: bytearray, seen: int) -> int:
-    """Where the first head in some octets ends, 0 if that is missing; `seen` of them were looked at before.
+    """The end of the first head in some bytes, 0 if it is missing; `seen` of them were looked at before.
 
-    Raises Refused as soon as no rest can make a head of them.
+    Raises Refused as soon as no further bytes can complete the head.
     """
     end = octets.find(b"\r\n\r\n", max(0, seen - 3)) + 4
     size = end if end >= 4 else len(octets)
@@ -154,14 +154,14 @@ class Body:
         self._is_chunked = head.is_chunked
         self._part = _Part.SIZE
         self._rest = head.length
-        """Octets of content that are still to come, of the whole body or of a chunk."""
+        """Bytes of content that are still to come, of the whole body or of a chunk."""
         self._line = b""
         """The beginning of a line."""
         self._content = self._framing = 0
         self.is_complete = not head.is_chunked and not head.length
 
     def take(self, octets: bytes) -> int:
-        """How many of these octets belong to the body; fewer only if it ends there. Raises Refused."""
+        """How many of these bytes belong to the body; fewer only if it ends there. Raises Refused."""
         if not self._is_chunked:
             taken = min(self._rest, len(octets))
             self._rest -= taken

@@ -20,7 +20,7 @@ from wifimgrd.http._client import HttpBroken, HttpConnection
 from wifimgrd.http.front.framing import PIECE_BYTES
 
 MESSAGE_BYTES: Final = 4 * 2**20
-"""Octets of a message, from the camera or to it."""
+"""Bytes of a message, from the camera or to it."""
 _EVENTS_AT_ONCE: Final = 64
 """Frames that are parsed before others have their turn."""
 _ACCEPTED: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"

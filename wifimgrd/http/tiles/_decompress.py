@@ -28,7 +28,7 @@ _BROTLI_MORE_OUTPUT: Final = 3
 
 
 def decompress(octets: bytes, encoding: str, limit: int = LIMIT) -> bytes:
-    """The octets without their content coding; raises DamagedError."""
+    """The bytes without their content coding; raises DamagedError."""
     match encoding:
         case "":
             return octets

@@ -46,7 +46,7 @@ def identity_of(path: Path) -> Identity | None:
 
 
 def octets_read() -> int:
-    """The octets that this process has read so far, from all files."""
+    """The bytes that this process has read so far, from all files."""
     text = Path("/proc/self/io").read_text().partition("rchar: ")[2]
     return int(text.split(None, 1)[0])
 
@@ -67,7 +67,7 @@ class File:
             os.close(self._fd)
 
     def read_now(self, offset: int, length: int) -> bytes | bytearray:
-        """Octets that are in memory; raises NotReadyError if they are not."""
+        """Bytes that are in memory; raises NotReadyError if they are not."""
         octets = bytearray(length)
         try:
             count = read_now(self._fd, [octets], offset)
@@ -78,7 +78,7 @@ class File:
         return octets
 
     def read(self, offset: int, length: int) -> bytes:
-        """Octets; blocks on the disk. Raises DamagedError if the file is shorter."""
+        """Bytes; blocks on the disk. Raises DamagedError if the file is shorter."""
         if offset < 0 or length < 0 or offset + length > self.size:
             raise DamagedError(f"it ends before byte {offset + length}")
         try:

@@ -54,7 +54,7 @@ _REST_S: Final = 60.0
 """How long nothing is read of a file after a query that took too long: each tile of a map would ask again."""
 _CHECK_S: Final = 60.0
 _CHECKED_PER_S: Final = 1 << 20
-"""The longest time for a query over all tiles: a minute, and a second for so many octets of the file."""
+"""The longest time for a query over all tiles: a minute, and a second for so many bytes of the file."""
 _STEPS: Final = 10_000
 """SQLite instructions between two checks of the time."""
 _METADATA_ROWS: Final = 1000
@@ -126,7 +126,7 @@ class MBTilesSource:
         return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}", "mbtiles")
 
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """SQLite's own check, then the columns of each tile; the progress is the number of octets read."""
+        """SQLite's own check, then the columns of each tile; the progress is the number of bytes read."""
         with self._lock, ThreadPoolExecutor(1) as executor:
             before = octets_read()
             self._limit.within(self._check_s)
@@ -249,7 +249,7 @@ class _TimeLimit:
 
 
 def _octets_of(value: object) -> bytes:
-    """A tile's octets; a tile without any is a missing one. Raises DamagedError."""
+    """A tile's bytes; a tile without any is a missing one. Raises DamagedError."""
     if value is None:
         return b""
     if not isinstance(value, bytes) or len(value) > LARGEST_TILE:

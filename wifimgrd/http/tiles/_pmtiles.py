@@ -74,7 +74,7 @@ class PMTilesSource:
         )
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile whose directories are cached and whose octets are in memory."""
+        """A tile whose directories are cached and whose bytes are in memory."""
         tile = tile_id(z, x, y)
         entry = self._root.find(tile)
         depth = 0

@@ -18,13 +18,13 @@ from wifimgrd.http.tiles._tile import LARGEST_TILE, MLT, VECTOR, DamagedError
 
 HEADER_LENGTH: Final = 127
 DIRECTORY_LIMIT: Final = 16 << 20
-"""Octets of one directory, decompressed."""
+"""Bytes of one directory, decompressed."""
 ENTRY_LIMIT: Final = 1 << 20
 """Entries of one directory; the usual tools write some thousands."""
 _PIECE: Final = 1 << 12
-"""Octets whose numbers are read at once."""
+"""Bytes whose numbers are read at once."""
 _LONGEST: Final = 10
-"""Octets of a number of 64 bits."""
+"""Bytes of a number of 64 bits."""
 _NUMBER: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
 _HEADER: Final = Struct("<7sB11Q6B4iB2i")
 _ENCODINGS: Final = {1: "", 2: "gzip", 3: "br", 4: "zstd"}
@@ -42,7 +42,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first octets of the file."""
+    """The first bytes of the file."""
 
     root: Section
     metadata: Section
@@ -101,12 +101,12 @@ class Entry(NamedTuple):
 
 
 class Directory:
-    """Entries in arrays: 24 octets each, found by binary search."""
+    """Entries in arrays: 24 bytes each, found by binary search."""
 
     __slots__ = ("_firsts", "_lengths", "_offsets", "_runs")
 
     def __init__(self, octets: bytes) -> None:
-        """Read the decompressed octets of a directory; raises DamagedError."""
+        """Read the decompressed bytes of a directory; raises DamagedError."""
         count = self.count_of(octets)
         numbers = Numbers(octets)
         next(numbers.take(1))
@@ -153,7 +153,7 @@ class Directory:
         return Entry(first, run, self._offsets[at], self._lengths[at])
 
     def survey(self, part: slice, behind: int, size: int, counts: dict[int, int]) -> int:
-        """Check entries with tiles, which must start at the id `behind` or later and fit into `size` octets;
+        """Check entries with tiles, which must start at the id `behind` or later and fit into `size` bytes;
         count their tiles by zoom, and return the id after them. Raises DamagedError."""
         firsts, runs, lengths = self._firsts[part], self._runs[part], self._lengths[part]
         if firsts[0] < behind or any(map(gt, map(add, firsts, runs), firsts[1:])):
@@ -182,7 +182,7 @@ def _count_run(at: int, run: int, counts: dict[int, int]) -> None:
 
 
 class Numbers:
-    """The numbers in octets, seven bits an octet, the lowest first.
+    """The numbers in bytes, seven bits a byte, the lowest first.
 
     Some thousands at a time, with the loops inside Python's own functions: that is faster, and still no
     call holds the interpreter's lock for long.
@@ -205,7 +205,7 @@ class Numbers:
 
 
 class _Values(dict[bytes, int]):
-    """Numbers by their octets; the short ones are cached."""
+    """Numbers by their bytes; the short ones are cached."""
 
     def __missing__(self, octets: bytes) -> int:
         number = 0
@@ -225,7 +225,7 @@ def _pieces(octets: bytes) -> Iterator[Sequence[int]]:
     at = 0
     while at < len(octets):
         piece = octets[at : at + _PIECE]
-        if piece.isascii():  # each octet is a number
+        if piece.isascii():  # each byte is a number
             yield piece
         else:
             end = len(piece)

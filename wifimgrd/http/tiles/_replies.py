@@ -1,4 +1,4 @@
-"""Answers about tiles: their headers and octets, and the answer for a missing tile."""
+"""Answers about tiles: their headers and bytes, and the answer for a missing tile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One tile, its possible errors, and the format of its octets."""
+"""One tile, its possible errors, and the format of its bytes."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ FORMAT_OF_TYPE: Final = {
 """The names of formats in TileJSON and in the suffixes of tiles' addresses; each type here is in the API's
 description."""
 EMPTY: Final = "is empty, and served as a missing tile"
-"""What a check says of a tile without octets."""
+"""The words of a check for a tile without bytes."""
 LARGEST_TILE: Final = 32 << 20
-"""Octets; an entry with a larger size is damaged."""
+"""Bytes; an entry with a larger size is damaged."""
 
 
 class Tile(NamedTuple):
@@ -51,9 +51,9 @@ class Tile(NamedTuple):
     octets: bytes
     media_type: str
     encoding: str
-    """Content coding of the octets: empty, `gzip`, `deflate`, `br` or `zstd`."""
+    """Content coding of the bytes: empty, `gzip`, `deflate`, `br` or `zstd`."""
     tag: str
-    """Identifies these octets: the source's content and the tile."""
+    """Identifies these bytes: the source's content and the tile."""
     source: str
     """The type of the source that has it, as in the configuration."""
 
@@ -91,7 +91,7 @@ class UnavailableError(Exception):
 
 
 def media_type_of(octets: bytes, otherwise: str) -> str:
-    """The media type by the first octets."""
+    """The media type by the first bytes."""
     match octets[:4]:
         case b"\x89PNG":
             return "image/png"
@@ -112,7 +112,7 @@ def vector_encoding(media_type: str) -> dict[str, str]:
 
 
 def encoding_of(octets: bytes) -> str:
-    """The content coding by the first octets; Brotli has no magic number. zlib's format is `deflate`
+    """The content coding by the first bytes; Brotli has no magic number. zlib's format is `deflate`
     (RFC 9110, 8.4.1.2); its header for the fastest compression, 78 01, also begins tiles of MapLibre."""
     if octets[:3] == b"\x1f\x8b\x08":
         return "gzip"

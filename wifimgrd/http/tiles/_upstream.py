@@ -52,7 +52,7 @@ _PAUSE_S: Final = 1.0
 _MAX_AGE: Final = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,10})")
 
 _ENTRY_COST: Final = 500
-"""Octets of an entry beside its tile's."""
+"""Bytes of an entry beside its tile's."""
 Place = tuple[int, int, int]
 
 _log = structlog.get_logger("wifimgrd.tiles")
@@ -69,7 +69,7 @@ class Kept:
 
     @property
     def cost(self) -> int:
-        """Octets in memory, approximately."""
+        """Bytes in memory, approximately."""
         return _ENTRY_COST + (0 if self.tile is None else len(self.tile.octets))
 
 
@@ -256,8 +256,8 @@ async def _body(content: AsyncIterator[bytes]) -> bytes:
 
 
 def _tile(octets: bytes, answer: Answer, otherwise: str) -> Tile | None:
-    """The tile in an answer; an empty body is none. Its media type is that of its header, or else
-    that of its octets."""
+    """The tile in an answer; an empty body is not a tile. Its media type is that of its header, or else
+    that of its bytes."""
     if not octets:
         return None
     coding = answer.headers.get("Content-Encoding", "").strip().lower().removeprefix("x-")

@@ -37,7 +37,7 @@ class EmulatedKind:
 
 
 def emulator(driver: CameraDriver, camera: EmulatedCamera) -> Emulator:
-    """What serves a camera as one of these does."""
+    """The emulator that serves a camera with this driver."""
     return _kind(driver).emulator(camera)
 
 

@@ -147,7 +147,7 @@ class GoProEmulator(HttpEmulator):
         return Response(self.identity())
 
     def identity(self) -> dict[str, str]:
-        """What it says of itself."""
+        """The identity that it reports."""
         settings = self._camera.settings
         return {
             "model_number": _MODEL_NUMBERS.get(settings.firmware_version[:3], "55"),
@@ -212,7 +212,7 @@ class GoProEmulator(HttpEmulator):
         return _DONE
 
     def local_time(self) -> datetime:
-        """What its clock shows."""
+        """The time that its clock shows."""
         return _EPOCH + timedelta(seconds=self._camera.clock_s, minutes=self._camera.zone_min)
 
     def _get_date_time(self, request: Request) -> Response:  # noqa: ARG002
@@ -302,7 +302,7 @@ class GoProEmulator(HttpEmulator):
         self._camera.switch_off()
         return _DONE
 
-    # What was there before Open GoPro.
+    # Requests from before Open GoPro.
 
     def _old_info(self, request: Request) -> Response:  # noqa: ARG002
         return Response({"info": self.identity() | {"ap_mac": self.identity()["ap_mac_addr"]}})

@@ -107,7 +107,7 @@ class Insta360Emulator:
             self._leave(writer)
 
     async def _next_frame(self, reader: asyncio.StreamReader) -> bytes | None:
-        """Without its length; None for what is no frame."""
+        """Without its length; None for bytes that are not a frame."""
         async with asyncio.timeout(_SILENCE_S):
             length = int.from_bytes(await reader.readexactly(4), "little") - 4
             if not len(_MESSAGE) <= length <= _FRAME_LIMIT:

@@ -51,7 +51,7 @@ class OpenFile:
             os.pread(descriptor, 1, page)
 
     def read_all(self, limit: int) -> bytes:
-        """All octets; raises OSError if there are more than `limit`."""
+        """All bytes; raises OSError if there are more than `limit`."""
         if self.size > limit:
             raise OSError(errno.EFBIG, f"it has {self.size} bytes, more than {limit}")
         return os.pread(self.raw.fileno(), limit, 0)

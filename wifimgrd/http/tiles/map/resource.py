@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the modules that read archives are imported only if there i
     from wifimgrd.http.tiles._pmtiles import PMTilesSource
 
 STYLE_LIMIT: Final = 16 << 20
-"""Octets of a style or of a sprite's index."""
+"""Bytes of a style or of a sprite's index."""
 _CHECKED: Final = "no-cache, must-revalidate"
 """Clients cache it, and revalidate it each time: an archive can be replaced at any moment."""
 _STYLE_HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=3600"}
@@ -128,7 +128,7 @@ class MapResource:
     @operations.CONTOURS_JSON
     async def contours_json(self, request: web.Request) -> web.Response:
         """The contour lines, if the archive has vector tiles."""
-        from wifimgrd.http.tiles._tilejson import description  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles._tilejson import description  # noqa: PLC0415 - needed only with an archive
 
         source = await asyncio.to_thread(_vector_source, self._contours)
         if source is None:
@@ -169,7 +169,7 @@ class MapResource:
         return octets
 
     def _default_style(self, base: str) -> dict[str, object]:
-        from wifimgrd.http.tiles.map import _default_style as default_style  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles.map import _default_style as default_style  # noqa: PLC0415 - needed only with an archive
         from wifimgrd.http.tiles.map._style_places import style_places  # noqa: PLC0415
 
         tiles = None if self._tiles is None else self._tiles.source()
@@ -184,13 +184,13 @@ class MapResource:
         )
 
     def _base(self, request: web.Request) -> str:
-        from wifimgrd.http.tiles._tilejson import base_address  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles._tilejson import base_address  # noqa: PLC0415 - needed only with an archive
 
         return base_address(request.headers, request.scheme, request.host) + self._path
 
 
 def read_style(file: OpenFile) -> bytes:
-    """The octets of a style that is a JSON object; raises ValueError, and OSError. Closes the file."""
+    """The bytes of a style that is a JSON object; raises ValueError, and OSError. Closes the file."""
     with closing(file):
         octets = file.read_all(STYLE_LIMIT)
     try:
@@ -220,7 +220,7 @@ class _Archive:
 
     def source(self) -> PMTilesSource | None:
         """The archive, opened; None if there is none, or if it is damaged, which is logged once."""
-        from wifimgrd.http.tiles._pmtiles import PMTilesSource  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles._pmtiles import PMTilesSource  # noqa: PLC0415 - needed only with an archive
 
         with self._lock:
             try:
