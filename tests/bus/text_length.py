@@ -1,7 +1,7 @@
 """Whether the D-Bus library writes text that is not ASCII.
 
 dbus-fast 1.84.2, which Debian 12 has, writes the number of characters where the number of octets
-belongs, so that no program can read such a message. The tests keep to ASCII there (docs/dbus.md).
+belongs, so that no program can read such a message. The tests keep to ASCII there (docs/architecture.md).
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def broker(host: PrivateHost) -> Iterator[None]:
 
 BEFORE: dict[str, Callable[[PrivateHost], AbstractContextManager[None]]] = {
     "docs/tiles.md": tiles,
-    "docs/api-guide.md": token,
+    "docs/http.md": token,
     "docs/mqtt.md": broker,
 }
 """What a document expects to be there."""

@@ -1,4 +1,4 @@
-"""Each row about the broker in docs/faults.md names a test that there is."""
+"""Each row about the broker in docs/failures.md names a test that there is."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.docs.code_blocks import CHECKOUT, prose
 
 ROWS = [
     line
-    for _, line in prose("docs/faults.md")
-    if re.match(r"\| .* \| .* \| .* \|$", line) and not line.startswith(("| fault |", "|---"))
+    for _, line in prose("docs/failures.md")
+    if re.match(r"\| .* \| .* \| `[\w.]+::\w+` \|$", line)
 ]
 
 

@@ -1,4 +1,4 @@
-"""The platform's page behind a proxy, with the lines that docs/embedding.md prints, in a real nginx."""
+"""The platform's page behind a proxy, with the lines that docs/platform.md prints, in a real nginx."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def port() -> int:
 
 def printed_lines() -> str:
     """The lines for nginx in the document."""
-    [block] = [one for one in code_blocks("docs/embedding.md") if one.language == "nginx"]
+    [block] = [one for one in code_blocks("docs/platform.md") if one.language == "nginx"]
     assert KEPT in block.text
     return block.text
 
