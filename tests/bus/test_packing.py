@@ -71,7 +71,7 @@ def test_the_octets_of_levels_are_those_of_the_library(step: int, levels: list[t
 
 
 of_dbus_next_alone = pytest.mark.skipif(
-    library.LIBRARY != "dbus_next", reason="dbus-fast reads past the end of such messages (docs/architecture.md)"
+    library.LIBRARY != "dbus_next", reason="dbus-fast reads past their end (docs/architecture.md)"
 )
 records = st.lists(
     st.tuples(st.integers(0, 2**64 - 1), texts, st.integers(0, 255), texts, st.floats(allow_nan=False)).map(

@@ -9,11 +9,7 @@ import pytest
 
 from tests.docs.code_blocks import CHECKOUT, prose
 
-ROWS = [
-    line
-    for _, line in prose("docs/failures.md")
-    if re.match(r"\| .* \| .* \| `[\w.]+::\w+` \|$", line)
-]
+ROWS = [line for _, line in prose("docs/failures.md") if re.match(r"\| .* \| .* \| `[\w.]+::\w+` \|$", line)]
 
 
 def test_the_table_is_found() -> None:

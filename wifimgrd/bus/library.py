@@ -1,6 +1,6 @@
 """The D-Bus library: the only module that imports it. It connects, and builds and parses messages.
 
-dbus-next 0.2.3 does the wire format and the authentication, and no more (docs/architecture.md gives the reasons). Set
+dbus-next 0.2.3 does the wire format and the authentication, and no more (docs/architecture.md says why). Set
 WIFIMGRD_DBUS_LIBRARY=dbus_fast for its maintained fork.
 
 This module uses private names of the library where no public name does the same:

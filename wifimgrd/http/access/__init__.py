@@ -6,5 +6,5 @@ that other hosts reach without a token.
 
 Used by: `http`, `http/api`, `http/channel`, `http/front`, `http/page`, `http/platform`, `http/relay`,
 `http/tiles`.
-Imports: `client`, `config`, `domain`, `http/_errors`, `http/_operations`, `http/_requests`, `http/_routes`.
+Imports: `config`, `domain`, `http/_errors`, `http/_operations`, `http/_requests`, `http/_routes`.
 """
