@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Ssid
+from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.reconciliation import (
     Action,
     Adopt,
@@ -16,14 +17,13 @@ from wifimgrd.domain.reconciliation import (
     Interrupt,
     Inventory,
     Lose,
-    Phase,
     Restore,
     reconcile,
 )
 
 NAMES = ("wlan0", "wlan1", "wlan2", "wlan10")
 FOUND = Link("192.168.42.17", "192.168.42.1")
-NOTHING_RUNS = (Phase.IDLE, Phase.UP, Phase.WAITING)
+NOTHING_RUNS = (Phase.IDLE, Phase.UP, Phase.INTERRUPTED)
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Mix:
                     views[link.device_id] = replace(before, phase=Phase.UP, interface=link.interface)
                 case Interrupt(link):
                     assert views[link.device_id].phase is Phase.UP
-                    views[link.device_id] = replace(views[link.device_id], phase=Phase.WAITING)
+                    views[link.device_id] = replace(views[link.device_id], phase=Phase.INTERRUPTED)
                 case Restore(link):
-                    assert views[link.device_id].phase is Phase.WAITING
+                    assert views[link.device_id].phase is Phase.INTERRUPTED
                     views[link.device_id] = replace(views[link.device_id], phase=Phase.UP)
                 case Drop(link):
                     assert links.pop(link.interface) == link
@@ -101,7 +101,7 @@ def test_a_device_is_connected_exactly_where_its_link_stands(mix: Mix) -> None:
         if view.phase is Phase.UP:
             assert own is not None
             assert own.up
-        if view.phase is Phase.WAITING:
+        if view.phase is Phase.INTERRUPTED:
             assert own is not None
             assert not own.up
     interfaces = [one.interface for one in after.views.values() if one.interface]
@@ -145,7 +145,7 @@ def test_what_an_attempt_or_a_release_is_at_work_on_is_left_alone(mix: Mix) -> N
     busy = {
         one.interface
         for one in mix.views.values()
-        if one.phase in (Phase.JOINING, Phase.ENDING) and one.interface in mix.inventory.listed
+        if one.phase not in NOTHING_RUNS and one.interface in mix.inventory.listed
     }
     after = mix.after()
     for view in mix.views.values():

@@ -44,7 +44,8 @@ class Routes:
 
     def settle(self, answer: bool) -> None:
         assert self._settled is not None
-        self._settled.set_result(answer)
+        if not self._settled.cancelled():
+            self._settled.set_result(answer)
 
 
 Test = Callable[[Bench, Routes, DeviceId], Coroutine[None, None, None]]

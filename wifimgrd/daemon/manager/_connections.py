@@ -294,7 +294,9 @@ class Connections:
             _log.exception("join_crashed", device=device.id, interface=interface)
             error = InternalError("the attempt ended with an internal error")
         else:
-            await self._arrive(entry, device, interface, link)
+            if entry.attempt is asyncio.current_task():
+                self._state.step(entry, Step.ARRIVE)
+            await self._arrive(entry, interface, link, device)
             return
         if entry.attempt is asyncio.current_task():
             entry.attempt = None
@@ -314,8 +316,15 @@ class Connections:
             self._state.fail(entry, error)
             self.attempt_over.notify(AttemptEnd(device, interface, error))
 
-    async def _arrive(self, entry: DeviceEntry, device: Device, interface: str, link: Link) -> None:
-        """Publish the link of an attempt, once the device's address leads to the camera.
+    def start_arrival(self, entry: DeviceEntry, interface: str, link: Link) -> None:
+        """A link that was interrupted is up again."""
+        self._state.step(entry, Step.ARRIVE)
+        arrive = partial(self._arrive, entry, interface, link, None)
+        entry.attempt = self._tasks.start("arrive", self._ending(entry, arrive))
+
+    async def _arrive(self, entry: DeviceEntry, interface: str, link: Link, joined: Device | None) -> None:
+        """Publish a link, of an attempt if it has `joined` the device, once the device's address leads to the
+        camera.
 
         A cancellation does not end the task as cancelled, since the link is up: who cancelled takes it down.
         """
@@ -326,7 +335,8 @@ class Connections:
         if entry.attempt is asyncio.current_task():
             entry.attempt = None
             self._state.establish(entry, link)
-            self.attempt_over.notify(AttemptEnd(device, interface, None))
+            if joined is not None:
+                self.attempt_over.notify(AttemptEnd(joined, interface, None))
         self._arrivals.replay(entry, interface)
 
     # -- endings
@@ -336,9 +346,14 @@ class Connections:
         state.step(entry, Step.RELEASE)
         entry.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
         state.publish(DeviceStateChanged(state.status(entry)))
-        self.start_leaving(entry, None)
+        self._start_leaving(entry, None)
 
-    def start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
+    def give_up(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """Let the backend take the link down, which is lost then."""
+        self._state.step(entry, Step.GIVE_UP)
+        self._start_leaving(entry, error)
+
+    def _start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
         """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
         attempt, entry.attempt = entry.attempt, None
         if attempt is not None:
@@ -411,6 +426,7 @@ class Connections:
                 running.append(attempt)
             if entry.teardown is not None:
                 running.append(entry.teardown)
+            entry.stop_timer()
             entry.resolve(BackendUnavailable("wifimgrd is stopping"))
         if running:
             await asyncio.wait(running, timeout=ATTEMPT_END_S)

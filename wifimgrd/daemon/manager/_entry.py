@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from wifimgrd.domain.camera import CameraStatus, Problem
 from wifimgrd.domain.device import ConnectionPhase, Device, DeviceState, Link
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.power import Sight, Wakes
 from wifimgrd.domain.reachability import Reachability
 from wifimgrd.runtime.tasks import Tasks
@@ -28,7 +29,7 @@ class DeviceEntry:
     """One device's record in memory; it is changed in the order that `HubState` defines."""
 
     device: Device
-    state: DeviceState = DeviceState.DISCONNECTED
+    phase: Phase = Phase.IDLE
     link: Link | None = None
     reachability: Reachability = field(default_factory=Reachability)
     """Of the link that is up."""
@@ -37,7 +38,7 @@ class DeviceEntry:
     outcome: asyncio.Future[None] | None = None
     """Resolves at the end of the current attempt or interruption; set while CONNECTING."""
     attempt: asyncio.Task[None] | None = None
-    """The running join; None also while an interrupted link may still come back."""
+    """The running join, or what waits until the address of a restored link leads to the camera."""
     automatic: bool = False
     """The attempt was not requested by a client: its failure is not reported as ConnectionFailed."""
     lost_us: int = 0
@@ -48,10 +49,11 @@ class DeviceEntry:
     """How many commands are about to connect it."""
     disconnects: int = 0
     """How many commands have disconnected it: who waits before it connects it finds out."""
-    grace: asyncio.TimerHandle | None = None
+    timer: asyncio.TimerHandle | None = None
+    """Ends the phase INTERRUPTED or PULLED; None in each other one."""
     teardown: asyncio.Task[None] | None = None
     """The running release."""
-    phase: ConnectionPhase | None = None
+    activity: ConnectionPhase | None = None
     """The phase that its attempt, or its wake, is in."""
     appears_by_s: float = 0.0
     """Its camera is on: until then, on the loop's clock, its network may not be received yet."""
@@ -90,11 +92,19 @@ class DeviceEntry:
         is_open = bool(device.recording_began_us) or device.recording_unconfirmed
         return bool(is_recording) or is_open or self.is_recording_held
 
+    @property
+    def state(self) -> DeviceState:
+        """The state that clients see."""
+        return self.phase.state
+
+    def stop_timer(self) -> None:
+        """The phase is over, or is to have another end."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+
     def resolve(self, error: WifimgrdError | None = None) -> None:
-        """Resolve the outcome, and cancel the timer of the grace time."""
-        if self.grace is not None:
-            self.grace.cancel()
-            self.grace = None
+        """Resolve the outcome."""
         outcome, self.outcome = self.outcome, None
         if outcome is None or outcome.done():
             return

@@ -263,7 +263,7 @@ async def _end(outcome: asyncio.Future[None]) -> WifimgrdError | None:
 
 def _is_leaving(entry: DeviceEntry) -> bool:
     """Whether its link is being taken down."""
-    return entry.teardown is not None or entry.state is DeviceState.DISCONNECTING
+    return entry.phase.is_ending
 
 
 def _result(task: asyncio.Task[asyncio.Future[None] | None]) -> Begun:

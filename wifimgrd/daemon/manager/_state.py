@@ -43,7 +43,7 @@ from wifimgrd.domain.events import (
     InterfaceChanged,
 )
 from wifimgrd.domain.interface import InterfaceStatus
-from wifimgrd.domain.lifecycle import Step, follow
+from wifimgrd.domain.lifecycle import Phase, Step, follow
 from wifimgrd.domain.reachability import Reachability
 from wifimgrd.domain.signal_history import SignalReading
 
@@ -174,7 +174,7 @@ class HubState:
             lost_us,
             reachable=link is not None and entry.reachability.reachable,
             icon=self.model(entry.device).icon,
-            phase=entry.phase,
+            phase=entry.activity,
             power=self._power(entry),
             camera=None if self.model(entry.device).control is None else entry.camera,
             warnings=(
@@ -241,8 +241,10 @@ class HubState:
 
     def step(self, entry: DeviceEntry, step: Step) -> None:
         """Apply a step of the life cycle; it is published after the whole change."""
-        before, entry.state = entry.state, follow(entry.state, step)
-        entry.phase = ConnectionPhase.JOINING if step is Step.BEGIN else None
+        before, entry.phase = entry.state, follow(entry.phase, step)
+        entry.stop_timer()
+        if entry.phase is not Phase.ARRIVING:
+            entry.activity = ConnectionPhase.JOINING if step is Step.BEGIN else None
         self.connected_count += (entry.state is DeviceState.CONNECTED) - (before is DeviceState.CONNECTED)
         if entry.state is not DeviceState.CONNECTED:
             if before is DeviceState.CONNECTED:
@@ -389,7 +391,7 @@ class HubState:
 
         While the device is disconnecting that is not a failure but the result of the command.
         """
-        is_commanded = entry.state is DeviceState.DISCONNECTING
+        is_commanded = entry.phase is Phase.LEAVING
         attempt, entry.attempt, entry.teardown = entry.attempt, None, None
         if attempt is not None:
             attempt.cancel()

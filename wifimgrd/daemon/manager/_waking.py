@@ -366,8 +366,8 @@ class Waking:
 
     def set_phase(self, entry: DeviceEntry, phase: ConnectionPhase | None) -> None:
         """Publish what a wake or an attempt does now."""
-        if entry.phase is not phase:
-            entry.phase = phase
+        if entry.activity is not phase:
+            entry.activity = phase
             self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     # -- asleep or gone
