@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -16,11 +15,11 @@ from wifimgrd.daemon.manager._arrivals import Arrivals
 from wifimgrd.daemon.manager._connections import Connections
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
-from wifimgrd.daemon.manager._state import PULL_S, HubState, with_sighting
+from wifimgrd.daemon.manager._state import PULL_S, HubState
 from wifimgrd.daemon.ports import Backend, BackendListener
 from wifimgrd.domain.device import Link
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
-from wifimgrd.domain.events import BackendChanged, BackendStatus, DeviceUpdated, SignalChanged
+from wifimgrd.domain.events import BackendChanged, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.lifecycle import Phase, Step
 from wifimgrd.runtime.tasks import Tasks
@@ -136,16 +135,6 @@ class BackendEvents(BackendListener):
         entry.timer = asyncio.get_running_loop().call_later(PULL_S, self._state.lose, entry, error)
 
     def _change(self, interface: str, link: Link) -> None:
-        state, entry = self._state, self._state.holder(interface)
-        if entry is None or entry.link is None:
-            return
-        state.read_signal(entry, link.signal_percent)
-        before = entry.link
-        entry.link = now = state.completed(link, entry.device, before)
-        if now.sighting != before.sighting:
-            seen = with_sighting(now.sighting, entry.device.sightings)
-            state.record(entry, replace(entry.device, sightings=seen))
-        if replace(now, signal_percent=before.signal_percent, rates=before.rates) != before:
-            state.publish(DeviceUpdated(state.status(entry)))
-        elif now != before:
-            state.publish(SignalChanged(state.status(entry)))
+        entry = self._state.holder(interface)
+        if entry is not None:
+            self._state.change_link(entry, link)

@@ -117,7 +117,7 @@ class Connections:
         match means:
             case ConnectMeans.START:
                 self.device_commanded.notify(entry)
-                entry.wake_asked = wake
+                self._waking.ask(entry, wake=wake)
                 if when_free and self._must_wait(entry):
                     self._start_waiting(entry)
                     return True

@@ -15,7 +15,7 @@ import structlog
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.ports import Answer, CameraContact
-from wifimgrd.domain.camera_model import CameraModel, KeepAlive
+from wifimgrd.domain.camera_model import Addressing, CameraModel, KeepAlive
 from wifimgrd.domain.events import DeviceUpdated
 from wifimgrd.domain.reachability import ANSWERED_S, Reachability
 from wifimgrd.runtime.tasks import Backoff, Tasks
@@ -42,6 +42,18 @@ class Liveness:
         watch.keep("probe", partial(self._probe_loop, entry, model), _BACKOFF)
         if model.keep_alive is not None:
             watch.keep("keep-alive", partial(self._keep_alive_loop, entry, model.keep_alive), _BACKOFF)
+
+    def link_up(self, entry: DeviceEntry) -> None:
+        """A link is up: a camera that has given an address answers."""
+        if self._state.model(entry.device).addressing is Addressing.DHCP:
+            entry.reachability = Reachability.addressed()
+
+    def link_ended(self, entry: DeviceEntry) -> None:
+        """A camera is no longer connected."""
+        entry.reachability = Reachability()
+        if entry.watch is not None:
+            entry.watch.cancel()
+            entry.watch = None
 
     async def stop(self) -> None:
         """Stop all probes and keep-alive messages."""

@@ -105,7 +105,7 @@ class Power:
             return
         entry, request = wanted
         if entry.operation is None:
-            self._waking.set_phase(entry, ConnectionPhase.WAKING)
+            self._state.show_activity(entry, ConnectionPhase.WAKING)
         await self._run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
 
     def _to_wake(self, device_id: DeviceId) -> tuple[DeviceEntry, WakeRequest] | None:
@@ -227,7 +227,7 @@ class Power:
         if self._state.entries.get(entry.device.id) is not entry:
             return
         if is_last and operation.name == WAKE.name and entry.state is DeviceState.DISCONNECTED:
-            self._waking.set_phase(entry, None)
+            self._state.show_activity(entry, None)
         error = Cancelled(_CANCELLED) if task.cancelled() else task.exception()
         if isinstance(error, WifimgrdError):
             self._report(entry, operation.name, error, awaited=operation.awaited)

@@ -91,7 +91,7 @@ class Reconnecting:
         A device that waits for an interface continues to wait."""
         if not entry.device.waiting_since_us:
             self.end(entry)
-        entry.lost_us = 0
+        self._state.forget_loss(entry)
         self._state.record(entry, replace(entry.device, wanted=False), at_once=entry.device.wanted)
 
     def waits(self, entry: DeviceEntry) -> None:

@@ -20,7 +20,7 @@ from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.daemon.ports import DeviceStore, EventSink
 from wifimgrd.domain import sentences
 from wifimgrd.domain.allocator import Allocator
-from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, closest_codename
+from wifimgrd.domain.camera_model import GENERIC, CameraModel, closest_codename
 from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import (
     ConnectionPhase,
@@ -41,10 +41,10 @@ from wifimgrd.domain.events import (
     DeviceUpdated,
     Event,
     InterfaceChanged,
+    SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.lifecycle import Phase, Step, follow
-from wifimgrd.domain.reachability import Reachability
 from wifimgrd.domain.signal_history import SignalReading
 
 _log = structlog.get_logger()
@@ -88,6 +88,8 @@ class HubState:
         """The number of CONNECTED devices."""
         self.waiting_over = Notice[DeviceEntry]()
         """A device no longer waits for an interface."""
+        self.link_up = Notice[DeviceEntry]()
+        """The link of a device is up, and that is not published yet."""
         self.device_connected = Notice[DeviceEntry]()
         """A device is connected, and that was published."""
         self.link_ended = Notice[DeviceEntry]()
@@ -201,6 +203,16 @@ class HubState:
         """Whether it is reconnected automatically when its link is lost."""
         return device.wanted and device.auto_reconnect and self.settings.auto_reconnect
 
+    def show_activity(self, entry: DeviceEntry, activity: ConnectionPhase | None) -> None:
+        """Publish what a wake or an attempt does now."""
+        if entry.activity is not activity:
+            entry.activity = activity
+            self.publish(DeviceUpdated(self.status(entry)))
+
+    def forget_loss(self, entry: DeviceEntry) -> None:
+        """The device is not to be reconnected; the caller publishes that."""
+        entry.lost_us = 0
+
     def record_loss(self, entry: DeviceEntry) -> bool:
         """Store the time at which the link was lost; returns whether it was not stored before."""
         is_first = not entry.lost_us
@@ -251,10 +263,6 @@ class HubState:
                 self.record(entry, replace(entry.device, last_disconnection_us=self.clock()))
                 self.link_ended.notify(entry)
             entry.link = None
-            entry.reachability = Reachability()
-            if entry.watch is not None:
-                entry.watch.cancel()
-                entry.watch = None
 
     def free(self, entry: DeviceEntry) -> None:
         """Free a device's interface and publish that."""
@@ -342,8 +350,7 @@ class HubState:
         device = entry.device
         self.read_signal(entry, link.signal_percent)
         entry.link = link = self.completed(link, device)
-        if self.model(device).addressing is Addressing.DHCP:
-            entry.reachability = Reachability.addressed()
+        self.link_up.notify(entry)
         _log.info(
             "connected",
             device=device.id,
@@ -355,7 +362,7 @@ class HubState:
         # An adopted link whose success was not on disk before a crash counts as a success of now.
         is_on_disk = step is Step.ADOPT and device.last_success_us >= device.last_attempt_us > 0
         success_us = device.last_success_us if is_on_disk else self.clock()
-        seen = with_sighting(link.sighting, device.sightings)
+        seen = _with_sighting(link.sighting, device.sightings)
         self.record(
             entry,
             replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
@@ -376,6 +383,21 @@ class HubState:
         self.record(entry, replace(entry.device, failure=failure))
         entry.outcome = asyncio.get_running_loop().create_future()
         self.publish(DeviceStateChanged(self.status(entry)))
+
+    def change_link(self, entry: DeviceEntry, link: Link) -> None:
+        """A link that is up has changed: another access point, signal or bit rate."""
+        before = entry.link
+        if before is None:
+            return
+        self.read_signal(entry, link.signal_percent)
+        entry.link = now = self.completed(link, entry.device, before)
+        if now.sighting != before.sighting:
+            seen = _with_sighting(now.sighting, entry.device.sightings)
+            self.record(entry, replace(entry.device, sightings=seen))
+        if replace(now, signal_percent=before.signal_percent, rates=before.rates) != before:
+            self.publish(DeviceUpdated(self.status(entry)))
+        elif now != before:
+            self.publish(SignalChanged(self.status(entry)))
 
     def completed(self, link: Link, device: Device, before: Link | None = None) -> Link:
         """A link with signal and bit rates in the published steps, after those of `before`, and with the
@@ -416,7 +438,7 @@ class HubState:
         self.device_lost.notify(entry)
 
 
-def with_sighting(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
+def _with_sighting(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
     """The latest sightings of an access point, the newest first."""
     if seen is None:
         return before

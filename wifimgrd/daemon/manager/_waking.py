@@ -260,6 +260,10 @@ class Waking:
             return self.request(entry)
         return None
 
+    def ask(self, entry: DeviceEntry, *, wake: bool) -> None:
+        """Whether the next attempt is to wake the camera if its network is not on the air."""
+        entry.wake_asked = wake
+
     @asynccontextmanager
     async def woken(self, entry: DeviceEntry, interface: str) -> AsyncIterator[None]:
         """Wake the camera of an attempt before it joins, if its network is not on the air and that is wanted.
@@ -284,11 +288,11 @@ class Waking:
             async with self._told_asleep(entry):
                 yield
             return
-        self.set_phase(entry, ConnectionPhase.WAKING)
+        self._state.show_activity(entry, ConnectionPhase.WAKING)
         async with self.awake(entry, request, looking):
             if not asked:
                 entry.wakes = entry.wakes.woke(asyncio.get_running_loop().time())
-            self.set_phase(entry, ConnectionPhase.JOINING)
+            self._state.show_activity(entry, ConnectionPhase.JOINING)
             try:
                 yield
             except DeviceNotReachable as error:
@@ -363,12 +367,6 @@ class Waking:
                     interface, device.ssid, device.sightings, others, all_channels=all_channels
                 )
         return False
-
-    def set_phase(self, entry: DeviceEntry, phase: ConnectionPhase | None) -> None:
-        """Publish what a wake or an attempt does now."""
-        if entry.activity is not phase:
-            entry.activity = phase
-            self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     # -- asleep or gone
 
