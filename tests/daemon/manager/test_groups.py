@@ -288,11 +288,11 @@ def test_a_member_that_is_connecting_keeps_its_attempt(on_bench: RunOnBench) -> 
         nose, chin, left, _right, tail = await full_hub(bench)
         await bench.hub.connections.disconnect(tail)
         await bench.hub.connections.connect(nose, wait=False)
-        attempt = bench.hub._state.entries[nose].attempt
+        attempt = bench.hub._state.entries[nose].work.joining
         assert attempt is not None
         command = asyncio.create_task(bench.hub.groups.connect("nose"))
         await asyncio.sleep(0)
-        assert bench.hub._state.entries[nose].attempt is attempt
+        assert bench.hub._state.entries[nose].work.joining is attempt
         assert codes(await command) == [None, None]
         assert is_connected(bench, nose, chin, left)
 
@@ -338,7 +338,7 @@ def test_a_member_that_is_being_removed_is_busy(on_bench: RunOnBench) -> None:
 def test_nobody_is_disconnected_for_a_camera_that_sleeps_and_is_not_woken(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         nose, chin, left, right, tail = await full_hub(bench)
-        bench.hub._state.entries[nose].sight = Sight(PowerState.ASLEEP, 1)
+        bench.hub._state.entries[nose].sleep.sight = Sight(PowerState.ASLEEP, 1)
         with pytest.raises(DeviceNotReachable, match="wifimgrctl wake 1"):
             await bench.hub.groups.connect("nose")
         assert is_connected(bench, left, right, tail)
@@ -352,7 +352,7 @@ def test_the_attempt_of_a_lost_camera_ends_and_it_is_looked_for_again(on_bench: 
     async def test(bench: Bench) -> None:
         nose, chin, left, right, tail = await full_hub(bench)
         entry = bench.hub._state.entries[left]
-        entry.automatic = True  # as an attempt to reconnect it
+        entry.work.ask(automatic=True)  # as an attempt to reconnect it
         await bench.hub.groups.connect("nose")
         assert is_connected(bench, nose, chin, right)
         assert bench.story.devices[left].device.wanted
@@ -400,7 +400,7 @@ def test_another_camera_gets_no_adapter_that_is_being_freed(on_bench: RunOnBench
         teardown = None
         while teardown is None:
             await asyncio.sleep(0)
-            teardown = bench.hub._state.entries[tail].teardown
+            teardown = bench.hub._state.entries[tail].work.leaving
         await asyncio.wait([teardown])
         assert bench.state(tail) is DeviceState.DISCONNECTED
         with pytest.raises(NoInterfaceAvailable):

@@ -403,7 +403,7 @@ def test_a_bug_at_the_end_of_an_attempt_or_a_disconnect_is_logged_at_once(
             if step == "establish":
                 patch.setattr(bench.hub._state, step, fails)
                 device = await bench.create()
-                attempt = bench.hub._state.entries[device].attempt
+                attempt = bench.hub._state.entries[device].work.joining
                 assert attempt is not None
                 await asyncio.wait([attempt])
                 assert bench.hub._state.interface_of(bench.hub._state.entries[device]) is None

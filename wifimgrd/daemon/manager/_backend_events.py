@@ -5,7 +5,6 @@ An event of a link that is not published yet is processed after that (`_arrivals
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 
@@ -13,7 +12,6 @@ import structlog
 
 from wifimgrd.daemon.manager._arrivals import Arrivals
 from wifimgrd.daemon.manager._connections import Connections
-from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
 from wifimgrd.daemon.manager._state import PULL_S, HubState
 from wifimgrd.daemon.ports import Backend, BackendListener
@@ -106,11 +104,8 @@ class BackendEvents(BackendListener):
             reason=error.message,
         )
         self._state.interrupt(entry, error)
-        loop, grace_s = asyncio.get_running_loop(), self._state.settings.grace_s
-        entry.timer = loop.call_later(grace_s, self._grace_over, entry, error)
-
-    def _grace_over(self, entry: DeviceEntry, error: WifimgrdError) -> None:
-        self._connections.give_up(entry, ConnectionLost(error.message))
+        lost = ConnectionLost(error.message)
+        entry.end_after(self._state.settings.grace_s, partial(self._connections.give_up, entry, lost))
 
     def _restore(self, interface: str, link: Link) -> None:
         entry = self._state.holder(interface)
@@ -131,8 +126,7 @@ class BackendEvents(BackendListener):
         # The adapter source is about to report it too; the interface is removed before the link ends.
         if entry.phase is Phase.UP:
             self._state.step(entry, Step.PULL)
-        entry.stop_timer()
-        entry.timer = asyncio.get_running_loop().call_later(PULL_S, self._state.lose, entry, error)
+        entry.end_after(PULL_S, partial(self._state.lose, entry, error))
 
     def _change(self, interface: str, link: Link) -> None:
         entry = self._state.holder(interface)

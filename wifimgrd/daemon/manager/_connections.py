@@ -106,8 +106,8 @@ class Connections:
             is_waiting = self._begin(entry, when_free=when_free, wake=wake, is_first=is_first)
         if is_waiting:
             await self._until_stored(entry)
-        elif wait and entry.outcome is not None:
-            await asyncio.shield(entry.outcome)
+        elif wait and entry.work.outcome is not None:
+            await asyncio.shield(entry.work.outcome)
 
     def _begin(self, entry: DeviceEntry, *, when_free: bool, wake: bool, is_first: bool) -> bool:
         """Start an attempt, join the one that runs, or let the device wait for an interface; returns whether
@@ -122,9 +122,9 @@ class Connections:
                     self._start_waiting(entry)
                     return True
                 self.start_attempt(entry, is_first=is_first)
-            case ConnectMeans.JOIN if entry.automatic:
+            case ConnectMeans.JOIN if entry.work.automatic:
                 self._prepare(entry)
-                entry.automatic = False
+                entry.work.ask(automatic=False)
         return False
 
     def _must_wait(self, entry: DeviceEntry) -> bool:
@@ -186,7 +186,8 @@ class Connections:
         return [
             other
             for other in self._state.entries.values()
-            if other.automatic and self._state.allocator.release(other.device.id).would_get(claim) is not None
+            if other.work.automatic
+            and self._state.allocator.release(other.device.id).would_get(claim) is not None
         ]
 
     def may_begin(self, device: Device) -> bool:
@@ -222,8 +223,8 @@ class Connections:
         """Disconnect a device, whatever its state."""
         if disconnect_means(entry.state) is DisconnectMeans.RELEASE:
             self._start_release(entry)
-        if wait and entry.teardown is not None:
-            await asyncio.shield(entry.teardown)
+        if wait and entry.work.leaving is not None:
+            await asyncio.shield(entry.work.leaving)
 
     def claim(self, device: Device) -> Claim:
         """A device's request for an interface."""
@@ -232,7 +233,7 @@ class Connections:
     def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False, is_first: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
-        entry.automatic = automatic
+        entry.work.ask(automatic=automatic)
         try:
             self._backend.status.require_ready(self._backend.name)
             state.allocator, name = state.allocator.assign(self.claim(entry.device), state.device_name)
@@ -250,17 +251,18 @@ class Connections:
         identity = state.allocator.interfaces[name].adapter.identity
         state.step(entry, Step.BEGIN)
         state.record(entry, replace(device, last_adapter=identity))
-        entry.outcome = asyncio.get_running_loop().create_future()
+        entry.work.open_outcome()
         self.attempt_started.notify(entry)
         state.publish_interface(name)
         state.publish(DeviceStateChanged(state.status(entry)))
-        entry.attempt = self._tasks.start("attempt", self._ending(entry, partial(self._attempt, entry, name)))
+        attempt = self._ending(entry, partial(self._attempt, entry, name))
+        entry.work.join(self._tasks.start("attempt", attempt))
 
     # -- attempts
 
     async def _attempt(self, entry: DeviceEntry, interface: str) -> None:
         device = entry.device
-        _log.info("connecting", device=device.id, interface=interface, automatic=entry.automatic)
+        _log.info("connecting", device=device.id, interface=interface, automatic=entry.work.automatic)
         timeout_s = self._state.settings.attempt_timeout_s
         error: WifimgrdError
         try:
@@ -294,22 +296,22 @@ class Connections:
             _log.exception("join_crashed", device=device.id, interface=interface)
             error = InternalError("the attempt ended with an internal error")
         else:
-            if entry.attempt is asyncio.current_task():
+            if entry.work.is_joining_here:
                 self._state.step(entry, Step.ARRIVE)
             await self._arrive(entry, interface, link, device)
             return
-        if entry.attempt is asyncio.current_task():
-            entry.attempt = None
+        if entry.work.is_joining_here:
+            entry.work.joined()
             self._state.step(entry, Step.FAIL)
             _log.log(
-                logging.INFO if entry.automatic else logging.WARNING,
+                logging.INFO if entry.work.automatic else logging.WARNING,
                 "connection_failed",
                 device=device.id,
                 device_name=device.name,
                 interface=interface,
                 code=error.code,
                 reason=error.message,
-                automatic=entry.automatic,
+                automatic=entry.work.automatic,
             )
             self._state.free(entry)
             self._state.end_waiting(entry)
@@ -320,7 +322,7 @@ class Connections:
         """A link that was interrupted is up again."""
         self._state.step(entry, Step.ARRIVE)
         arrive = partial(self._arrive, entry, interface, link, None)
-        entry.attempt = self._tasks.start("arrive", self._ending(entry, arrive))
+        entry.work.join(self._tasks.start("arrive", self._ending(entry, arrive)))
 
     async def _arrive(self, entry: DeviceEntry, interface: str, link: Link, joined: Device | None) -> None:
         """Publish a link, of an attempt if it has `joined` the device, once the device's address leads to the
@@ -332,8 +334,8 @@ class Connections:
             await self._arrivals.wait(entry, interface, link)
         except asyncio.CancelledError:
             return
-        if entry.attempt is asyncio.current_task():
-            entry.attempt = None
+        if entry.work.is_joining_here:
+            entry.work.joined()
             self._state.establish(entry, link)
             if joined is not None:
                 self.attempt_over.notify(AttemptEnd(joined, interface, None))
@@ -344,7 +346,7 @@ class Connections:
     def _start_release(self, entry: DeviceEntry) -> None:
         state = self._state
         state.step(entry, Step.RELEASE)
-        entry.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
+        entry.work.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
         state.publish(DeviceStateChanged(state.status(entry)))
         self._start_leaving(entry, None)
 
@@ -355,12 +357,10 @@ class Connections:
 
     def _start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
         """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
-        attempt, entry.attempt = entry.attempt, None
-        if attempt is not None:
-            attempt.cancel()
-        before = [task for task in (attempt, entry.teardown) if task is not None]
+        attempt = entry.work.cancel_join()
+        before = [task for task in (attempt, entry.work.leaving) if task is not None]
         leaving = partial(self._leave_and_free, entry, attempt, before, error)
-        entry.teardown = self._tasks.start("leave", self._ending(entry, leaving))
+        entry.work.leave(self._tasks.start("leave", self._ending(entry, leaving)))
 
     async def _leave_and_free(
         self,
@@ -374,15 +374,15 @@ class Connections:
             await asyncio.wait(before, timeout=ATTEMPT_END_S)
         if name is not None and (attempt is None or not attempt.cancelled()):
             await self.leave(name)  # a cancelled join has no link left
-        if entry.teardown is not asyncio.current_task():
+        if not entry.work.is_leaving_here:
             return  # the adapter was unplugged meanwhile, which ended the link
-        entry.teardown = None
+        entry.work.left()
         if error is not None:
             self._state.lose(entry, error)
             return
         _log.info("disconnected", device=entry.device.id, interface=name)
         self._state.step(entry, Step.RELEASED)
-        entry.automatic = False
+        entry.work.over()
         self._state.free(entry)
         self._state.publish(DeviceStateChanged(self._state.status(entry)))
 
@@ -393,7 +393,8 @@ class Connections:
             await work()
         except Exception:
             if self._is_stuck(entry, asyncio.current_task()):
-                entry.attempt = entry.teardown = None
+                entry.work.joined()
+                entry.work.left()
                 if (name := self._state.interface_of(entry)) is not None:
                     await self.leave(name)
                 if self._is_stuck(entry, None):
@@ -404,7 +405,7 @@ class Connections:
     def _is_stuck(entry: DeviceEntry, ended: asyncio.Task[None] | None) -> bool:
         """Whether nothing but the task that has ended would end the device's state."""
         waits = entry.state in (DeviceState.CONNECTING, DeviceState.DISCONNECTING)
-        return waits and {entry.attempt, entry.teardown} <= {None, ended}
+        return waits and {entry.work.joining, entry.work.leaving} <= {None, ended}
 
     async def leave(self, interface: str) -> None:
         """Let the backend take a link down; its errors are only logged."""
@@ -420,13 +421,9 @@ class Connections:
         """Cancel running attempts; links that are up stay up."""
         running: list[asyncio.Task[None]] = []
         for entry in self._state.entries.values():
-            attempt, entry.attempt = entry.attempt, None
-            if attempt is not None:
-                attempt.cancel()
-                running.append(attempt)
-            if entry.teardown is not None:
-                running.append(entry.teardown)
+            ending = (entry.work.cancel_join(), entry.work.leaving)
+            running.extend(task for task in ending if task is not None)
             entry.stop_timer()
-            entry.resolve(BackendUnavailable("wifimgrd is stopping"))
+            entry.work.resolve(BackendUnavailable("wifimgrd is stopping"))
         if running:
             await asyncio.wait(running, timeout=ATTEMPT_END_S)

@@ -20,7 +20,7 @@ from wifimgrd.domain.commands import PAIR
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.errors import Busy, InvalidRequest, PairingFailed, WifimgrdError
 from wifimgrd.domain.events import DeviceUpdated, OperationFailed
-from wifimgrd.domain.power import Advertiser, PairedCamera, Wakes, codename_of, matches, pairing_error
+from wifimgrd.domain.power import Advertiser, PairedCamera, codename_of, matches, pairing_error
 from wifimgrd.domain.registration import PairingRegistration
 from wifimgrd.domain.time_limits import PAIRING_S
 from wifimgrd.runtime.tasks import Tasks
@@ -234,7 +234,8 @@ class Pairing:
         self, entry: DeviceEntry, address: str, key: str | None = None, request: bytes = b""
     ) -> None:
         """Store the camera that is paired for a device, or that none is, safe on disk on return."""
-        entry.wakes, entry.unfit = Wakes(), ""
+        self._waking.forget_wakes(entry)
+        entry.unfit = ""
         if address:
             self._waking.paired(entry)
         async with entry.editing:

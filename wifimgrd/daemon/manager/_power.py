@@ -112,7 +112,7 @@ class Power:
         """A device whose camera may be woken now, and how that is done; None if the camera is awake."""
         entry = self._state.entry_to_change(device_id)
         supported(self._state.model(entry.device))
-        is_awake = entry.state is DeviceState.CONNECTED or entry.sight.state is PowerState.AWAKE
+        is_awake = entry.state is DeviceState.CONNECTED or entry.sleep.sight.state is PowerState.AWAKE
         if is_awake and entry.operation is None:
             return None
         if entry.state is not DeviceState.DISCONNECTED:
@@ -126,7 +126,7 @@ class Power:
         records, or may; with `wait` also CameraBusy, WakeFailed, Cancelled.
         """
         entry, request = self._to_put_to_sleep(device_id)
-        if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
+        if entry.state is DeviceState.DISCONNECTED and entry.sleep.sight.state is PowerState.ASLEEP:
             self._state.expect(entry, connected=False)
             return
         await self._waking.require_bluetooth()

@@ -287,8 +287,8 @@ class Reconnecting:
             if not self._is_ready() or self._state.allocator.would_get(claim, but=self._searches) is None:
                 return None  # removed or assigned meanwhile; a scan that waits for the search comes later
             self._connections.start_attempt(entry, automatic=True)
-            if entry.outcome is not None:
-                await asyncio.shield(entry.outcome)
+            if entry.work.outcome is not None:
+                await asyncio.shield(entry.work.outcome)
         except WifimgrdError as error:
             return error.code
         return None

@@ -191,8 +191,10 @@ class HubState:
         bluetooth = self.model(entry.device).bluetooth
         if bluetooth is None:
             return None
-        is_paired = bool(entry.device.bluetooth_address) and entry.wakes.is_bonded
-        return PowerStatus(entry.sight.state, entry.sight.seen_us, is_paired if bluetooth.pairing else None)
+        is_paired = bool(entry.device.bluetooth_address) and entry.sleep.wakes.is_bonded
+        return PowerStatus(
+            entry.sleep.sight.state, entry.sleep.sight.seen_us, is_paired if bluetooth.pairing else None
+        )
 
     def address(self, entry: DeviceEntry) -> str:
         """The device's address on this host; empty where it has none in the present network."""
@@ -327,16 +329,15 @@ class HubState:
 
         After an automatic attempt the error that ended the link is kept.
         """
-        if entry.automatic:
-            entry.automatic = False
+        if entry.work.over():
             self.publish(DeviceStateChanged(self.status(entry)))
-            entry.resolve(error)
+            entry.work.resolve(error)
             return
         failure = Failure(error.code, error.message, self.clock())
         self.record(entry, replace(entry.device, failure=failure))
         self.publish(ConnectionFailed(entry.device.id, failure))
         self.publish(DeviceStateChanged(self.status(entry)))
-        entry.resolve(error)
+        entry.work.resolve(error)
 
     def read_signal(self, entry: DeviceEntry, percent: int) -> None:
         """The signal of a link was read."""
@@ -368,10 +369,10 @@ class HubState:
             replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
             at_once=not device.wanted,  # who was told of the link has it again after a power cut
         )
-        entry.automatic = False
+        entry.work.over()
         self.end_waiting(entry)
         self.publish(DeviceStateChanged(self.status(entry)))
-        entry.resolve()
+        entry.work.resolve()
         self.device_connected.notify(entry)
 
     def interrupt(self, entry: DeviceEntry, error: WifimgrdError) -> None:
@@ -381,7 +382,7 @@ class HubState:
         self.record_loss(entry)
         failure = Failure(error.code, error.message, self.clock())
         self.record(entry, replace(entry.device, failure=failure))
-        entry.outcome = asyncio.get_running_loop().create_future()
+        entry.work.open_outcome()
         self.publish(DeviceStateChanged(self.status(entry)))
 
     def change_link(self, entry: DeviceEntry, link: Link) -> None:
@@ -414,14 +415,13 @@ class HubState:
         While the device is disconnecting that is not a failure but the result of the command.
         """
         is_commanded = entry.phase is Phase.LEAVING
-        attempt, entry.attempt, entry.teardown = entry.attempt, None, None
-        if attempt is not None:
-            attempt.cancel()
+        entry.work.cancel_join()
+        entry.work.left()
         interface = pulled or self.interface_of(entry)
         self.step(entry, Step.LOSE)
         self.free(entry)
         if is_commanded:
-            entry.automatic = False
+            entry.work.over()
             self.publish(DeviceStateChanged(self.status(entry)))
             return
         _log.warning(

@@ -125,15 +125,15 @@ class Waking:
 
     def saw(self, entry: DeviceEntry, power_state: PowerState | None) -> None:
         """A camera was seen, or is known to have changed."""
-        if entry.sight_expiry is not None:
-            entry.sight_expiry.cancel()
+        if entry.sleep.expiry is not None:
+            entry.sleep.expiry.cancel()
         loop = asyncio.get_running_loop()
-        entry.sight_expiry = loop.call_later(SEEN_S, self._expire, entry)
+        entry.sleep.expiry = loop.call_later(SEEN_S, self._expire, entry)
         self._set_sight(entry, Sight(power_state, self._state.clock()))
 
     def connected(self, entry: DeviceEntry) -> None:
         """A device is connected: its camera does not sleep, and Wi-Fi keeps it awake."""
-        if entry.sight.state is PowerState.ASLEEP:
+        if entry.sleep.sight.state is PowerState.ASLEEP:
             self.saw(entry, PowerState.AWAKE)
         if entry.device.bluetooth_address:
             self._release(entry.device.bluetooth_address)
@@ -141,19 +141,19 @@ class Waking:
     @staticmethod
     def paired(entry: DeviceEntry) -> None:
         """The camera of a device was paired, and has switched its access point on."""
-        entry.appears_by_s = asyncio.get_running_loop().time() + _APPEARS_S
+        entry.sleep.appears_by_s = asyncio.get_running_loop().time() + _APPEARS_S
 
     def lost(self, entry: DeviceEntry) -> None:
         """A link ended by itself: a camera that was awake may have fallen asleep."""
-        if entry.sight.state is PowerState.AWAKE:
+        if entry.sleep.sight.state is PowerState.AWAKE:
             self.forget(entry)
-            self._set_sight(entry, Sight(None, entry.sight.seen_us))
+            self._set_sight(entry, Sight(None, entry.sleep.sight.seen_us))
 
     async def failed(self, entry: DeviceEntry, error: WifimgrdError) -> None:
         """A camera was not reached over Bluetooth. Whatever the reason, the next command tries again."""
         if isinstance(error, Cancelled):
             return
-        self._set_wakes(entry, entry.wakes.failed(asyncio.get_running_loop().time()))
+        self._set_wakes(entry, entry.sleep.wakes.failed(asyncio.get_running_loop().time()))
         if isinstance(error, NotPaired) and entry.device.bluetooth_address:
             await self.read_bond(entry)
 
@@ -161,14 +161,19 @@ class Waking:
         """Find out whether this host has a bond with a device's camera, if that can be."""
         with suppress(WifimgrdError):
             is_bonded = await self._bonds.has_bond(entry.device.bluetooth_address)
-            self._set_wakes(entry, replace(entry.wakes, is_bonded=is_bonded))
+            self._set_wakes(entry, replace(entry.sleep.wakes, is_bonded=is_bonded))
 
     def answered(self, entry: DeviceEntry) -> None:
         """A camera was reached over Bluetooth."""
-        self._set_wakes(entry, entry.wakes.answered())
+        self._set_wakes(entry, entry.sleep.wakes.answered())
+
+    @staticmethod
+    def forget_wakes(entry: DeviceEntry) -> None:
+        """It is another camera, or is paired anew: the caller publishes that."""
+        entry.sleep.wakes = Wakes()
 
     def _set_wakes(self, entry: DeviceEntry, wakes: Wakes) -> None:
-        before, entry.wakes = entry.wakes, wakes
+        before, entry.sleep.wakes = entry.sleep.wakes, wakes
         if before.is_bonded != wakes.is_bonded:
             self._state.publish(DeviceUpdated(self._state.status(entry)))
 
@@ -178,14 +183,14 @@ class Waking:
 
     def _expire(self, entry: DeviceEntry) -> None:
         """It was not seen for some time: whether it sleeps is no longer known."""
-        entry.sight_expiry = None
+        entry.sleep.expiry = None
         if self._state.entries.get(entry.device.id) is entry:
-            self._set_sight(entry, Sight(None, entry.sight.seen_us))
+            self._set_sight(entry, Sight(None, entry.sleep.sight.seen_us))
 
     def _set_sight(self, entry: DeviceEntry, sight: Sight) -> None:
-        entry.sight = sight
-        if sight.differs(entry.published_sight):
-            entry.published_sight = sight
+        entry.sleep.sight = sight
+        if sight.differs(entry.sleep.published):
+            entry.sleep.published = sight
             self._state.publish(PowerChanged(self._state.status(entry)))
 
     def device_of(self, seen: Advertiser) -> DeviceId | None:
@@ -244,7 +249,7 @@ class Waking:
         return (
             entry.device.auto_wake
             and self._bluetooth.status.state is BluetoothState.READY
-            and entry.wakes.may_begin(asyncio.get_running_loop().time(), is_commanded=is_commanded)
+            and entry.sleep.wakes.may_begin(asyncio.get_running_loop().time(), is_commanded=is_commanded)
             and self._possible(entry) is not None
         )
 
@@ -262,7 +267,7 @@ class Waking:
 
     def ask(self, entry: DeviceEntry, *, wake: bool) -> None:
         """Whether the next attempt is to wake the camera if its network is not on the air."""
-        entry.wake_asked = wake
+        entry.sleep.is_asked = wake
 
     @asynccontextmanager
     async def woken(self, entry: DeviceEntry, interface: str) -> AsyncIterator[None]:
@@ -270,28 +275,28 @@ class Waking:
 
         Raises the errors of a wake.
         """
-        asked, entry.wake_asked = entry.wake_asked, False
+        asked, entry.sleep.is_asked = entry.sleep.is_asked, False
         request = None
         if asked:
             request = self.request(entry)
             await self.require_bluetooth()
-        elif self.may_wake(entry, is_commanded=not entry.automatic):
+        elif self.may_wake(entry, is_commanded=not entry.work.automatic):
             request = self._possible(entry)
         looking = Looking(partial(self._is_visible, entry, interface))
-        is_asleep = entry.sight.state is PowerState.ASLEEP
+        is_asleep = entry.sleep.sight.state is PowerState.ASLEEP
         # A look at all channels takes seconds: it is for a camera that does not wake at once.
         if request is None or (not is_asleep and await looking.look(all_channels=False)):
-            rest_s = entry.appears_by_s - asyncio.get_running_loop().time()
+            rest_s = entry.sleep.appears_by_s - asyncio.get_running_loop().time()
             if request is None and rest_s > 0:
                 await looking.until_appeared(rest_s)
-            entry.appears_by_s = 0.0
+            entry.sleep.appears_by_s = 0.0
             async with self._told_asleep(entry):
                 yield
             return
         self._state.show_activity(entry, ConnectionPhase.WAKING)
         async with self.awake(entry, request, looking):
             if not asked:
-                entry.wakes = entry.wakes.woke(asyncio.get_running_loop().time())
+                entry.sleep.wakes = entry.sleep.wakes.woke(asyncio.get_running_loop().time())
             self._state.show_activity(entry, ConnectionPhase.JOINING)
             try:
                 yield
@@ -382,11 +387,11 @@ class Waking:
             yield
         except DeviceNotReachable as error:
             address = entry.device.bluetooth_address
-            if address and entry.sight.state is not PowerState.ASLEEP:
+            if address and entry.sleep.sight.state is not PowerState.ASLEEP:
                 with suppress(WifimgrdError, TimeoutError):
                     async with asyncio.timeout(_ASLEEP_LIMIT_S):
                         await self.find(address, _ASLEEP_SEARCH_S, [model])
-            if entry.sight.state is PowerState.ASLEEP:
+            if entry.sleep.sight.state is PowerState.ASLEEP:
                 hint = sentences.asleep(entry.device.id)
                 raise DeviceNotReachable(f"{error.message}; {hint}") from None
             raise
@@ -402,9 +407,9 @@ class Waking:
 
     def forget(self, entry: DeviceEntry) -> None:
         """Stop waiting for the time at which the known state of a camera is out of date."""
-        if entry.sight_expiry is not None:
-            entry.sight_expiry.cancel()
-            entry.sight_expiry = None
+        if entry.sleep.expiry is not None:
+            entry.sleep.expiry.cancel()
+            entry.sleep.expiry = None
 
     async def stop(self) -> None:
         """End all wakes and searches."""
