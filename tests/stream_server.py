@@ -15,8 +15,8 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 async def stream_server(
     serve: Serve, host: str = "127.0.0.1", port: int = 0, *, listening: socket.socket | None = None
 ) -> AsyncIterator[int]:
-    """Serve connections to a port, or to a socket that listens; yields the port. At the end whatever still
-    serves one is cancelled, and each connection has been closed."""
+    """Serve connections to a port, or to a socket that listens; yields the port. A connection is closed once
+    `serve` returns. At the end whatever still serves one is cancelled, and each has been closed."""
     serving: set[asyncio.Task[Any]] = set()
 
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

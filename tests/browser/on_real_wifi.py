@@ -19,7 +19,6 @@ from playwright.async_api import Page, expect
 
 from tests.browser.looking import card, is_the_same, mark, opened_menu, shows
 from tests.lab.guest.serial_line import SerialLine
-from tests.stream_server import stream_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -108,9 +107,10 @@ async def on_stage(folder: Path) -> AsyncIterator[tuple[Stage, str]]:
         if not await stage.is_ready():
             stage = await stack.enter_async_context(booting(folder))
             assert await stage.is_ready(), stage.said()
-        port = await stack.enter_async_context(stream_server(stage.line.carry))
+        server = await asyncio.start_server(stage.line.carry, "127.0.0.1", 0)
+        stack.callback(server.close)
         try:
-            yield stage, f"http://127.0.0.1:{port}/"
+            yield stage, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         except BaseException:
             await stage.end("fail")
             raise

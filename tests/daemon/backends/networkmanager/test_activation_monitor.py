@@ -47,6 +47,9 @@ class DeafSupplicant:
             self.monitor.post(word)
         return []
 
+    async def state(self) -> str:
+        return self._words[-1].properties.get("State", "scanning") if self._words else "scanning"
+
 
 def monitor_with(supplicant: DeafSupplicant) -> ActivationMonitor:
     device = NmDevice("/d", {"State": DeviceState.CONFIG}, {})

@@ -186,14 +186,11 @@ class AssociationMonitor:
             with suppress(BusError):  # the supplicant's network was replaced meanwhile
                 seen = await self._limit.follow(found)
             self._log.debug("supplicant_scanned", found=seen)
-            self.post(BssLookup(seen))
+            self.post(BssLookup(seen or await self._has_begun()))
 
     def _on_bss_lookup(self, lookup: BssLookup) -> None:
-        """Raise where the network is missing from the results: it is not there.
-
-        The exception is a supplicant that has meanwhile begun to join it from an older scan result; that
-        event is in the queue before this one.
-        """
+        """Raise where the network is missing from the results, and the supplicant is not joining it: it is
+        not there."""
         self.visible = lookup.visible
         if not lookup.visible and not self.is_associated:
             raise diagnosis.not_seen(self._ssid)
@@ -215,5 +212,13 @@ class AssociationMonitor:
                     break
         except (ScanRefused, BusError, BusClosed, TimeoutError) as error:
             self._log.debug("search_not_repeated", error=str(error))
+        seen = seen or await self._has_begun()
         self._bss_lookup = None
         self.post(BssLookup(seen))
+
+    async def _has_begun(self) -> bool:
+        """Whether the supplicant has meanwhile begun to join the network from an older scan result: a single
+        scan can miss an access point. It collects changes before it emits them, so it is asked."""
+        with suppress(BusError, BusClosed, TimeoutError):
+            return not diagnosis.is_down(await self._supplicant.state())
+        return False
