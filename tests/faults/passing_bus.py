@@ -38,8 +38,8 @@ class PassingBus:
             yield self
         finally:
             server.close()
-            self.drop_clients()
             for client in self._clients:
+                client.transport.abort()  # whether or not it reads what is left
                 with suppress(OSError):
                     await client.wait_closed()
 

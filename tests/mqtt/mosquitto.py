@@ -7,19 +7,18 @@ import random
 import shutil
 import socket
 from asyncio.subprocess import DEVNULL, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.mqtt.logs import lines_with
 from tests.mqtt.private_host import PrivateHost, inside, network_of
-from tests.stream_server import closed_after, connection_to, stream_server
+from tests.stream_server import Serve, closed_after, connection_to, stream_server
 
 PROGRAM = shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") or "mosquitto"
 START_S = 60.0
 KEEP_ALIVE_S = 10
-Forward = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 _SUBSCRIBE, _DO_NOT_SEND_RETAINED = 0x82, 0x20
 
 
@@ -114,7 +113,7 @@ async def read_packet(reader: asyncio.StreamReader) -> tuple[bytes, bytearray]:
 
 
 @asynccontextmanager
-async def in_front(port: int, down: Forward = copy, up: Forward = copy) -> AsyncIterator[int]:
+async def in_front(port: int, down: Serve = copy, up: Serve = copy) -> AsyncIterator[int]:
     """A way to a broker: `up` forwards what is sent to it, `down` what comes back. The socket on its side
     holds 1 MB."""
 

@@ -3,7 +3,7 @@
 A camera decides how often it says something else, and each change is told to all clients, in the history, in
 the journal, and over links that are paid by the byte. So a value that changes more than MOST_CHANGES times a
 minute is held: it is not known, rather than one of those that it takes by turns, and its changes are only
-counted, until it has changed no more than that for a minute. A value that is no longer said has changed, too.
+counted, until it has changed no more than that for a minute. A value that is left out has changed, too.
 
 A number is told in steps. While it goes on as it went, as the free space does in a recording, it is told at
 once ten times a minute, and that does not count: it has an end. A turn by two steps counts. What

@@ -31,7 +31,6 @@ def saying(text: bytes, asked: list[bytes]) -> Serve:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(text)
-        writer.close()
 
     return answer
 

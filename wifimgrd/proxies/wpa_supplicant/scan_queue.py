@@ -13,9 +13,10 @@ from wifimgrd.proxies.wpa_supplicant import definitions
 
 _CHANNEL_WIDTH_MHZ: Final = 20
 _ATTEMPTS: Final = 12
+_ABORTED: Final = 3
+"""After so many scans of all channels that were aborted, for a join or for another scan, it is given up."""
 _LONGEST_S: Final = 30.0
 """No scan takes longer; one of all channels takes some 10 s."""
-_ATTEMPTS_ON_ALL_CHANNELS: Final = 3
 _SETTLE_S: Final = 0.25
 """How long to wait for the end of the running scan before a refused scan is requested again."""
 
@@ -79,7 +80,7 @@ class ScanQueue:
         Raises ScanRefused where each scan was aborted, BusError, and TimeoutError where no scan ever ends.
         """
         aborted = 0
-        while aborted < _ATTEMPTS_ON_ALL_CHANNELS:
+        while aborted < _ABORTED:
             require_idle()
             of_another = self._next_end()
             try:
