@@ -113,9 +113,13 @@ class Calls(ABC):
         signature: str = "",
         body: Sequence[object] = (),
         timeout_s: float = 25.0,
+        *,
+        auto_start: bool = True,
     ) -> socket.socket:
         """Call a method whose reply is a socket, as `h`; raises as `call` does."""
-        message = library.method_call(destination, path, interface, member, signature, body)
+        message = library.method_call(
+            destination, path, interface, member, signature, body, auto_start=auto_start
+        )
         pending = PendingCall(asyncio.get_running_loop().create_future(), wants_socket=True)
         [passed] = await self._answer_to(message, pending, timeout_s)
         assert isinstance(passed, socket.socket)  # noqa: S101 - for the type checker

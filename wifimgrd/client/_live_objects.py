@@ -79,6 +79,9 @@ class LiveObjects:
         self._heartbeat = Heartbeat(self._ping, self._fell_silent, self._tasks)
         self._confirming: asyncio.Task[None] | None = None
         self._reading: Kept | None = None
+        self._may_start = True
+        """Whether the next read has the bus start a daemon that is not running: each other call would undo
+        `systemctl stop`, and start again one that ends because only a person can mend its configuration."""
         self._tried = asyncio.Event()
 
     async def start(self) -> None:
@@ -173,6 +176,7 @@ class LiveObjects:
         try:
             self._connection = await BusConnection.open(self._address, sockets=True)
             await self._watch(self._connection)
+            self._may_start = True
             self._read_again(self._connection)
             await self._connection.wait_closed()
             self._vanish("the message bus is unavailable")
@@ -234,6 +238,7 @@ class LiveObjects:
         """Read the objects, if the daemon and the connection are there."""
         if not connection.is_open:
             return
+        may_start, self._may_start = self._may_start, False
         try:
             async with self._heartbeat.answering():
                 await connection.call(
@@ -242,6 +247,7 @@ class LiveObjects:
                     bus_names.OBJECT_MANAGER,
                     "GetManagedObjects",
                     on_reply=self._appear,
+                    auto_start=may_start,
                 )
         except _BUS_ERRORS as error:
             if not isinstance(error, BusError) or not _AWAY.fullmatch(error.name):
@@ -252,6 +258,7 @@ class LiveObjects:
             if _NOT_STARTED.fullmatch(error.name):
                 self._tried.set()
                 await asyncio.sleep(_START_AGAIN_S)
+                self._may_start = True
                 raise
         finally:
             self._tried.set()

@@ -184,6 +184,7 @@ class HubClient(LiveObjects):
                     "OpenConnection",
                     "qa{sv}",
                     [port, {}],
+                    auto_start=False,
                 )
 
     async def search_networks(self, interface: str | None = None) -> SearchRecord:
@@ -272,6 +273,7 @@ class HubClient(LiveObjects):
                     timeout_s,
                     on_reply,
                     interactive=self._is_interactive,
+                    auto_start=False,
                 )
 
     @asynccontextmanager
