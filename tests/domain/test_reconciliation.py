@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -158,6 +159,27 @@ def test_what_an_attempt_or_a_release_is_at_work_on_is_left_alone(mix: Mix) -> N
 def test_losses_come_first_and_what_takes_time_last(mix: Mix) -> None:
     kinds = [0 if isinstance(one, Lose) else 2 if isinstance(one, Drop) else 1 for one in mix.actions()]
     assert kinds == sorted(kinds)
+
+
+@pytest.mark.parametrize(
+    ("phase", "up", "action"),
+    [
+        (Phase.UP, True, None),
+        (Phase.UP, False, Interrupt),
+        (Phase.INTERRUPTED, True, Restore),
+        (Phase.INTERRUPTED, False, None),
+    ],
+)
+def test_a_device_follows_its_own_link(
+    phase: Phase, up: bool, action: type[Interrupt | Restore] | None
+) -> None:
+    link = held(1, "wlan0", up=up)
+    mix = Mix(
+        {DeviceId(1): DeviceView(DeviceId(1), phase, "wlan0")},
+        Inventory(frozenset(("wlan0",))),
+        {"wlan0": link},
+    )
+    assert mix.actions() == (() if action is None else (action(link),))
 
 
 def test_a_link_moves_with_its_adapters_new_name() -> None:

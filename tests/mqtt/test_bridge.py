@@ -168,15 +168,20 @@ async def test_rubbish_in_its_topics_is_removed(broker: Mosquitto, bridges: Star
 
 
 async def test_while_the_daemon_is_away_the_hub_is_offline(hub: Hub, seen: Observer) -> None:
-    device = await hub.create(1)
-    await hub.until(device, "connected", 20)
+    linked, idle = await hub.create(1), await hub.create(2)
+    await hub.until(linked, "connected", 20)
+    await hub.until(idle, "connected", 20)
+    await disconnect(hub.client, idle)
+    devices = {f"{HUB}/devices/{linked}", f"{HUB}/devices/{idle}"}
+    await seen.until(lambda: seen.record(f"{HUB}/devices/{idle}")["connection_status"] == "disconnected")
     await hub.end()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline")
     await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_state"] == "unavailable")
-    assert f"{HUB}/devices/{device}" in seen.retained
+    assert devices <= set(seen.retained)
     await hub.start()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"online")
     await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_state"] == "ready")
+    assert devices <= set(seen.retained)
 
 
 async def test_the_broker_publishes_that_a_bridge_has_crashed(bridge: BridgeProcess, seen: Observer) -> None:

@@ -159,7 +159,6 @@ class Bridge:
 
     def _vanish(self, reason: str) -> None:
         """The daemon is away: the records may be out of date, which `availability` says."""
-        self._pace.clear()
         self._records.set(self._topics.availability, OFFLINE)
         gone = replace(self._service, backend_state="unavailable", backend_reason=reason)
         self._set_hub(replace(gone, total_interfaces=0, assigned_interfaces=0))

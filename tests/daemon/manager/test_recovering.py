@@ -336,6 +336,35 @@ def test_a_network_that_another_adapter_found_before_and_not_now_is_no_evidence(
     on_bench(test)
 
 
+def test_an_adapter_that_looks_for_anothers_fault_is_at_once_free_for_a_camera(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        asked, ended = asyncio.Event(), asyncio.Event()
+
+        async def looks(*_: object, **__: object) -> bool:
+            asked.set()
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ended.set()
+            return True
+
+        await bench.hub.scan()
+        bench.world.backend.is_visible = looks  # type: ignore[method-assign]
+        bench.world.unplug_adapter("wlan2")
+        stuck(bench, "wlan0", "rescan")
+        lost = await bench.create(1)
+        with pytest.raises(WifimgrdError):
+            await bench.hub.connections.connect(lost, wait=True)
+        await asked.wait()
+        assert not ended.is_set()
+        other = await bench.create(2, pin={"usb_port": "1-1.2"})
+        await bench.hub.connections.connect(other, wait=True)
+        assert shown(bench, "wlan1").device_id == other
+        assert ended.is_set()
+
+    on_bench(test)
+
+
 def test_a_firmware_crash_is_enough_for_a_step(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         with structlog.testing.capture_logs() as logs:
