@@ -352,12 +352,13 @@ def test_an_adapter_that_looks_for_anothers_fault_is_at_once_free_for_a_camera(o
         bench.world.backend.is_visible = looks  # type: ignore[method-assign]
         bench.world.unplug_adapter("wlan2")
         stuck(bench, "wlan0", "rescan")
+        other = await bench.create(2, pin={"usb_port": "1-1.2"})
+        await bench.hub.connections.disconnect(other)
         lost = await bench.create(1)
         with pytest.raises(WifimgrdError):
             await bench.hub.connections.connect(lost, wait=True)
         await asked.wait()
         assert not ended.is_set()
-        other = await bench.create(2, pin={"usb_port": "1-1.2"})
         await bench.hub.connections.connect(other, wait=True)
         assert shown(bench, "wlan1").device_id == other
         assert ended.is_set()
