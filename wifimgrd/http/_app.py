@@ -17,7 +17,9 @@ from wifimgrd.http._server import SHORT_WAYS
 from wifimgrd.http.access.cors import Cors
 from wifimgrd.http.access.request_safety import RequestSafety
 from wifimgrd.http.access.token import AccessToken
+from wifimgrd.http.api.bluetooth import Bluetooth
 from wifimgrd.http.api.connect import Connect
+from wifimgrd.http.api.device_commands import DeviceCommands
 from wifimgrd.http.api.devices import Devices
 from wifimgrd.http.api.diagnose import Diagnose
 from wifimgrd.http.api.groups import Groups
@@ -26,7 +28,6 @@ from wifimgrd.http.api.history import History
 from wifimgrd.http.api.interfaces import Interfaces
 from wifimgrd.http.api.metrics import Metrics
 from wifimgrd.http.api.models import Models
-from wifimgrd.http.api.power import Power
 from wifimgrd.http.api.recording import Recording
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
@@ -108,7 +109,8 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
         History(client, prefix),
         Connect(client, prefix, channel),
         Devices(client, prefix, channel),
-        Power(client, prefix),
+        DeviceCommands(client, prefix),
+        Bluetooth(client, prefix),
         Recording(client, prefix),
         Groups(client, prefix),
         Cameras(client),

@@ -88,7 +88,7 @@ class Connect:
         """Add the routes; a GET that changes state has no HEAD."""
         for command in DEVICE_COMMANDS.values():
             if command.interface in OPTIONAL_INTERFACES:
-                continue  # at P/{id}/, see power.py
+                continue  # at P/{id}/, see device_commands.py
             routes.add("GET POST", f"{self._prefix}/wifi/{command.name}", self._handler(command))
         routes.add("GET HEAD", self._prefix + "/wifi/status", self.status)
 

@@ -1,4 +1,4 @@
-"""The state that connected cameras report, recording on one and on many, and their clocks."""
+"""The state that connected cameras report, and recording on one and on many."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aiohttp import web
 from wifimgrd.client.commands import available, carry_out, known_device, recording_order
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import CameraJson, ResultJson, ResultsJson
-from wifimgrd.domain.commands import SET_CLOCK, START_RECORDING, STOP_RECORDING
+from wifimgrd.domain.commands import START_RECORDING, STOP_RECORDING
 from wifimgrd.domain.errors import ErrorCode, NotSupported
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.http._errors import PAYLOAD_TOO_LARGE
@@ -25,7 +25,7 @@ _WANTED: Final = 'The body must be an object: {"recording": true} or {"recording
 
 
 class Recording:
-    """The resources at `P/{id}/camera`, `recording` and `clock`, and at `P/recording`."""
+    """The resources at `P/{id}/camera` and `recording`, and at `P/recording`."""
 
     def __init__(self, client: HubClient, prefix: str) -> None:
         self._client = client
@@ -37,7 +37,6 @@ class Recording:
         routes.add("GET HEAD", one + "camera", self.camera)
         routes.add("GET HEAD", one + "recording", self.recording)
         routes.add("PUT", one + "recording", self.record)
-        routes.add("POST", one + "clock", self.set_clock)
         routes.add("POST", self._prefix + "/recording", self.record_on_many)
 
     @Operation("get_camera", "control", reads=(path_id,), answer=CameraJson, errors=_READS)
@@ -76,23 +75,6 @@ class Recording:
             raise invalid(_WANTED)
         await carry_out(client, START_RECORDING if on else STOP_RECORDING, device_id)
         return self._answer(device_id)
-
-    @own_site_only
-    @Operation(
-        "set_clock",
-        "control",
-        reads=(path_id,),
-        status=204,
-        errors=tuple(dict.fromkeys((*_READS, *SET_CLOCK.errors))),
-    )
-    async def set_clock(self, request: web.Request) -> web.Response:
-        """Set a camera's clock to this host's, with its time zone.
-
-        A camera that records is left as it is: `camera-busy`.
-        """
-        client = available(self._client)
-        await carry_out(client, SET_CLOCK, known_device(client, path_id(request)).id)
-        return web.Response(status=204)
 
     @own_site_only
     @Operation(
