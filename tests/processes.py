@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.programs import program
 from tests.warm_start import WarmProcess, WarmProgram
 from wifimgrd import simulator as simulated
 from wifimgrd.client.hub import HubClient
 
-PROGRAMS = Path(sys.executable).parent
-DAEMON = (str(PROGRAMS / "wifimgrd"),)
+DAEMON = (program("wifimgrd"),)
 COLD_DAEMON = (sys.executable, "-m", "wifimgrd.daemon")
 """For tests of what a process of its own kind takes: its memory, its files."""
 _WARM_DAEMON = WarmProgram("wifimgrd.daemon.__main__", "wifimgrd.simulator", "wifimgrd.camera.control")

@@ -7,7 +7,6 @@ import getpass
 import os
 import re
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from tests.camera.conftest import FAST, Caller, hurried, until
 from tests.camera.scripted_control import ScriptedControl
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
 from tests.message_bus import MessageBusDaemon
+from tests.programs import program
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.camera import _theta
 from wifimgrd.camera._agent import AGENT_PATH
@@ -27,7 +27,7 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_calls as calls
 
 ADDRESS = "D4:32:60:00:10:01"
-PROGRAM = Path(sys.executable).parent / "wifimgrd-camera"
+PROGRAM = program("wifimgrd-camera")
 
 
 async def error_of(call: Any) -> str:
@@ -251,7 +251,7 @@ async def test_a_theta_that_does_not_fit_is_told(
 
 async def started(bus: str, *options: str) -> asyncio.subprocess.Process:
     process = await asyncio.create_subprocess_exec(
-        str(PROGRAM), "--bus", bus, "--user", getpass.getuser(), *options, stderr=asyncio.subprocess.PIPE
+        PROGRAM, "--bus", bus, "--user", getpass.getuser(), *options, stderr=asyncio.subprocess.PIPE
     )
     client = await BusConnection.open(bus)
     async with asyncio.timeout(20):

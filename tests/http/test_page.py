@@ -13,6 +13,7 @@ from aiohttp import web
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, Served
+from tests.programs import built_page
 from wifimgrd.config.web_address import web_socket_address
 from wifimgrd.http._errors import problems_middleware
 from wifimgrd.http._routes import Routes
@@ -167,21 +168,20 @@ async def test_nothing_else_is_given_away(served: Served, name: str) -> None:
 
 
 DOCUMENTS = ("index.html", "docs.html", "fleet.html", "missing.html")
-BUILT = Path("wifimgrd/http/page/built")
 
 
 def scripts_of(document: str) -> list[str]:
     """The scripts that a document names, which are all that is read before it is drawn."""
-    return re.findall(r"(?:src|href)=\"\{root\}assets/([^\"]+\.js)\"", (BUILT / document).read_text())
+    return re.findall(r"(?:src|href)=\"\{root\}assets/([^\"]+\.js)\"", (built_page() / document).read_text())
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_script_is_small_without_map_and_plots(document: str) -> None:
     scripts = scripts_of(document)
-    assert 0 < sum((BUILT / "assets" / name).stat().st_size for name in scripts) < SCRIPT_LIMIT
+    assert 0 < sum((built_page() / "assets" / name).stat().st_size for name in scripts) < SCRIPT_LIMIT
     for large in ("map-", "mqtt.", "timeline-"):
         assert not any(name.startswith(large) for name in scripts)
-        assert list((BUILT / "assets").glob(f"{large}*.js")), "they are read when they are needed"
+        assert list((built_page() / "assets").glob(f"{large}*.js")), "they are read when they are needed"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -189,7 +189,7 @@ def test_a_document_names_each_script_that_it_needs(document: str) -> None:
     """A browser would learn of each only once it has read another."""
     scripts = scripts_of(document)
     for name in scripts:
-        text = (BUILT / "assets" / name).read_text()
+        text = (built_page() / "assets" / name).read_text()
         needed = re.findall(r"(?:\bfrom|\bimport)\"\./([^\"]+\.js)\"", text)
         assert set(needed) <= set(scripts)
 

@@ -7,13 +7,13 @@ import getpass
 import re
 import signal
 import socket
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.ceilings import most_mb
 from tests.camera.conftest import bus, until
 from tests.message_bus import MessageBusDaemon
+from tests.programs import program
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.daemon.camera_client.control import ProcessControl
 from wifimgrd.domain.camera import CameraDriver, CameraReading
@@ -24,7 +24,7 @@ from wifimgrd.wire import camera_calls as calls
 
 __all__ = ["bus"]
 """A fixture."""
-PROGRAM = Path(sys.executable).parent / "wifimgrd-camera"
+PROGRAM = program("wifimgrd-camera")
 MANY = 64
 
 
@@ -81,7 +81,7 @@ def descriptors_of(pid: int) -> int:
 
 async def test_64_cameras_are_read_and_record_in_40_mb(bus: MessageBusDaemon) -> None:
     process = await asyncio.create_subprocess_exec(
-        str(PROGRAM), "--bus", bus.address, "--user", getpass.getuser(), stderr=asyncio.subprocess.DEVNULL
+        PROGRAM, "--bus", bus.address, "--user", getpass.getuser(), stderr=asyncio.subprocess.DEVNULL
     )
     connection, world = await BusConnection.open(bus.address, sockets=True), World()
     async with asyncio.timeout(30):
