@@ -32,6 +32,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.power import PairedCamera
+from wifimgrd.proxies.bluez.objects import NO_ANSWER
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_names as names
 
@@ -210,7 +211,7 @@ class Operations:
             raise failed(str(trouble)) from None
         except TimeoutError:
             if not deadline.expired():
-                raise BluetoothUnavailable("bluetoothd does not answer") from None
+                raise BluetoothUnavailable(NO_ANSWER) from None
             raise failed(f"it took longer than {limit_s:g} s") from None
 
     # -- what they do

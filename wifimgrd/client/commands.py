@@ -56,7 +56,7 @@ def known_device(hub: HubClient, device_id: int) -> DeviceRecord:
     """A device as it is now; raises DeviceNotFound, and BackendUnavailable."""
     device = available(hub).devices.get(device_id)
     if device is None:
-        raise DeviceNotFound(f"there is no device {device_id}")
+        raise DeviceNotFound.of(device_id)
     return device
 
 

@@ -111,6 +111,11 @@ class InterfaceCounts:
     in_use: int
 
 
+def absent(name: str) -> InterfaceLost:
+    """An adapter is not there when it is to be used."""
+    return InterfaceLost(f"there is no adapter {name}")
+
+
 def unplugged(name: str) -> InterfaceLost:
     """The adapter of an attempt or link was unplugged."""
     return InterfaceLost(f"the adapter {name} was unplugged")

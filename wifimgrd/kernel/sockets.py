@@ -14,10 +14,10 @@ from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     DeviceNotReachable,
-    InterfaceLost,
     ServiceRefused,
     WifimgrdError,
 )
+from wifimgrd.domain.interface import absent
 
 CONNECT_S: Final = 5.0
 _SO_ATTACH_FILTER: Final = 26
@@ -89,7 +89,7 @@ def _receive_only_from(one: socket.socket, address: IPv4Address) -> None:
 
 def _reason(error: OSError, interface: str, where: str) -> WifimgrdError:
     if error.errno == errno.ENODEV:
-        return InterfaceLost(f"there is no interface {interface}")
+        return absent(interface)
     reason = error.strerror or f"no answer within {CONNECT_S:g} s"
     kind = ServiceRefused if error.errno == errno.ECONNREFUSED else DeviceNotReachable
     return kind(f"the camera does not answer at {where}: {reason}")

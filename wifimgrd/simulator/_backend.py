@@ -10,7 +10,7 @@ from wifimgrd.daemon.ports import BackendListener, BackendMemory, JoinRequest
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
-from wifimgrd.domain.interface import blocked, unplugged
+from wifimgrd.domain.interface import absent, blocked, unplugged
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.simulator._adapters import SimulatedAdapters
@@ -88,7 +88,7 @@ class SimulatedBackend:
             raise BackendUnavailable(_GONE.reason)
         plan = self._adapters.get(name)
         if plan is None:
-            raise InterfaceLost(f"there is no interface {name}")
+            raise absent(name)
         if plan.adapter.rfkill:
             raise blocked(name, plan.adapter.rfkill)
         if name in self._attempts or name in self.joined:
@@ -140,7 +140,7 @@ class SimulatedBackend:
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
         if self._adapters.get(interface) is None:
-            raise InterfaceLost(f"there is no interface {interface}")
+            raise absent(interface)
         if interface in self._attempts or interface in self.joined:
             raise Busy("it is busy")
         self._faults.heal(interface, step)

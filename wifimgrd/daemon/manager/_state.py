@@ -120,7 +120,7 @@ class HubState:
         try:
             return self.entries[device_id]
         except KeyError:
-            raise DeviceNotFound(f"there is no device {device_id}") from None
+            raise DeviceNotFound.of(device_id) from None
 
     def entry_to_change(self, device_id: DeviceId) -> DeviceEntry:
         """The entry of a device that is not being removed; raises DeviceNotFound, Busy."""

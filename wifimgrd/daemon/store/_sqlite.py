@@ -165,7 +165,7 @@ class SqliteStore:
             # No local variable holds the secret itself, so that no traceback shows it.
             secrets = [Passphrase(octets.decode("utf-8", "surrogatepass")) for (octets,) in found]
             if not secrets:
-                raise _unknown(device_id)
+                raise DeviceNotFound.of(device_id)
             self._secrets[device_id] = secrets[0]
             return secrets[0]
 
@@ -187,7 +187,7 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> None:
             self._secrets.pop(device_id, None)
             if not rows.update(connection, device_id, columns):
-                raise _unknown(device_id)
+                raise DeviceNotFound.of(device_id)
             if passphrase is not None:
                 # The old passphrase is in the request, too.
                 connection.execute(
@@ -225,7 +225,7 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> None:
             self._secrets.pop(device_id, None)
             if not connection.execute("DELETE FROM device WHERE id = ?", (device_id,)).rowcount:
-                raise _unknown(device_id)
+                raise DeviceNotFound.of(device_id)
 
         await self._write(work)
         self._forget_log()
@@ -358,7 +358,7 @@ def _last_address(connection: sqlite3.Connection) -> str:
 def _device(connection: sqlite3.Connection, ident: DeviceId) -> Device:
     row = connection.execute(rows.SELECT_DEVICES + " WHERE id = ?", (ident,)).fetchone()
     if row is None:
-        raise _unknown(ident)
+        raise DeviceNotFound.of(ident)
     return rows.device_of(row)
 
 
@@ -368,8 +368,4 @@ def _octets(passphrase: Passphrase) -> bytes:
 
 def _check(device_id: DeviceId) -> None:
     if not 0 < device_id <= _LARGEST_ID:
-        raise _unknown(device_id)
-
-
-def _unknown(device_id: DeviceId) -> DeviceNotFound:
-    return DeviceNotFound(f"there is no device {device_id}")
+        raise DeviceNotFound.of(device_id)
