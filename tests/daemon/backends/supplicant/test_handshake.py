@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.daemon.backends.supplicant._handshake import Replies
+from wifimgrd.daemon.backends.supplicant.diagnosis import Replies
 from wifimgrd.kernel.nl80211 import HandshakeReply
 
 Sent = list[tuple[float, int, bool]]
