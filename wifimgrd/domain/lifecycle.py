@@ -23,7 +23,7 @@ from wifimgrd.domain.errors import Busy
 
 
 class Phase(Enum):
-    """What goes on with a device's connection."""
+    """A phase of a device's connection."""
 
     IDLE = auto()
     """It has none, and no interface."""

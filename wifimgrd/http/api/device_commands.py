@@ -27,7 +27,7 @@ _NO_BODY: Final = 'The body, if there is one, must be an object: {"address": "F4
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """What requests the command. One that can be waited for answers with the device, the others with 204."""
+    """The resource that requests a command. One that can be waited for answers with the device, others with 204."""
 
     command: DeviceCommand
     method: str

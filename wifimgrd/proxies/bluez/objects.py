@@ -19,7 +19,7 @@ from wifimgrd.proxies.bluez.definitions import DeviceProperties
 ManagedObjects = dict[str, dict[str, dict[str, object]]]
 """The properties of each interface of each object."""
 NO_ANSWER: Final = "bluetoothd does not answer"
-"""What people are told of a call that was not answered."""
+"""The message for people if a call is not answered."""
 _WITH_RESPONSE: Final = "request"
 """The kind of write that the device acknowledges."""
 _T = TypeVar("_T")
