@@ -27,7 +27,8 @@ _NO_BODY: Final = 'The body, if there is one, must be an object: {"address": "F4
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """The resource that requests a command. One that can be waited for answers with the device, others with 204."""
+    """The resource that requests a command. If the command can be waited for, it answers with the device, else
+    with 204."""
 
     command: DeviceCommand
     method: str
