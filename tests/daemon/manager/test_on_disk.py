@@ -51,9 +51,9 @@ async def other_network(bench: Bench, device: DeviceId) -> None:
 
 
 async def pair(bench: Bench, device: DeviceId) -> None:
-    entry = bench.hub._state.entries[device]
+    entry = bench.entry(device)
     async with entry.editing:
-        await amend(bench.hub._state, entry, {"bluetooth_address": "Nose"})
+        await amend(bench.hub_state, entry, {"bluetooth_address": "Nose"})
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_what_was_learned_of_a_network_while_it_was_changed_is_not_the_new
             bench.hub.update(device, {"ssid": "Nose", "password": "another-secret"})
         )
         await asyncio.sleep(0)
-        state = bench.hub._state
+        state = bench.hub_state
         entry = state.entries[device]
         seen = Sighting("02:00:00:00:00:99", 2412)
         state.record(entry, replace(entry.device, sightings=(seen,)), at_once=True)
@@ -129,7 +129,7 @@ async def test_a_change_that_is_cancelled_while_it_is_written_is_in_memory_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with on_real_store(tmp_path) as (bench, store, device):
-        state, began, go_on = bench.hub._state, asyncio.Event(), threading.Event()
+        state, began, go_on = bench.hub_state, asyncio.Event(), threading.Event()
         transact, entry = store._writer.transact, state.entries[device]
 
         def slow(batch: Batch, work: Callable[[sqlite3.Connection], Any]) -> Any:
