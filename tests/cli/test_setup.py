@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -229,13 +230,11 @@ def test_a_country_that_the_kernel_has_no_rules_for_is_refused(
     database = tmp_path / "regulatory.db"
     database.write_bytes(b"RGDB" + bytes((0, 0, 0, 20)) + b"00\0\x10" + b"DE\0\x10" + bytes(4) + b"XX\0\x10")
     monkeypatch.setattr(_setup_dialog, "DATABASE", database)
-    plan = _setup._Plan(main, {})
-    assert _setup._problem(plan, setup_file.COUNTRY, "DE") == ""
-    assert "expected a country that the kernel has rules for" in _setup._problem(
-        plan, setup_file.COUNTRY, "XX"
-    )
+    problem = partial(_setup._problem, _setup._Plan(main, {}), setup_file.COUNTRY)
+    assert problem("DE") == ""
+    assert "expected a country that the kernel has rules for" in problem("XX")
     database.write_bytes(b"another format")
-    assert _setup._problem(plan, setup_file.COUNTRY, "XX") == ""
+    assert problem("XX") == ""
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,11 @@ _BUS: Final = "org.freedesktop.DBus"
 _PATIENCE_S: Final = 60.0
 
 
+def octets_of(message: Message) -> bytes:
+    """As it is sent."""
+    return bytes(message._marshall(False))  # type: ignore[no-untyped-call]
+
+
 class RudeClient:
     """A socket to a message bus that is authenticated and has a name, and nothing else."""
 
@@ -68,7 +73,7 @@ class RudeClient:
             message_type=MessageType.METHOD_CALL,
             flags=MessageFlag.NO_REPLY_EXPECTED if no_reply else MessageFlag.NONE,
         )
-        return bytes(message._marshall(False))  # type: ignore[no-untyped-call]
+        return octets_of(message)
 
     def ask(self, path: str, interface: str, member: str, signature: str = "", *body: Any) -> bytes:
         """A call of the daemon whose answer is wanted, and not read."""
@@ -89,7 +94,7 @@ class RudeClient:
             serial=self._serial,
             message_type=MessageType.SIGNAL,
         )
-        return bytes(message._marshall(False))  # type: ignore[no-untyped-call]
+        return octets_of(message)
 
     async def send(self, octets: bytes, times: int = 1) -> None:
         """Write octets as they are, as often; raises OSError where the bus has thrown us out."""

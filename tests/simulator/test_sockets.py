@@ -192,7 +192,7 @@ async def test_a_client_puts_a_camera_to_sleep(story: Story) -> None:
     assert (await http(streams, "GET", "/gp/gpControl/command/system/sleep"))[0] == 200
     assert await streams[0].read() == b""
     assert story.recorder.about_links() == ["link_interrupted"]
-    assert story.world._cameras[b"GoPro"].asleep
+    assert story.world.camera(b"GoPro").asleep
 
 
 @in_no_time

@@ -43,7 +43,8 @@ class SimulatedBackend:
         self._cameras = cameras
         self._faults = faults
         self._times = times
-        self._listener: BackendListener | None = None
+        self.listener: BackendListener | None = None
+        """The hub, from `start` to `stop`."""
         self._gone = False
         self._attempts: dict[str, Attempt] = {}
         self._scans = ScanSimulation(adapters, cameras, faults, times)
@@ -56,19 +57,19 @@ class SimulatedBackend:
         """READY once started, unless the fault `backend-gone` is set."""
         if self._gone:
             return _GONE
-        return _READY if self._listener is not None else BackendStatus(BackendState.STARTING)
+        return _READY if self.listener is not None else BackendStatus(BackendState.STARTING)
 
     async def start(self, listener: BackendListener) -> None:
         """Adopt the links of an earlier run and report the interfaces."""
         self.joined.recall(self._adapters.plugged, self._cameras)
         if self._gone:
             self.joined.end_all(ConnectionLost(_STOPPED))
-        self._listener = self.joined.listener = listener
+        self.listener = self.joined.listener = listener
         self._publish_all(listener)
 
     async def stop(self) -> None:
         """Stop reporting; links that are up stay up."""
-        self._listener = self.joined.listener = None
+        self.listener = self.joined.listener = None
         self.joined.settle()
         self.held.clear()
 
@@ -156,8 +157,8 @@ class SimulatedBackend:
     def appeared(self, interface: str) -> None:
         """An adapter was plugged in."""
         adapter = self._adapters.get(interface)
-        if adapter is not None and self._listener is not None and not self._gone:
-            self._listener.interface_facts(interface, adapter.facts)
+        if adapter is not None and self.listener is not None and not self._gone:
+            self.listener.interface_facts(interface, adapter.facts)
 
     def vanished(self, interface: str) -> None:
         """An adapter was unplugged."""
@@ -172,8 +173,8 @@ class SimulatedBackend:
         if self._gone:
             return
         self._gone = True
-        if self._listener is not None:
-            self._listener.backend_changed(self.status)
+        if self.listener is not None:
+            self.listener.backend_changed(self.status)
         self.joined.end_all(ConnectionLost(_STOPPED))
         for interface in tuple(self._attempts):
             self._attempts.pop(interface).end(BackendUnavailable(_GONE.reason))
@@ -183,8 +184,8 @@ class SimulatedBackend:
         if not self._gone:
             return
         self._gone = False
-        if self._listener is not None:
-            self._publish_all(self._listener)
+        if self.listener is not None:
+            self._publish_all(self.listener)
 
     def _lose_interface(self, interface: str, error: InterfaceLost) -> None:
         if (attempt := self._attempts.pop(interface, None)) is not None:

@@ -175,9 +175,17 @@ class SimulatedWorld:
         put = self._power_off if camera.plan.bluetooth is None else self._put_to_sleep
         asyncio.get_running_loop().call_soon(put, camera)
 
+    def camera(self, ssid: str | bytes) -> Camera:
+        """The camera of a network."""
+        network = ssid_of(ssid)
+        try:
+            return self._cameras[network.octets]
+        except KeyError:
+            raise InvalidRequest(f"there is no camera {network.printable}") from None
+
     def power_on_camera(self, ssid: bytes) -> None:
         """Switch a camera on; does nothing if it is on."""
-        self._wake(self._camera(ssid))
+        self._wake(self.camera(ssid))
 
     def _wake(self, camera: Camera) -> None:
         with self._changing(camera):
@@ -207,14 +215,14 @@ class SimulatedWorld:
 
     def sleep_camera(self, ssid: bytes) -> None:
         """Let a camera go to sleep by itself; raises InvalidRequest if it has no Bluetooth."""
-        camera = self._camera(ssid)
+        camera = self.camera(ssid)
         if camera.plan.bluetooth is None:
             raise InvalidRequest(f"the camera {camera.label} does not sleep")
         self._put_to_sleep(camera)
 
     def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
         """Switch a camera off (`orderly`), or cut its power; does nothing if it is off."""
-        self._power_off(self._camera(ssid), orderly=orderly)
+        self._power_off(self.camera(ssid), orderly=orderly)
 
     def _power_off(self, camera: Camera, *, orderly: bool = True) -> None:
         with self._changing(camera, orderly=orderly):
@@ -229,21 +237,14 @@ class SimulatedWorld:
             raise InvalidRequest(f"there is no fault {kind!r}; there are: {known}") from None
         apply(_checked(f"{kind}: ", options_class, options))
 
-    def _camera(self, ssid: str | bytes) -> Camera:
-        network = ssid_of(ssid)
-        try:
-            return self._cameras[network.octets]
-        except KeyError:
-            raise InvalidRequest(f"there is no camera {network.printable}") from None
-
     def _camera_key(self, fault: CameraFault) -> bytes | None:
-        return None if fault.ssid is None else self._camera(fault.ssid).plan.ssid.octets
+        return None if fault.ssid is None else self.camera(fault.ssid).plan.ssid.octets
 
     def _emulated(self, fault: CameraFault) -> Iterable[EmulatedCamera]:
         """The cameras with a driver that a fault is about."""
         if fault.ssid is None:
             return [one.emulated for one in self._cameras.values() if one.emulated is not None]
-        camera = self._camera(fault.ssid)
+        camera = self.camera(fault.ssid)
         if camera.emulated is None:
             raise InvalidRequest(f"the camera {camera.label} has no driver")
         return [camera.emulated]
@@ -292,7 +293,7 @@ class SimulatedWorld:
             self.plug_adapter(one)
 
     def _signal(self, fault: Signal) -> None:
-        camera = self._camera(fault.ssid)
+        camera = self.camera(fault.ssid)
         percent = camera.plan.signal_percent if fault.off else fault.percent
         if percent is None:
             raise InvalidRequest("signal: expected the key percent")

@@ -99,11 +99,12 @@ async def test_an_interface_that_comes_or_goes_is_named_alone_and_the_device_sta
     hub = HubService(service, Tasks("test"))
     signals: list[Signal] = []
     await caller.watch(signals.append, sender=service.unique_name, interface=bus_names.OBJECT_MANAGER)
-    hub._export(device())
-    hub._export(second())
-    hub._unexport(PATH, names.INTERFACE)
-    hub._export(second())
-    hub._unexport(PATH)
+    export, unexport = hub._export, hub._unexport
+    export(device())
+    export(second())
+    unexport(PATH, names.INTERFACE)
+    export(second())
+    unexport(PATH)
     await service.round_trip()
     await caller.round_trip()
     # A dictionary of interfaces, or a list of their names.

@@ -111,7 +111,7 @@ def test_a_signal_that_changes_meanwhile_takes_no_warning_away() -> None:
         connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True))
         await routes.pending()
         [held] = await bench.world.backend.links()
-        bench.hub._backend_events.link_changed("wlan0", replace(held.link, signal_percent=10))
+        bench.backend_events.link_changed("wlan0", replace(held.link, signal_percent=10))
         with capture_logs() as logs:
             await connecting
         assert "address_late" in [log["event"] for log in logs]

@@ -282,7 +282,7 @@ async def test_a_migration_of_the_history_that_is_killed_leaves_the_old_or_the_n
         assert list(opened.unended) == [LASTS]
         await opened.close()
         assert not any("damaged" in name for name in files(directory))
-    assert versions == {1, len(history._MIGRATIONS)}
+    assert versions == {1, len(history.MIGRATIONS)}
 
 
 async def test_a_state_of_a_newer_version_is_kept_where_its_file_is_damaged_too(tmp_path: Path) -> None:

@@ -327,7 +327,7 @@ async def test_what_was_committed_last_is_in_the_old_state_too(tmp_path: Path, o
         (directory / name).write_bytes(content)
     assert b"in the log" not in cut_off[FILE_NAME]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transfer_module, "_open", _fails)
+        patch.setattr(transfer_module, "open_database", _fails)
         with pytest.raises(StoreError):
             restore(octets, directory, replace=True)
     assert await names_in(directory) == ["Old, in the log"]
@@ -341,7 +341,7 @@ def _fails(directory: Path) -> None:
 async def test_where_the_new_state_cannot_be_opened_the_old_one_is_put_back(
     tmp_path: Path, octets: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfer_module, "_open", _fails)
+    monkeypatch.setattr(transfer_module, "open_database", _fails)
     directory = await state(tmp_path / "new", "Old")
     before = {path.name: path.read_bytes() for path in directory.iterdir() if not path.name.endswith("-shm")}
     with pytest.raises(StoreError):

@@ -260,7 +260,7 @@ async def test_a_create_that_the_daemon_did_not_outlive_is_unavailable(
     async def vanish(*_: Any) -> None:
         fake_hub.vanish()
 
-    fake_hub._do = vanish  # type: ignore[method-assign]
+    fake_hub.do = vanish  # type: ignore[method-assign]
     answer = await served.post(P, json=camera(1))
     assert (answer.status, answer.problem["code"]) == (503, "backend-unavailable")
 

@@ -461,13 +461,18 @@ ENDLESS_ROWS = f"{ENDLESS} SELECT 0 zoom_level, 0 tile_column, i tile_row, x'895
 ONE_ZOOM = "SELECT 'minzoom' name, 0 value UNION SELECT 'maxzoom', 0"
 
 
+def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a tile's query up soon."""
+    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+
+
 def test_after_a_query_without_end_none_is_tried_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = MBTilesSource(hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM))
     queries: list[str] = []
     source._connection.set_trace_callback(queries.append)
-    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    be_impatient(monkeypatch)
     for tried in (1, 1):
         with pytest.raises(DamagedError, match="a query took longer than"):
             source.read(0, 0, 0)
@@ -483,7 +488,7 @@ def test_after_a_query_without_end_none_is_tried_for_a_while(
 async def test_a_slow_query_is_called_one_in_the_answer_and_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    be_impatient(monkeypatch)
     said = "a query took longer than 0.05 s"
     path = hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM)
     with ThreadPoolExecutor(1) as workers:

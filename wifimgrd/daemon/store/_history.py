@@ -61,7 +61,7 @@ _OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, inter
 _DELETE_SURPLUS: Final = (
     f"DELETE {_OF_SUBJECT} AND id <= (SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3)"
 )
-_MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1
     (
         """
@@ -359,9 +359,9 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -256")
         connection.execute("PRAGMA wal_autocheckpoint = 128")
-        refuse_newer(connection, _MIGRATIONS)
+        refuse_newer(connection, MIGRATIONS)
         check_integrity(connection)
-        migrate(connection, _MIGRATIONS)
+        migrate(connection, MIGRATIONS)
         connection.execute(f"PRAGMA busy_timeout = {BACKGROUND_BUSY_MS:d}")
     except BaseException:
         connection.close()
