@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import IPv4Interface
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.bus.connection import Signal
 from wifimgrd.daemon.backends.supplicant import link_monitor as shared
+from wifimgrd.daemon.backends.supplicant.network_search import LinkSearch
 from wifimgrd.daemon.backends.wpa_supplicant import _link_monitor as module
 from wifimgrd.daemon.backends.wpa_supplicant._lease_request import LeaseRequest
 from wifimgrd.daemon.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, Withdrawn
@@ -40,12 +42,15 @@ class Link:
         self.read = asyncio.Event()
         self.interrupted, self.restored = asyncio.Event(), asyncio.Event()
         self.changed: asyncio.Queue[domain.Link] = asyncio.Queue()
+        self._handlers: list[Callable[[Signal], None]] = []
+        """Of wpa_supplicant's changes."""
         monkeypatch.setattr(module, "read_address", self._read_address)
+        monkeypatch.setattr(LinkSearch, "access_point", self._no_point)
         ssid, reading = Ssid(b"CAM"), LinkReading.of(address, None, 80)
         nothing: Any = lambda *_: None  # noqa: E731
         supplicant: Any = SimpleNamespace(
             path="/1",
-            watch_changes=nothing,
+            watch_changes=self._handlers.append,
             find_bss=self._find_nothing,
             close=nothing,
             on_scan_done=None,
@@ -70,15 +75,16 @@ class Link:
         self.tasks = Tasks("test")
         held = HeldLink(DeviceId(1), "wlan0", ssid, reading.link)
         self.monitor = LinkMonitor(services, held, joined, self.tasks, nothing)
-        self.monitor._search.access_point = self._no_point  # type: ignore[method-assign]
         self.monitor.start(listener, nothing)
 
     def state(self, state: SupplicantState) -> None:
-        self.monitor._changed(Signal("", "", "", "", ["", {"State": state.value}, []]))
+        for changed in self._handlers:
+            changed(Signal("", "", "", "", ["", {"State": state.value}, []]))
 
     def addressed(self, address: LinkAddress | Withdrawn | None) -> None:
         self.address = address
-        self.monitor._read_soon()
+        for changed in list(self.interface.on_address):
+            changed()
 
     async def call(self) -> str:
         return await asyncio.wait_for(self.calls.get(), 5)
