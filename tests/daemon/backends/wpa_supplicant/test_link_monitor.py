@@ -243,6 +243,25 @@ async def test_the_association_is_read_while_the_link_is_up(monkeypatch: pytest.
     await link.tasks.stop()
 
 
-def test_the_association_with_another_access_point_is_not_that_of_the_link() -> None:
-    at = domain.Link("", "", 80, Sighting("02:00:00:00:00:aa", 2412))
-    assert shared._associated(at, Association("02:00:00:00:00:bb", 5180, -50, 866_700, 780_000)) == at
+async def test_the_association_with_another_access_point_is_not_that_of_the_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = Association("02:00:00:00:00:aa", 2412, -50, 866_700, 780_000)
+    other = Association("02:00:00:00:00:bb", 5180, -80, 6_500, 6_500)
+    present, read = [known], list[Association]()
+
+    def association_of(_: str) -> Association:
+        read.append(present[0])
+        return read[-1]
+
+    monkeypatch.setattr(shared, "READING_S", 0.001)
+    monkeypatch.setattr(nl80211, "association_of", association_of)
+    link = Link(monkeypatch, LEASE)
+    first = await asyncio.wait_for(link.changed.get(), 5)
+    present[0] = other
+    while read.count(other) < 2:  # the first of them was reported by then
+        assert await asyncio.wait_for(link.changed.get(), 5) == first
+    while not link.changed.empty():
+        assert link.changed.get_nowait() == first
+    link.monitor.close()
+    await link.tasks.stop()
