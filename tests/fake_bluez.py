@@ -303,11 +303,13 @@ class FakeBluez:
             for camera in self.cameras:
                 self.lose(camera)
 
-    def plug(self, path: str = OTHER_PATH, address: str = OTHER_ADAPTER) -> None:
-        """Another adapter, and those whose bonds it has; its devices are told after it."""
+    def plug(
+        self, path: str = OTHER_PATH, address: str = OTHER_ADAPTER, *, tells_devices: bool = True
+    ) -> None:
+        """Another adapter, and those whose bonds it has; its devices are told after it, or not yet."""
         self.adapters[path] = address
         self._added(path, self._adapter(path))
-        for camera in self.cameras:
+        for camera in self.cameras if tells_devices else ():
             if camera.bonded and camera.adapter == path:
                 self._appear(camera)
 

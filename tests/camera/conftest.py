@@ -172,18 +172,29 @@ async def control() -> ScriptedControl:
 
 
 @pytest.fixture
+async def process(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    """The process's connection to the bus; once it is closed, the process has ended for all others."""
+    connection = await BusConnection.open(bus.address, sockets=True)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
 async def service(
-    bus: MessageBusDaemon, control: ScriptedControl, limits: Limits
+    process: BusConnection, control: ScriptedControl, limits: Limits
 ) -> AsyncIterator[CameraService]:
     """Served before bluetoothd is there, if the test has none."""
-    connection = await BusConnection.open(bus.address, sockets=True)
     tasks = Tasks("wifimgrd-camera")
-    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control, limits)
+    service = CameraService(process, os.getuid(), 30.0, tasks.part("service"), control, limits)
     await service.start()
     yield service
     await service.stop()
     await tasks.stop()
-    await connection.close()
+
+
+def is_at_work(service: CameraService) -> bool:
+    """Whether it does something with a camera over Bluetooth; its end is seen nowhere else."""
+    return service._operations.are_under_way
 
 
 @pytest.fixture

@@ -51,15 +51,15 @@ class Daemon(Caller):
     @classmethod
     async def on(cls, bus: MessageBusDaemon) -> Daemon:
         daemon = cls(await BusConnection.open(bus.address, sockets=True))
-        for member, heard in (("CameraRead", daemon._read), ("SocketWanted", daemon._want)):
+        for member, heard in (("CameraRead", daemon.hear_reading), ("SocketWanted", daemon.hear_wish)):
             await daemon.connection.watch(heard, interface=calls.BUS_NAME, member=member)
         return daemon
 
-    def _read(self, signal: Signal) -> None:
+    def hear_reading(self, signal: Signal) -> None:
         device, values = signal.body
         self.readings.append((device, values))  # type: ignore[arg-type]
 
-    def _want(self, signal: Signal) -> None:
+    def hear_wish(self, signal: Signal) -> None:
         self.wanted.append(tuple(signal.body))  # type: ignore[arg-type]
 
     async def attach(self, device: int, driver: str = "gopro") -> None:
@@ -307,20 +307,23 @@ async def test_not_more_sockets_are_wanted_than_there_may_be() -> None:
         with pytest.raises(NotConnected):
             await wanted.open(DeviceId(device), 80)
 
-    async with asyncio.TaskGroup() as group:
-        for number in range(names.MOST_WANTED):
-            group.create_task(opens(number // names.MOST_WANTED_OF_ONE))
-            if number == names.MOST_WANTED_OF_ONE - 1:
-                await until(lambda: len(asked) == names.MOST_WANTED_OF_ONE)
-                with pytest.raises(BackendUnavailable):
-                    await wanted.open(DeviceId(0), 80)
-        await until(lambda: len(asked) == names.MOST_WANTED)
-        with pytest.raises(BackendUnavailable):
-            await wanted.open(DeviceId(1_000_000), 80)
-        wanted.end(DeviceId(0))
-        await until(lambda: len(wanted._wanted) == names.MOST_WANTED - names.MOST_WANTED_OF_ONE)
-        wanted.end()
-    assert not wanted._wanted
+    for _ in range(2):  # nothing of the first time counts the second time
+        asked.clear()
+        async with asyncio.TaskGroup() as group:
+            for number in range(names.MOST_WANTED):
+                group.create_task(opens(number // names.MOST_WANTED_OF_ONE))
+                if number == names.MOST_WANTED_OF_ONE - 1:
+                    await until(lambda: len(asked) == names.MOST_WANTED_OF_ONE)
+                    with pytest.raises(BackendUnavailable):
+                        await wanted.open(DeviceId(0), 80)
+            await until(lambda: len(asked) == names.MOST_WANTED)
+            with pytest.raises(BackendUnavailable):
+                await wanted.open(DeviceId(1_000_000), 80)
+            wanted.end(DeviceId(0))
+            for number in range(names.MOST_WANTED_OF_ONE):
+                group.create_task(opens(1_000_000 + number))
+            await until(lambda: len(asked) == names.MOST_WANTED + names.MOST_WANTED_OF_ONE)
+            wanted.end()
 
 
 # -- the daemon's end
@@ -337,12 +340,13 @@ async def test_a_daemon_that_has_gone_has_no_camera_attached(
     await first.attach(2)
     await until(lambda: len(first.wanted) == 2)
     await until(lambda: control.sockets)
-    first.connection._finish(ConnectionError("killed"))  # type: ignore[arg-type]
+    await first.connection.close()  # as the kernel does it, if it was killed
     await until(lambda: not control.attached)
     with ours:
         assert await asyncio.get_running_loop().sock_recv(ours, 1) == b""
-    assert not service._attached._wanted._wanted
     second = await Daemon.on(bus)
+    refusal = second.call("RefuseSocket", "tss", first.wanted[1][0], "not-connected", "it has gone")
+    assert await error_of(refusal) == "InvalidArguments", "nobody waits for it"
     await second.attach(2, "osc")
     assert control.attached == {2: CameraDriver.OSC}
     await second.connection.close()
@@ -387,11 +391,11 @@ async def process_with_a_camera(
     """The process with one camera attached; it goes 0.05 s after it is not needed any more."""
     connection = await BusConnection.open(bus.address, sockets=True)
     tasks, control = Tasks("wifimgrd-camera"), ScriptedControl()
-    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control)
+    service = CameraService(connection, os.getuid(), 0.05, tasks.part("service"), control)
     await service.start()
     daemon = await Daemon.on(bus)
     await daemon.attach(1)
-    service._linger_s = 0.05
+    service.unneeded.clear()  # it was, before
     yield service, control, daemon
     await service.stop()
     await tasks.stop()
@@ -413,6 +417,6 @@ async def test_the_process_stays_while_a_camera_is_attached(bus: MessageBusDaemo
 
 async def test_the_process_does_not_stay_for_a_daemon_that_was_killed(bus: MessageBusDaemon) -> None:
     async with process_with_a_camera(bus) as (service, _, daemon):
-        daemon.connection._finish(ConnectionError("killed"))  # type: ignore[arg-type]
+        await daemon.connection.close()  # as the kernel does it
         async with asyncio.timeout(20):
             await service.unneeded.wait()

@@ -7,6 +7,7 @@ import getpass
 import os
 import re
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,15 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_calls as calls
 
 ADDRESS = "D4:32:60:00:10:01"
+
+# A Theta, as in https://github.com/ricohapi/theta-api-specs, theta-bluetooth-api:
+CAMERA_CONTROL_COMMAND = "8af982b1-f1ff-4d49-83f0-a56db4c431a7"
+AUTH_BLUETOOTH_DEVICE = "ebafb2f0-0e0f-40a2-a84f-e2f098dc13c3"
+CAMERA_POWER = "b58ce84c-0666-4de9-bec8-2d27b27b3211"
+NETWORK_TYPE = "9111cdd0-9f01-45c4-a2d4-e09e8fb0424d"
+PASSWORD_STATE = "e522112a-5689-4901-0803-0520637dc895"
+SERIAL_NUMBER = "0d2fc4d5-5cb3-4cde-b519-445e599957d8"
+MODEL_NAME = "35fe6272-6aa5-44d9-88e1-f09427f51a71"
 PROGRAM = program("wifimgrd-camera")
 
 
@@ -132,11 +142,24 @@ async def test_bluetooth_without_bluez_and_without_an_adapter(
         assert await error_of(call) == "BluetoothUnavailable"
 
 
+@pytest.fixture
+def installed_bluez(process: BusConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BlueZ is a service that this message bus could start."""
+    call = process.call_bus
+
+    async def answer(member: str, signature: str, body: Sequence[object]) -> list[object]:
+        if member == "ListActivatableNames":
+            return [[definitions_of_bluez.BLUEZ]]
+        return await call(member, signature, body)
+
+    monkeypatch.setattr(process, "call_bus", answer)
+
+
+@pytest.mark.usefixtures("installed_bluez")
 async def test_each_state_is_told_in_words(
     host: Path, bluez: FakeBluez, service: CameraService, caller: Caller
 ) -> None:
     assert await caller.call("GetStatus") == ["ready", ""]
-    service.radio._is_installed = True
     soft = host / "rfkill" / "rfkill0" / "soft"
     soft.write_text("1\n")
     bluez.power(False)
@@ -174,22 +197,22 @@ class FakeTheta(FakeCamera):
 
     def uuids(self) -> tuple[str, ...]:
         return (
-            *(() if self.has_bonds else (_theta._AUTH,)),
-            _theta._POWER,
-            _theta._NETWORK,
-            _theta._SERIAL,
-            _theta._MODEL,
-            _theta._PASSWORD_STATE,
+            *(() if self.has_bonds else (AUTH_BLUETOOTH_DEVICE,)),
+            CAMERA_POWER,
+            NETWORK_TYPE,
+            SERIAL_NUMBER,
+            MODEL_NAME,
+            PASSWORD_STATE,
         )
 
     def gatt(self) -> tuple[str, ...]:
-        return (_theta.SERVICE,)
+        return (CAMERA_CONTROL_COMMAND,)
 
     def read(self, uuid: str) -> bytes:
         return {
-            _theta._SERIAL: b"YL00101234",
-            _theta._MODEL: b"RICOH THETA V",
-            _theta._PASSWORD_STATE: self.password_state,
+            SERIAL_NUMBER: b"YL00101234",
+            MODEL_NAME: b"RICOH THETA V",
+            PASSWORD_STATE: self.password_state,
         }[uuid]
 
     def write(self, uuid: str, value: bytes) -> list[tuple[str, bytes]]:
@@ -205,14 +228,14 @@ async def test_a_theta_is_found_and_woken_without_a_bond(bluez: FakeBluez, calle
     await caller.wake(ADDRESS, "theta")
     host = _theta.host_uuid().encode()
     assert theta.written == [
-        (_theta._AUTH, host),
-        (_theta._POWER, b"\x01"),
-        (_theta._AUTH, host),
-        (_theta._NETWORK, b"\x01"),
+        (AUTH_BLUETOOTH_DEVICE, host),
+        (CAMERA_POWER, b"\x01"),
+        (AUTH_BLUETOOTH_DEVICE, host),
+        (NETWORK_TYPE, b"\x01"),
     ]
     assert not theta.bonded
     await caller.call("Sleep", "ss", ADDRESS, "theta")
-    assert theta.written[-1] == (_theta._POWER, b"\x02")
+    assert theta.written[-1] == (CAMERA_POWER, b"\x02")
     assert (await caller.pair(ADDRESS, "theta"))["ssid"] == b"THETAYL00101234.OSC"
 
 
@@ -225,7 +248,7 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
     await caller.call("Release", "s", ADDRESS)
     await until(lambda: not theta.connected)
     await caller.wake(ADDRESS, "theta")
-    assert [uuid for uuid, _ in theta.written] == [_theta._POWER, _theta._NETWORK] * 2
+    assert [uuid for uuid, _ in theta.written] == [CAMERA_POWER, NETWORK_TYPE] * 2
     theta.knows_host = False
     bluez.lose(theta)
     assert await error_of(caller.wake(ADDRESS, "theta")) == "WakeFailed"
@@ -233,7 +256,7 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
 
 @pytest.mark.parametrize(
     ("trait", "value", "said"),
-    [("refuses", _theta._NETWORK, "register its UUID"), ("password_state", b"\2", "password was changed")],
+    [("refuses", NETWORK_TYPE, "register its UUID"), ("password_state", b"\2", "password was changed")],
 )
 async def test_a_theta_that_does_not_fit_is_told(
     bluez: FakeBluez, caller: Caller, trait: str, value: Any, said: str

@@ -11,6 +11,7 @@ import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -73,8 +74,10 @@ class Stream:
 
     async def expect_more(self, number: str) -> None:
         assert self.process.stdout is not None
-        while self.process.stdout._buffer:  # type: ignore[attr-defined]  # what came before is no proof
-            await self.process.stdout.read(65536)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                while True:  # what came before is no proof
+                    await self.process.stdout.read(65536)
         async with asyncio.timeout(PATIENCE_S):
             for _ in range(20):
                 assert (await self.process.stdout.readline()).decode().strip() == number

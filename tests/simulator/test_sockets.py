@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 import pytest
 
@@ -14,10 +15,11 @@ from tests.daemon.backends.recording import Recorder
 from tests.simulator.emulators.served import HELLO, Insta360Client, Streams, http
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import simulator as simulated
-from wifimgrd.daemon.ports import JoinRequest
+from wifimgrd.daemon.ports import BluetoothListener, JoinRequest
 from wifimgrd.domain.addresses import SocketKind
-from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
+from wifimgrd.domain.device import DeviceId, Passphrase, PowerState, Ssid
 from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest, ServiceRefused
+from wifimgrd.domain.power import Advertiser
 from wifimgrd.simulator import SimulatedWorld, load_scenario, parse_scenario
 
 TEXT: Final = """
@@ -52,6 +54,13 @@ class Story:
     async def start(self) -> None:
         await self.world.adapters.start(self.recorder)
         await self.world.backend.start(self.recorder)
+
+    async def advertised(self, service: str) -> Sequence[Advertiser]:
+        """Which cameras with this service a search over Bluetooth finds."""
+        found: list[Advertiser] = []
+        await self.world.bluetooth.start(cast("BluetoothListener", SimpleNamespace(advertised=found.extend)))
+        await self.world.bluetooth.search(10, [(service, "")])
+        return found
 
     async def join(self, interface: str, ssid: str) -> None:
         request = JoinRequest(DeviceId(1), interface, Ssid(ssid.encode()), Passphrase(""), 20)
@@ -192,7 +201,8 @@ async def test_a_client_puts_a_camera_to_sleep(story: Story) -> None:
     assert (await http(streams, "GET", "/gp/gpControl/command/system/sleep"))[0] == 200
     assert await streams[0].read() == b""
     assert story.recorder.about_links() == ["link_interrupted"]
-    assert story.world.camera(b"GoPro").asleep
+    [seen] = await story.advertised("fea6")
+    assert seen.power_state is PowerState.ASLEEP
 
 
 @in_no_time

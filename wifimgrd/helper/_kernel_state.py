@@ -21,7 +21,7 @@ from wifimgrd.helper._tables import Tables
 from wifimgrd.kernel.addresses import Address, list_addresses
 from wifimgrd.kernel.host_addresses import broadcast_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
-from wifimgrd.kernel.nftables import NftablesError
+from wifimgrd.kernel.nftables import Nftables, NftablesError
 from wifimgrd.kernel.routes import LOCAL, MAIN, Route, RouteKind, list_routes
 from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
 from wifimgrd.kernel.rules import Rule, list_rules
@@ -51,7 +51,7 @@ class KernelState:
     """The helper's state in the kernel; the only class that changes it."""
 
     def __init__(self) -> None:
-        self._tables = Tables()
+        self._tables = Tables(Nftables())
         self._wanted: Plan | None = None
         """The plan that was last passed to `apply`."""
         self._plan: Plan | None = None

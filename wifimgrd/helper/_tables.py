@@ -24,8 +24,9 @@ _READS: Final = 3
 class Tables:
     """The table of family ip, and beside it the one of family netdev, where the kernel has such tables."""
 
-    def __init__(self) -> None:
-        self._nftables = Nftables()
+    def __init__(self, nftables: Nftables) -> None:
+        """`nftables` is closed by `close`."""
+        self._nftables = nftables
         self._there: Contents | None = None
         """The contents of the tables; None if they are not known."""
         self._listing: str | None = ""

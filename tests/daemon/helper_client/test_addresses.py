@@ -229,11 +229,11 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_sent_everything_aga
 
         async def end() -> None:
             await connection.close()
-            daemon.connection._incoming.resume()
+            incoming.resume()
 
         def answer(call: MethodCall) -> None:
             if ends:
-                daemon.connection._incoming.pause()
+                incoming.pause()
             connection.reply(call, "s", [""])
             received.put_nowait(call.member)
             if ends:
@@ -245,6 +245,7 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_sent_everything_aga
 
     received, tasks = asyncio.Queue[str](), Tasks("test")
     daemon = Daemon(await BusConnection.open(message_bus.address))
+    incoming = daemon.connection._incoming
     daemon.connect((1, "10.77.0.1", "w1", "192.168.42.1", ""))
     await helper(ends=True)
     second = await helper(ends=False)  # waits for the name

@@ -179,7 +179,7 @@ class Daemon:
 
         return (await async_poll_until(reason, f"Bluetooth is {state}", seconds) or "").strip()
 
-    def _signalled(self, signal: Signal) -> None:
+    def signalled(self, signal: Signal) -> None:
         match signal.member, signal.body:
             case "Advertised", [rows]:
                 assert isinstance(rows, list)
@@ -200,6 +200,6 @@ async def daemon(user: str = "wifimgrd") -> AsyncIterator[Daemon]:
     finally:
         os.setresuid(0, 0, 0)
     stub = Daemon(connection)
-    await connection.watch(stub._signalled, interface=calls.BUS_NAME)
+    await connection.watch(stub.signalled, interface=calls.BUS_NAME)
     yield stub
     await connection.close()

@@ -27,8 +27,7 @@ _NO_BODY: Final = 'The body, if there is one, must be an object: {"address": "F4
 
 @dataclass(frozen=True, slots=True)
 class _Resource:
-    """The resource that requests a command. If the command can be waited for, it answers with the device, else
-    with 204."""
+    """The resource that requests a command. If it can be waited for, the answer is the device, else 204."""
 
     command: DeviceCommand
     method: str

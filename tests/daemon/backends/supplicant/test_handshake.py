@@ -54,7 +54,7 @@ def test_a_camera_that_asks_without_end_fills_no_memory() -> None:
     known = Replies()
     for number in range(10_000):
         known.add(HandshakeReply(number, is_acknowledged=True), number / 1000)
-    assert len(known._arrived_s) == 2
+    assert len(known.arrived_s) == 2
 
 
 def test_replies_of_an_association_before_do_not_count() -> None:

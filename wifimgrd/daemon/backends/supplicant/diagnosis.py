@@ -42,7 +42,7 @@ class Replies:
     """The driver reports what becomes of them."""
     were_ignored: bool = False
     """One that has arrived was followed by another message 1, a while later."""
-    _arrived_s: list[float] = field(default_factory=list)
+    arrived_s: list[float] = field(default_factory=list)
     """When the first ones that were acknowledged did: a camera may ask as often as it likes."""
     _counter: int = -1
 
@@ -50,12 +50,12 @@ class Replies:
         """Process a reply that was sent; whether the access point has rejected those before it."""
         self.are_reported = True
         if reply.counter <= self._counter:  # with a new association it counts anew; or it is the same again
-            self._arrived_s.clear()
+            self.arrived_s.clear()
         self._counter = reply.counter
-        considered = [arrived_s for arrived_s in self._arrived_s if now_s - arrived_s >= _CONSIDERED_S]
+        considered = [arrived_s for arrived_s in self.arrived_s if now_s - arrived_s >= _CONSIDERED_S]
         self.were_ignored = bool(considered)
-        if reply.is_acknowledged and len(self._arrived_s) < _REJECTED:
-            self._arrived_s.append(now_s)
+        if reply.is_acknowledged and len(self.arrived_s) < _REJECTED:
+            self.arrived_s.append(now_s)
         return len(considered) >= _REJECTED
 
 
