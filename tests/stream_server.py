@@ -34,9 +34,13 @@ async def stream_server(
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
-        for _ in range(2):  # a connection that was accepted just now has its task then
+        for one in server.sockets:
+            asyncio.get_running_loop().remove_reader(one)
+        # A connection that was accepted just now has its task then. asyncio would lose it where the server is
+        # closed before.
+        for _ in range(4):
             await asyncio.sleep(0)
+        server.close()
         while serving:
             for task in serving:
                 task.cancel()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.stream_server import stream_server
 from wifimgrd.http._client import Answer, HttpBroken, HttpConnection, Origin
 from wifimgrd.http.front.framing import FRAMING_BYTES
 
@@ -172,14 +173,11 @@ class Server:
                 writer.write(OK)
         except asyncio.IncompleteReadError:
             pass
-        finally:
-            writer.close()
 
 
 @asynccontextmanager
 async def origin(server: Server, user: str = "") -> AsyncIterator[Origin]:
-    async with await asyncio.start_server(server.answer, "127.0.0.1", 0) as listening:
-        port = listening.sockets[0].getsockname()[1]
+    async with stream_server(server.answer) as port:
         origin = Origin(f"http://{user}127.0.0.1:{port}/{{z}}", 2)
         async with asyncio.timeout(30):
             yield origin

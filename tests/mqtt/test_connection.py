@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import subprocess
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,7 @@ from tests.mqtt.observer import observer
 from tests.processes import Hub
 from tests.stream_server import stream_server
 from wifimgrd.config.web_address import BrokerAddress
+from wifimgrd.mqtt import _broker, _library
 from wifimgrd.mqtt._access import Tls
 from wifimgrd.mqtt._broker import Broker
 from wifimgrd.mqtt._connection import BrokerError
@@ -220,6 +224,41 @@ async def test_a_broker_that_had_mqtt_5_gets_no_other_version_soon_after(broker:
             with pytest.raises(BrokerError, match="limit"):
                 await connect(client)
             assert tried == attempts, "the fourth time it may be another broker, of 3.1.1 alone"
+
+
+@pytest.mark.parametrize("ends_together", [False, True])
+async def test_a_connection_that_comes_up_for_nobody_is_closed(
+    monkeypatch: pytest.MonkeyPatch, ends_together: bool
+) -> None:
+    """As when the bridge is stopped, or its time is up, while a broker's name is being looked up."""
+    loop, looked_up, ended = asyncio.get_running_loop(), threading.Event(), asyncio.Event()
+    began, connect = asyncio.Event(), _library.connect_socket
+
+    def connect_late(*arguments: Any, **options: Any) -> None:
+        loop.call_soon_threadsafe(began.set)
+        looked_up.wait()
+        connect(*arguments, **options)
+        if ends_together:  # in the turn of the loop in which it hears of the connection
+            loop.call_soon_threadsafe(lambda: loop.call_soon(connecting.cancel))
+
+    async def serve(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+        ended.set()
+
+    monkeypatch.setattr(_broker, "connect_socket", connect_late)
+    async with stream_server(serve) as port, asyncio.timeout(30):
+        broker = Broker(access(port))
+        connecting = asyncio.create_task(broker.connect("x", None, lambda _: None, lambda: None))
+        await began.wait()
+        if not ends_together:
+            connecting.cancel()
+            await asyncio.wait([connecting])
+        looked_up.set()
+        await asyncio.wait([connecting])
+        assert connecting.cancelled()
+        gc.disable()  # which would close it at some time
+        await ended.wait()
+        gc.enable()
 
 
 async def test_a_broker_that_accepts_and_says_nothing_does_not_hold_up_the_stop(bridges: Start) -> None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.mqtt import _refusals as refusals
 from wifimgrd.mqtt._access import Access
 from wifimgrd.mqtt._connection import WINDOW, BrokerError, Connection, Unsupported
-from wifimgrd.mqtt._library import Received, connect_socket, new_client
+from wifimgrd.mqtt._library import Received, close_socket, connect_socket, new_client
 from wifimgrd.runtime.tasks import Backoff
 
 CONNECT_S: Final = 30.0
@@ -78,7 +77,8 @@ class Broker:
         try:
             async with asyncio.timeout(CONNECT_S):
                 await _in_thread(
-                    lambda: connect_socket(client, access.broker, access.tls_context(), is_v5=is_v5)
+                    lambda: connect_socket(client, access.broker, access.tls_context(), is_v5=is_v5),
+                    lambda: close_socket(client),
                 )
                 connection = Connection(client, is_v5=is_v5, receive=receive, room=room)
                 try:
@@ -93,18 +93,20 @@ class Broker:
         return connection
 
 
-async def _in_thread(work: Callable[[], None]) -> None:
-    """Run something that blocks, in a thread that does not delay the end of the process."""
+async def _in_thread(work: Callable[[], None], undo: Callable[[], None]) -> None:
+    """Run something that blocks, in a thread that does not delay the end of the process. If nobody waits for
+    it any more when it has succeeded, `undo` is called."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
     def finish(error: Exception | None) -> None:
-        if done.done():
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
+        if not done.done():
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+        elif error is None:
+            undo()
 
     def run() -> None:
         failure: Exception | None = None
@@ -112,8 +114,16 @@ async def _in_thread(work: Callable[[], None]) -> None:
             work()
         except Exception as error:  # noqa: BLE001 - raised where it is waited for
             failure = error
-        with suppress(RuntimeError):  # the loop is closed
+        try:
             loop.call_soon_threadsafe(finish, failure)
+        except RuntimeError:  # the loop is closed
+            if failure is None:
+                undo()
 
     threading.Thread(target=run, name="broker-connect", daemon=True).start()
-    await done
+    try:
+        await done
+    except asyncio.CancelledError:
+        if not done.cancelled() and done.exception() is None:  # it succeeded in the same moment
+            undo()
+        raise

@@ -229,6 +229,13 @@ def connect_socket(
     client.connect(address.host, address.port, KEEP_ALIVE_S, clean_start=True, properties=properties)
 
 
+def close_socket(client: Client) -> None:
+    """Close the socket, if there is one, without a word to the broker."""
+    opened: Any = client.socket()
+    if opened is not None:
+        opened.close()
+
+
 def publish(
     client: Client, topic: str, payload: bytes, correlation: bytes | None, *, retain: bool, is_v5: bool
 ) -> int:

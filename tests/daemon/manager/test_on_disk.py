@@ -118,6 +118,22 @@ async def test_what_was_learned_while_a_removal_failed_is_on_disk(
         assert after_a_power_cut(tmp_path, "last_disconnection_us") == (ended_us,)
 
 
+async def test_a_disconnect_of_a_camera_that_is_searched_for_is_on_disk_as_a_whole(tmp_path: Path) -> None:
+    """A crash in the middle of it would have the next start connect a camera that somebody has told to stay
+    off."""
+    async with on_real_store(tmp_path) as (bench, store, device):
+        await bench.hub.connections.disconnect(device)
+        entry = bench.hub._state.entries[device]
+        searched = replace(
+            entry.device, wanted=True, expected=True, waiting_since_us=bench.hub._state.clock()
+        )
+        bench.hub._state.record(entry, searched)
+        await store.flush()
+        await bench.hub.connections.disconnect(device)
+        await store._worker.run(lambda: None)  # after the first write
+        assert after_a_power_cut(tmp_path, "wanted, expected, waiting_since_us") == (0, 0, 0)
+
+
 async def test_a_camera_that_was_connected_is_reconnected_after_a_power_cut(tmp_path: Path) -> None:
     async with on_real_store(tmp_path) as (bench, store, device):
         await bench.hub.connections.disconnect(device)

@@ -25,6 +25,7 @@ from structlog.testing import capture_logs
 from tests.http.channel.test_channel import register
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, P, Served
+from tests.stream_server import stream_server
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http import _client as client
 from wifimgrd.http.front.connection import FrontConnection
@@ -435,10 +436,8 @@ ACTS_ON_US = (
 async def odd_relay(port_80: None, fake_hub: FakeHub, served: Served) -> AsyncIterator[OddCamera]:
     """A camera whose answer is octets as the test says."""
     camera = OddCamera(served)
-    writers: list[asyncio.StreamWriter] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writers.append(writer)
         with suppress(ConnectionError, EOFError):
             camera.asked = await reader.readuntil(b"\r\n\r\n")
             if camera.is_websocket:
@@ -457,17 +456,10 @@ async def odd_relay(port_80: None, fake_hub: FakeHub, served: Served) -> AsyncIt
                     writer.write(camera.flood)
                     await writer.drain()
         camera.over.set()
-        writer.close()
 
-    server = await asyncio.start_server(answer, ADDRESS, 80)
-    fake_hub.appear(CONNECTED)
-    yield camera
-    server.close()
-    camera.may_flood.set()
-    for one in writers:
-        one.transport.abort()
-        with suppress(ConnectionError):
-            await one.wait_closed()
+    async with stream_server(answer, ADDRESS, 80):
+        fake_hub.appear(CONNECTED)
+        yield camera
 
 
 UPGRADE = (

@@ -263,6 +263,9 @@ async def whole_hub(configuration: str = "") -> AsyncIterator[WholeHub]:
                 listening = asyncio.create_task(hub.channel.listen(socket))
                 await hub.channel.until(lambda message: message["type"] == "snapshot", "a snapshot")
                 yield hub
+                run("systemctl", "start", "wifimgrd.service")  # a test may have stopped it, with its links
+                await dbus.confirm()
+                await hub.await_daemon()
                 for device in list(dbus.devices):
                     await dbus.remove_device(device)
                 listening.cancel()

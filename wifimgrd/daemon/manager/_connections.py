@@ -200,10 +200,15 @@ class Connections:
         """Disconnect a device and return when that is done, or has begun; raises DeviceNotFound, Busy."""
         entry = self._state.entry_to_change(device_id)
         entry.disconnects += 1
-        was_waiting = bool(entry.device.waiting_since_us)
-        is_released = disconnect_means(entry.state) is DisconnectMeans.RELEASE
-        self._state.expect(entry, connected=False, state_follows=is_released or was_waiting)
-        self._state.end_waiting(entry)
+        before, is_released = entry.device, disconnect_means(entry.state) is DisconnectMeans.RELEASE
+        was_waiting = bool(before.waiting_since_us)
+        # One write, so that a crash keeps all of the command, or nothing.
+        told = replace(before, expected=False, wanted=False, waiting_since_us=0)
+        self._state.record(entry, told, at_once=True)
+        if was_waiting:
+            self._state.waiting_over.notify(entry)
+        elif before.expected and not is_released:
+            self._state.publish(DeviceUpdated(self._state.status(entry)))
         if entry.state is DeviceState.DISCONNECTED:
             self._prepare(entry)
             if was_waiting:
