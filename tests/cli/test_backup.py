@@ -87,10 +87,10 @@ async def test_the_documents_encrypt_a_backup_and_restore_it(hub: Hub, tmp_path:
     await hub.create(1, name="Front")
     status, _, err = await run(ENCRYPTING, tmp_path, hub.state)
     assert status == 0, err
-    octets = (tmp_path / "hub.backup.age").read_bytes()
-    assert octets.startswith(b"age-encryption.org/v1\n")
-    assert b"Front" not in octets
-    assert b"camera-pass" not in octets
+    data = (tmp_path / "hub.backup.age").read_bytes()
+    assert data.startswith(b"age-encryption.org/v1\n")
+    assert b"Front" not in data
+    assert b"camera-pass" not in data
     status, out, err = await run(RESTORING, tmp_path, new)
     assert (status, err) == (0, b"")
     assert out.startswith(b"1 device is restored")

@@ -68,12 +68,12 @@ class GLib:
         function.restype = result
         return function(*arguments)
 
-    def read(self, octets: bytes) -> Read | None:
+    def read(self, data: bytes) -> Read | None:
         """All strings of a key file; None if it is none."""
         file = ctypes.c_void_p(self.call("key_file_new", ctypes.c_void_p))
         try:
-            size = ctypes.c_size_t(len(octets))
-            if not self.call("key_file_load_from_data", ctypes.c_int, file, octets, size, 0, None):
+            size = ctypes.c_size_t(len(data))
+            if not self.call("key_file_load_from_data", ctypes.c_int, file, data, size, 0, None):
                 return None
             return {
                 (group.decode(), key.decode()): self.string(file, group, key)

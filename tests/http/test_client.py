@@ -65,9 +65,9 @@ ANSWERS = [
 
 @given(st.sampled_from(ANSWERS), st.lists(st.integers(0, 120), max_size=6))
 def test_an_answer_is_the_same_in_any_pieces(answer: tuple[bytes, bytes], cuts: list[int]) -> None:
-    octets, body = answer
-    places = [0, *sorted(cuts), len(octets)]
-    pieces = [octets[start:end] for start, end in pairwise(places)]
+    data, body = answer
+    places = [0, *sorted(cuts), len(data)]
+    pieces = [data[start:end] for start, end in pairwise(places)]
     assert asyncio.run(exchanged(*pieces))[1] == body
 
 
@@ -109,7 +109,7 @@ async def test_the_framing_of_a_body_is_no_larger_than_its_content() -> None:
 
 
 async def test_others_have_their_turn_among_many_chunks() -> None:
-    """A piece that is received has 1,600 chunks of five octets, and is passed on as one."""
+    """A piece that is received has 1,600 chunks of five bytes, and is passed on as one."""
     count = 1600
     async with connected() as (connection, _, writer):
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

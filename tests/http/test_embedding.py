@@ -97,7 +97,7 @@ async def proxy(hub: Served, port: int, folder: Path, lines: str) -> AsyncIterat
 async def assert_works(page: Served, fake_hub: FakeHub) -> None:
     """What the platform's page does, all of it on its own origin, without a token."""
     own = {"Origin": page.url}
-    assert (await page.get("/")).octets == b"the platform's page"
+    assert (await page.get("/")).data == b"the platform's page"
     assert (await page.get("/icons/camera.svg")).headers["Content-Type"] == "image/svg+xml"
     assert [one["id"] for one in (await page.get(P + "/")).json] == [1]
     assert (await page.get(f"{P}/wifi/connect?device_id=1", headers=own)).status == 200

@@ -106,7 +106,7 @@ async def daemon(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator
 
 async def description(shim: Served) -> Mapping[str, Any]:
     answer = await shim.get("/openapi.json", headers=BEARER)
-    assert answer.status == 200, answer.octets
+    assert answer.status == 200, answer.data
     document: Mapping[str, Any] = answer.json
     return document
 
@@ -201,7 +201,7 @@ async def test_what_an_example_shows_is_in_the_answer(shim: Served, hub: HubClie
         for media_type, content in one.content.items():
             example = content.get("example")
             if media_type == "text/plain" and example is not None:
-                lines = answer.octets.decode().splitlines()
+                lines = answer.data.decode().splitlines()
                 absent += [f"{one.name}: {line}" for line in example.splitlines() if line not in lines]
             elif media_type == "application/json":
                 absent += missing(example, answer.json, one.name)

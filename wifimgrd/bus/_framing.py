@@ -58,7 +58,7 @@ class Frame:
     serial: int
     sender: str
     """The sender, as set by the message bus; empty if it is not set, or if no reply can be sent."""
-    octets: bytes
+    data: bytes
     """Empty if the message was too large."""
     descriptors: tuple[int, ...] = ()
     """Its file descriptors; the receiver of the message closes them."""
@@ -79,12 +79,12 @@ class Framing:
         """Whether the last byte ended a message, or belongs to a message that is skipped."""
         return len(self._held) == self._begin
 
-    def feed(self, octets: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes) -> Iterator[Frame]:
         """Return the complete messages, each of them once, also if processing an earlier one fails;
         raises StreamBroken."""
-        skipped = min(self._to_skip, len(octets))
+        skipped = min(self._to_skip, len(data))
         self._to_skip -= skipped
-        self._held += octets[skipped:]
+        self._held += data[skipped:]
         try:
             while (cut := self._cut()) is not None:
                 frame, size = cut

@@ -282,7 +282,7 @@ def signal(path: str, interface: str, member: str, signature: str, body: Sequenc
     )
 
 
-def to_octets(message: Outgoing, *, sockets: bool) -> bytes:
+def to_bytes(message: Outgoing, *, sockets: bool) -> bytes:
     """A message with its serial in the wire format; `sockets` is whether it carries some."""
     return bytes(message._marshall(sockets))
 
@@ -389,10 +389,10 @@ def _read_text(buffer: bytearray, offset: int, order: str) -> tuple[str, int]:
 _Reader = _PlainReader if LIBRARY == "dbus_next" else _Unmarshaller
 
 
-def read(octets: bytes) -> Signal | MethodCall | Reply:
+def read(data: bytes) -> Signal | MethodCall | Reply:
     """Parse a complete message; raises ValueError where the library cannot."""
     try:
-        message = _Reader(BytesIO(octets)).unmarshall()
+        message = _Reader(BytesIO(data)).unmarshall()
     except Exception as error:
         raise ValueError("the message cannot be understood") from error
     if message is None:  # to the library, more could come

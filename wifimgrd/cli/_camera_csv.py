@@ -119,7 +119,7 @@ def _entry(names: list[str], least: int, row: list[str], where: str) -> Entry:
     password = cells.pop("password", "")
     cells = {name: _plain(cell) if name in _TEXTS else cell.strip() for name, cell in cells.items()}
     try:
-        ssid = _ssid(cells.get("ssid", "").encode(), _octets(cells.get("ssid_hex", "")))
+        ssid = _ssid(cells.get("ssid", "").encode(), _decoded(cells.get("ssid_hex", "")))
         is_open = _switch("open", cells.get("open", "") or "no")
         settings = {
             name: read(name, cells[name]) for name, read in _READERS.items() if cells.get(name, "").strip()
@@ -137,17 +137,17 @@ def _entry(names: list[str], least: int, row: list[str], where: str) -> Entry:
     return entry.with_problem("an open network has no password") if is_open and password else entry
 
 
-def _octets(text: str) -> bytes:
+def _decoded(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
         raise ValueError("ssid_hex: these are not pairs of hexadecimal digits") from None
 
 
-def _ssid(text: bytes, octets: bytes) -> bytes:
-    if text and octets and text != octets:
+def _ssid(text: bytes, data: bytes) -> bytes:
+    if text and data and text != data:
         raise ValueError("ssid and ssid_hex are different networks")
-    return octets or text
+    return data or text
 
 
 def _pin(pin: dict[str, str]) -> dict[str, str]:

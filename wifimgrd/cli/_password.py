@@ -54,11 +54,11 @@ def read_stdin(what: str) -> str:
     return _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin", what)
 
 
-def _text(octets: bytes, source: str, what: str = "the password") -> str:
-    if len(octets) > _LONGEST:
+def _text(data: bytes, source: str, what: str = "the password") -> str:
+    if len(data) > _LONGEST:
         raise InvalidRequest(f"{source} contains more than a password")
     try:
-        text = octets.decode()
+        text = data.decode()
     except UnicodeDecodeError:
         raise InvalidRequest(f"{what} in {source} is not text") from None
     return text.removesuffix("\n").removesuffix("\r")

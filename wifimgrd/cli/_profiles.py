@@ -96,7 +96,7 @@ def profile_entry(text: str, where: str) -> Entry | None:
         return Entry(where, problem="not a profile of NetworkManager: it has no type")
     if kind not in (_WIFI, _SHORT[_WIFI]) or network.get("mode", "infrastructure") != "infrastructure":
         return None
-    ssid = _octets(network.get("ssid", ""))
+    ssid = _encoded(network.get("ssid", ""))
     if not ssid:
         return Entry(where, problem="the profile has no valid SSID")
     entry = _secured(profile, Entry(where, ssid))
@@ -144,7 +144,7 @@ def _secured(profile: Groups, entry: Entry) -> Entry:
     return entry.with_password(Passphrase(unescaped(security["psk"])))
 
 
-def _octets(value: str) -> bytes:
+def _encoded(value: str) -> bytes:
     """An SSID: a list of numbers, each followed by a semicolon, or else a text in which semicolons may be
     escaped."""
     text = unescaped(value)

@@ -21,14 +21,14 @@ _FORMAT: Final = (b"RGDB", 20)
 def known_countries() -> frozenset[str] | None:
     """The codes of the countries; None where there is no database that can be read."""
     try:
-        octets = DATABASE.read_bytes()
+        data = DATABASE.read_bytes()
     except OSError:
         return None
-    if len(octets) < _HEADER.size or _HEADER.unpack_from(octets) != _FORMAT:
+    if len(data) < _HEADER.size or _HEADER.unpack_from(data) != _FORMAT:
         return None
     codes = set()
-    for at in range(_HEADER.size, len(octets) - _COUNTRY.size + 1, _COUNTRY.size):
-        code, rules = _COUNTRY.unpack_from(octets, at)
+    for at in range(_HEADER.size, len(data) - _COUNTRY.size + 1, _COUNTRY.size):
+        code, rules = _COUNTRY.unpack_from(data, at)
         if not rules:  # the end of the list
             break
         codes.add(code.decode("ascii", "replace"))

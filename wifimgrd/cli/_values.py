@@ -53,7 +53,7 @@ def moment(argument: str) -> int:
         ) from None
 
 
-def octets(argument: str) -> bytes:
+def data(argument: str) -> bytes:
     """An argument as the bytes that were typed, even if they are not text."""
     return os.fsencode(argument)
 

@@ -302,9 +302,9 @@ def _variant(value: object) -> Variant:
         case bool():
             return Variant("b", value)
         case str():
-            octets = value.encode("utf-8", "surrogatepass")
-            carried = "\0" not in value and octets.decode("utf-8", "replace") == value
-            return Variant("s", value) if carried else Variant("ay", octets)
+            data = value.encode("utf-8", "surrogatepass")
+            carried = "\0" not in value and data.decode("utf-8", "replace") == value
+            return Variant("s", value) if carried else Variant("ay", data)
         case bytes():
             return Variant("ay", value)
         case int():

@@ -99,7 +99,7 @@ _REPLACED: Final[Mapping[tuple[type[Record], str], tuple[Member, ...]]] = Mappin
         (NetworkRecord, "ssid"): (
             Member(
                 "ssid",
-                Annotated[str, "Its name; octets that are not UTF-8 are replaced."],
+                Annotated[str, "Its name; bytes that are not UTF-8 are replaced."],
                 lambda network: network.ssid.decode("utf-8", "replace"),
             ),
             Member(

@@ -133,10 +133,10 @@ def report_text(facts: Facts, key: bytes, host: str) -> str:
     settings = aliases.applied_to_value(settings_of(facts.config))
     sections = {"Configuration": json.dumps(settings, indent=1, ensure_ascii=False), **sections}
     text = _ABOUT + "\n".join(as_text(sections))
-    octets = text.encode("utf-8", "replace")
-    if len(octets) > LARGEST:
-        octets = octets[: LARGEST - len(_CUT)].rpartition(b"\n")[0] + _CUT.encode()
-    return octets.decode()
+    data = text.encode("utf-8", "replace")
+    if len(data) > LARGEST:
+        data = data[: LARGEST - len(_CUT)].rpartition(b"\n")[0] + _CUT.encode()
+    return data.decode()
 
 
 def _history_line(row: HistoryRow) -> str:

@@ -151,8 +151,8 @@ class Bluetooth:
         expect(self.service or self.name_pattern, "service", "either service or name_pattern, or both")
         is_beacon = self.wake is WakeMethod.BEACON
         expect(bool(self.beacon) == is_beacon, "beacon", 'bytes if wake is "beacon", and otherwise none')
-        octets = self.beacon.replace(NAME6, "00" * 6)
-        data = re.fullmatch(r"([0-9a-f]{2}){3,26}", octets) and self.beacon.count(NAME6) <= 1
+        raw = self.beacon.replace(NAME6, "00" * 6)
+        data = re.fullmatch(r"([0-9a-f]{2}){3,26}", raw) and self.beacon.count(NAME6) <= 1
         expect(not self.beacon or data, "beacon", '3 to 26 bytes in hexadecimal such as "4c000215{name6}"')
         expect(not self.pairing or self.wake is WakeMethod.CONNECT, "pairing", 'false if wake is "beacon"')
 
@@ -229,8 +229,8 @@ class CameraModel:
         icon = re.fullmatch(r"(https?://[^\s/]+)?/[^\s]*", self.icon)
         expect(not self.icon or icon, "icon", 'a path or an address such as "https://cameras.example/x.svg"')
         expect(_is_pattern(self.ssid_pattern), "ssid_pattern", 'a regular expression such as "SKYCAM-[0-9]+"')
-        octets = all(re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){2}", one) for one in self.oui)
-        expect(octets, "oui", 'three octets each, such as "d4:d9:19"')
+        raw = all(re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){2}", one) for one in self.oui)
+        expect(raw, "oui", 'three bytes each, such as "d4:d9:19"')
         known = not self.camera_address or _is_address(self.camera_address)
         expect(known, "camera_address", 'an IPv4 address such as "192.168.42.1"')
         expect(

@@ -28,22 +28,22 @@ class DeviceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ssid:
-    """A network name: 1 to 32 octets, mostly but not necessarily UTF-8 (IEEE 802.11-2020, 9.4.2.2)."""
+    """A network name: 1 to 32 bytes, mostly but not necessarily UTF-8 (IEEE 802.11-2020, 9.4.2.2)."""
 
-    octets: bytes
+    data: bytes
 
     @property
     def text(self) -> str | None:
         """The name as text, or None if it is not UTF-8."""
         try:
-            return self.octets.decode("utf-8")
+            return self.data.decode("utf-8")
         except UnicodeDecodeError:
             return None
 
     @property
     def printable(self) -> str:
         """The name for people: unprintable characters are escaped as in Python."""
-        text = self.octets.decode("utf-8", "backslashreplace")
+        text = self.data.decode("utf-8", "backslashreplace")
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

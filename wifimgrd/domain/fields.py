@@ -15,13 +15,13 @@ class Kind(StrEnum):
     """The kind of a field's value; `wifimgrd.wire.kinds` has how it is written.
 
     If the field may be None, D-Bus has 0, an empty value or `/` for that, which then is not a value of its
-    own, unless the field is `while_connected`. OCTETS, lists and COUNTS are never None, and FLAG is None only
+    own, unless the field is `while_connected`. SSID, lists and COUNTS are never None, and FLAG is None only
     if the D-Bus interface of the field may be missing.
     """
 
     ID = "id"
     TEXT = "text"
-    OCTETS = "octets"
+    SSID = "ssid"
     TIME = "time"
     """Microseconds since the epoch; RFC 3339 in JSON."""
     PERCENT = "percent"

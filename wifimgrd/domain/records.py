@@ -136,9 +136,9 @@ class DeviceRecord(Record):
             in_status=True,
         ),
     ] = DeviceState.DISCONNECTED.value
-    ssid: Annotated[
-        bytes, Field(Kind.OCTETS, "The network's name, as bytes.", json="connection_settings")
-    ] = b""
+    ssid: Annotated[bytes, Field(Kind.SSID, "The network's name, as bytes.", json="connection_settings")] = (
+        b""
+    )
     interface: Annotated[
         str | None, Field(Kind.INTERFACE, "The interface that it is assigned.", in_status=True)
     ] = None
@@ -402,7 +402,7 @@ class InterfaceRecord(Record):
 class NetworkRecord(Record):
     """A network in the scan results."""
 
-    ssid: Annotated[bytes, Field(Kind.OCTETS, "The network's name, as bytes.")]
+    ssid: Annotated[bytes, Field(Kind.SSID, "The network's name, as bytes.")]
     bssids: Annotated[tuple[str, ...], Field(Kind.TEXTS, "Its access points, the strongest first.")]
     frequencies_mhz: Annotated[
         tuple[int, ...], Field(Kind.NUMBERS, "In MHz, one for each access point.", dbus="frequencies")
@@ -654,7 +654,7 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         name=device.name,
         codename=device.codename,
         state=status.state.value,
-        ssid=device.ssid.octets,
+        ssid=device.ssid.data,
         expected=device.expected,
         interface=status.interface,
         local_address=link.local_address if link else None,
@@ -759,7 +759,7 @@ def network_record(network: Network) -> NetworkRecord:
     """A network for clients."""
     sightings = [point.sighting for point in network.points]
     return NetworkRecord(
-        ssid=network.ssid.octets,
+        ssid=network.ssid.data,
         bssids=tuple(sighting.bssid for sighting in sightings),
         frequencies_mhz=tuple(sighting.frequency_mhz for sighting in sightings),
         security=network.security.value,

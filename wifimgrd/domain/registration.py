@@ -64,7 +64,7 @@ class Registration:
         password = self.passphrase.reveal()
         values: list[object] = [
             self.codename,
-            self.ssid.octets,
+            self.ssid.data,
             password,
             self.name,
             self.auto_reconnect,

@@ -81,7 +81,7 @@ def network_of(
     if not device_id:
         raise InvalidRequest("a device's id is 1 or more")
     if not 1 <= len(ssid) <= _LONGEST_SSID:
-        raise InvalidRequest(f"an SSID has 1 to {_LONGEST_SSID} octets")
+        raise InvalidRequest(f"an SSID has 1 to {_LONGEST_SSID} bytes")
     if not (_PASSPHRASE if management.has_password else _NO_PASSPHRASE).fullmatch(passphrase):
         raise InvalidRequest(f"this is not a password for {management}")
     return Network(

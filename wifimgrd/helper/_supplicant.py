@@ -61,7 +61,7 @@ class Network:
         """As AddNetwork takes them. There is no `bgscan`, so that a link is never interrupted by a background
         scan."""
         settings = {
-            "ssid": Variant("ay", self.ssid.octets),
+            "ssid": Variant("ay", self.ssid.data),
             "id_str": Variant("s", f"{NETWORK_MARK}{self.device_id}"),
             "mac_addr": Variant("i", _PERMANENT_ADDRESS),
             **_security(self.key_management, self.passphrase),

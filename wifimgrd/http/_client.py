@@ -153,22 +153,22 @@ class HttpConnection:
         return _answer(event)
 
     async def _receive(self) -> None:
-        octets = await self._reader.read(PIECE_BYTES)
-        self._received += len(octets)
-        if (taken := self._after_begin(octets)) is not None:
+        raw = await self._reader.read(PIECE_BYTES)
+        self._received += len(raw)
+        if (taken := self._after_begin(raw)) is not None:
             self._http.receive_data(taken)
         await asyncio.sleep(0)  # what is there already is read without one, and others have their turn
 
-    def _after_begin(self, octets: bytes) -> bytes | None:
+    def _after_begin(self, raw: bytes) -> bytes | None:
         """The bytes received, without the lines before the answer; None while its beginning is not known."""
         if self._before is None:
-            return octets
-        received = self._before + octets
+            return raw
+        received = self._before + raw
         try:
             begin = begin_of_answer(received)
         except NotHttp:  # h11 says what is wrong
             begin = 0
-        if begin is None and octets:
+        if begin is None and raw:
             self._before = received
             return None
         self._before = None
@@ -261,8 +261,8 @@ def _answer(head: h11.Response | h11.InformationalResponse) -> Answer:
     return Answer(head.status_code, _text(head.reason), headers)
 
 
-def _text(octets: bytes) -> str:
-    return octets.decode(errors="surrogateescape")
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")
 
 
 @contextmanager

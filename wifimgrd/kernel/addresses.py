@@ -20,7 +20,7 @@ _PEER, _OWN, _BROADCAST, _FLAGS = 1, 2, 4, 8
 """IFA_ADDRESS, which is the own one where there is no peer; IFA_LOCAL; IFA_BROADCAST; IFA_FLAGS."""
 _NO_ROUTE: Final = 0x200
 """IFA_F_NOPREFIXROUTE."""
-_IPV4_OCTETS: Final = 4
+_IPV4_BYTES: Final = 4
 _ANYWHERE: Final = 0
 """The scope of an address that is valid everywhere."""
 
@@ -88,6 +88,6 @@ def address_in(body: bytes) -> Address | None:
     return Address(index, own, prefix, None if peer == own else peer, ipv4(found.get(_BROADCAST)))
 
 
-def ipv4(octets: bytes | None) -> IPv4Address | None:
+def ipv4(data: bytes | None) -> IPv4Address | None:
     """The address in an attribute; None where there is no such attribute, or it has another length."""
-    return IPv4Address(octets) if octets is not None and len(octets) == _IPV4_OCTETS else None
+    return IPv4Address(data) if data is not None and len(data) == _IPV4_BYTES else None

@@ -29,7 +29,7 @@ _RETURN: Final = 0x06  # BPF_RET | BPF_K
 _NETWORK_HEADER: Final = 0xFFF00000  # SKF_NET_OFF
 _SOURCE_OFFSET: Final = 12  # RFC 791, 3.1
 _WHOLE_PACKET: Final = 0xFFFFFFFF
-_INSTRUCTION_OCTETS: Final = 8
+_INSTRUCTION_BYTES: Final = 8
 _TYPES: Final = {SocketKind.TCP: socket.SOCK_STREAM, SocketKind.UDP: socket.SOCK_DGRAM}
 
 
@@ -81,7 +81,7 @@ def _receive_only_from(one: socket.socket, address: IPv4Address) -> None:
         )
     )
     instructions = ctypes.create_string_buffer(program, len(program))
-    count = len(program) // _INSTRUCTION_OCTETS
+    count = len(program) // _INSTRUCTION_BYTES
     filter_of = struct.pack("@HP", count, ctypes.addressof(instructions))
     one.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, filter_of)
     one.setsockopt(socket.SOL_SOCKET, _SO_LOCK_FILTER, 1)

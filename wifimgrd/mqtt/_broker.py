@@ -95,7 +95,7 @@ class Broker:
 
 async def _in_thread(work: Callable[[], None], undo: Callable[[], None]) -> None:
     """Run something that blocks, in a thread that does not delay the end of the process. If nobody waits for
-    it any more when it has succeeded, `undo` is called."""
+    it by the time it has succeeded, `undo` is called."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 

@@ -46,7 +46,7 @@ _READ_AT_ONCE: Final = 64 * 1024
 _MESSAGE_EXPIRY_INTERVAL: Final = 2
 _RESPONSE_TOPIC: Final = 8
 _CORRELATION_DATA: Final = 9
-_OCTETS_OF: Final = {1: 1, _MESSAGE_EXPIRY_INTERVAL: 4, 35: 2}
+_BYTES_OF: Final = {1: 1, _MESSAGE_EXPIRY_INTERVAL: 4, 35: 2}
 """By the id of a property of PUBLISH, its length (MQTT 5, 2.2.2.2 and 3.3.2.3)."""
 _TEXTS_OF: Final = {3: 1, _RESPONSE_TOPIC: 1, _CORRELATION_DATA: 1, 38: 2}
 """By the id of another property, the number of its texts or byte strings, each with its own length."""
@@ -275,8 +275,8 @@ def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
         value = b""
         if kind == _SUBSCRIPTION_IDENTIFIER:
             _, place = _read_number(packet, place)
-        elif kind in _OCTETS_OF:
-            value, place = packet[place : place + _OCTETS_OF[kind]], place + _OCTETS_OF[kind]
+        elif kind in _BYTES_OF:
+            value, place = packet[place : place + _BYTES_OF[kind]], place + _BYTES_OF[kind]
         elif kind in _TEXTS_OF:
             for _ in range(_TEXTS_OF[kind]):
                 first = place + 2
@@ -298,18 +298,18 @@ def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
 def _read_number(packet: bytes, place: int) -> tuple[int, int]:
     """A Variable Byte Integer (MQTT 5, 1.5.5), and the place behind it; raises ValueError."""
     number = 0
-    for shift, octet in zip((0, 7, 14, 21), packet[place : place + 4], strict=False):
-        number |= (octet & 0x7F) << shift
+    for shift, byte in zip((0, 7, 14, 21), packet[place : place + 4], strict=False):
+        number |= (byte & 0x7F) << shift
         place += 1
-        if octet < 0x80:
+        if byte < 0x80:
             return number, place
     raise ValueError("a number does not end")
 
 
-def _text(octets: bytes) -> str | None:
+def _text(data: bytes) -> str | None:
     """A text; None if it is not UTF-8, which the broker should have refused (MQTT 5, 1.5.4)."""
     try:
-        return octets.decode()
+        return data.decode()
     except UnicodeDecodeError:
         return None
 

@@ -200,17 +200,17 @@ class SimulatedBluetooth:
                 raise PairingFailed(_REFUSED.format(refusals))
             if not camera.plan.pairing_mode:
                 raise PairingFailed("the camera refused: switch it to pairing mode")
-            is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.octets))
+            is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.data))
             is_new = address not in self.bonded or is_lost
             if is_new and ADAPTER not in own and address in self.bonded:
                 raise PairingFailed(_OF_OTHERS)
             if is_new and self.listener is not None:
                 self.listener.bonding(address, ADAPTER)
             self._set_bonds(self.bonded | {address})
-            self._faults.bond_lost.clear(camera.plan.ssid.octets)
+            self._faults.bond_lost.clear(camera.plan.ssid.data)
             self.on_wake(camera)
             plan = camera.plan
-            return PairedCamera(plan.ssid.octets, plan.passphrase, plan.camera_model)
+            return PairedCamera(plan.ssid.data, plan.passphrase, plan.camera_model)
 
     async def unpair(self, address: str, adapter: str) -> None:  # noqa: ARG002 - there is one
         """See CameraBluetooth.unpair."""
@@ -238,7 +238,7 @@ class SimulatedBluetooth:
             raise WakeFailed("no answer: the camera is out of range, or switched off")
         if refusals := camera.refusals(_TRIES):
             raise WakeFailed(f"{_REFUSED.format(refusals)}: {_MAY_HAVE_FORGOTTEN}")
-        if self._faults.bond_lost.get(camera.plan.ssid.octets):
+        if self._faults.bond_lost.get(camera.plan.ssid.data):
             raise NotPaired(_FORGOTTEN)
         return camera
 

@@ -44,7 +44,7 @@ class Camera:
     @property
     def bluetooth_address(self) -> str:
         """Derived from the SSID, so always the same; a static random one."""
-        return "F4:DD:" + zlib.crc32(self.plan.ssid.octets).to_bytes(4, "big").hex(":").upper()
+        return "F4:DD:" + zlib.crc32(self.plan.ssid.data).to_bytes(4, "big").hex(":").upper()
 
     @property
     def bluetooth_name(self) -> str:

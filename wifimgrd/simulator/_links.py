@@ -239,7 +239,7 @@ def new_link(camera: Camera, mac: str) -> Link:
 
 def _dump(held: HeldLink) -> str:
     return json.dumps(
-        {"device": held.device_id, "ssid": held.ssid.octets.hex(), "local_address": held.link.local_address}
+        {"device": held.device_id, "ssid": held.ssid.data.hex(), "local_address": held.link.local_address}
     )
 
 

@@ -45,7 +45,7 @@ class ScanSimulation:
     async def scan_for(self, name: str, ssid: Ssid) -> bool:
         """Scan for one network, hidden or not; raises as `scan` does."""
         adapter = await self._searched(name)
-        camera = self._cameras.get(ssid.octets)
+        camera = self._cameras.get(ssid.data)
         self._results[name] = self._heard(adapter, name, ssid)
         if camera is None or name in self._faults.stuck:
             return False

@@ -65,7 +65,7 @@ class SimulatedContact:
     ) -> Answer:
         """A camera answers at once, unless it is off or the fault `silent` is set for it."""
         camera = self._links.camera(interface)
-        if camera is not None and camera.powered and not self._faults.silent.get(camera.plan.ssid.octets):
+        if camera is not None and camera.powered and not self._faults.silent.get(camera.plan.ssid.data):
             return Answer.ANSWERED
         await asyncio.sleep(ANSWER_S)
         return Answer.SILENT
@@ -160,9 +160,9 @@ class SimulatedWorld:
     def add_camera(self, ssid: bytes, password: str, options: Mapping[str, object]) -> None:
         """Add a camera; `options` are the keys of a scenario's `[[camera]]`."""
         plan = _checked("camera ", CameraTable, {**options, "ssid": ssid, "password": password}).plan
-        if plan.ssid.octets in self._cameras:
+        if plan.ssid.data in self._cameras:
             raise InvalidRequest(f"there is a camera {plan.ssid.printable} already")
-        self._cameras[plan.ssid.octets] = self._made(plan)
+        self._cameras[plan.ssid.data] = self._made(plan)
 
     def _made(self, plan: CameraPlan) -> Camera:
         camera = Camera(plan)
@@ -179,7 +179,7 @@ class SimulatedWorld:
         """The camera of a network."""
         network = ssid_of(ssid)
         try:
-            return self._cameras[network.octets]
+            return self._cameras[network.data]
         except KeyError:
             raise InvalidRequest(f"there is no camera {network.printable}") from None
 
@@ -238,7 +238,7 @@ class SimulatedWorld:
         apply(_checked(f"{kind}: ", options_class, options))
 
     def _camera_key(self, fault: CameraFault) -> bytes | None:
-        return None if fault.ssid is None else self.camera(fault.ssid).plan.ssid.octets
+        return None if fault.ssid is None else self.camera(fault.ssid).plan.ssid.data
 
     def _emulated(self, fault: CameraFault) -> Iterable[EmulatedCamera]:
         """The cameras with a driver that a fault is about."""
@@ -261,7 +261,7 @@ class SimulatedWorld:
         key = self._camera_key(fault)
         _set(self._faults.silent, key, None if fault.off else True)
         for camera in self._cameras.values():
-            if not fault.off and key in {None, camera.plan.ssid.octets}:
+            if not fault.off and key in {None, camera.plan.ssid.data}:
                 self.sockets.silence(camera)
 
     def _slow_join(self, fault: SlowJoin) -> None:
@@ -316,7 +316,7 @@ class SimulatedWorld:
         """Its network is not received, either; a link of it is lost as by a power cut."""
         key = self._camera_key(fault)
         for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.octets):
+            if key in (None, camera.plan.ssid.data):
                 with self._changing(camera, orderly=False):
                     camera.is_out_of_range = not fault.off
 
@@ -324,13 +324,13 @@ class SimulatedWorld:
         key = self._camera_key(fault)
         number = math.inf if fault.connections is None else fault.connections
         for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.octets):
+            if key in (None, camera.plan.ssid.data):
                 camera.failing_connections = 0 if fault.off else number
 
     def _wifi_off(self, fault: CameraFault) -> None:
         key = self._camera_key(fault)
         for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.octets):
+            if key in (None, camera.plan.ssid.data):
                 with self._changing(camera):
                     camera.is_wifi_off = not fault.off
 

@@ -85,7 +85,7 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
     {
         Kind.ID: Form("t", int, 0, {"minimum": 1}),
         Kind.TEXT: Form("s", str, "", to_dbus=valid_text),
-        Kind.OCTETS: Form("ay", dict[str, str], b"", of_dbus=bytes, to_json=settings_json),
+        Kind.SSID: Form("ay", dict[str, str], b"", of_dbus=bytes, to_json=settings_json),
         Kind.TIME: Form(
             "t",
             str,

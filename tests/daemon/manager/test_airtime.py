@@ -30,7 +30,7 @@ class Ears:
         is_visible, scan = backend.is_visible, backend.scan
 
         async def search(interface: str, ssid: Ssid, *rest: Any, **options: Any) -> bool:
-            self.searches.append((asyncio.get_running_loop().time(), ssid.octets))
+            self.searches.append((asyncio.get_running_loop().time(), ssid.data))
             found: bool = await self._alone(interface, lambda: is_visible(interface, ssid, *rest, **options))
             return found
 
@@ -89,7 +89,7 @@ def test_each_of_the_cameras_that_share_an_adapter_is_searched_for(
         ears.searches.clear()
         await asyncio.sleep(3600)
         for number in EIGHT:
-            times = [at_s for at_s, octets in ears.searches if octets == b"SIM-CAM-%d" % number]
+            times = [at_s for at_s, data in ears.searches if data == b"SIM-CAM-%d" % number]
             ends = [began_s, *times, began_s + 3600]
             assert max(after - before for before, after in pairwise(ends)) < 600
         bench.world.power_on_camera(b"SIM-CAM-8")

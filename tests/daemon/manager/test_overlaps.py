@@ -358,7 +358,7 @@ def test_two_changes_at_once_are_both_kept(on_bench: RunOnBench) -> None:
             bench.hub.update(device, {"name": "Nose"}), bench.hub.update(device, {"ssid": "SIM-CAM-2"})
         )
         stored = bench.store.devices[device]
-        assert (stored.name, stored.ssid.octets) == ("Nose", b"SIM-CAM-2")
+        assert (stored.name, stored.ssid.data) == ("Nose", b"SIM-CAM-2")
         assert bench.story.devices[device].device == stored
 
     on_bench(test)

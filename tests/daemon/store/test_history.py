@@ -179,8 +179,8 @@ async def test_a_row_that_can_never_be_written_holds_up_no_other(tmp_path: Path)
 async def test_a_damaged_history_is_set_aside(tmp_path: Path, name: bytes) -> None:
     await (await SqliteHistory.open(tmp_path, 100, 90)).close()
     path = tmp_path / FILE_NAME
-    octets = path.read_bytes().replace(b"history_unended", name, 1)
-    path.write_bytes(octets if name[0] == 0xFF else name * 200)
+    data = path.read_bytes().replace(b"history_unended", name, 1)
+    path.write_bytes(data if name[0] == 0xFF else name * 200)
     with capture_logs() as logs:
         history = await SqliteHistory.open(tmp_path, 100, 90)
     history.put([row(1)])

@@ -201,9 +201,9 @@ async def test_a_request_right_behind_another_waits_for_it(
     said = b""
     async with asyncio.timeout(PATIENCE_S):
         while b"PNG" not in said:
-            octets = await asyncio.get_running_loop().sock_recv(client, 65536)
-            assert octets, "it has closed the connection"
-            said += octets
+            raw = await asyncio.get_running_loop().sock_recv(client, 65536)
+            assert raw, "it has closed the connection"
+            said += raw
     client.close()
     assert said.index(b"ok") < said.index(b"PNG")
 
@@ -350,9 +350,9 @@ async def test_a_head_has_64_kilobytes_at_most(served: Served, size: int, at_onc
 
     for length, expected in ((size, b"4"), (HEAD_BYTES - 500, b"2")):
         reader, writer = await wire(served)
-        octets = head(length)
+        raw = head(length)
         with suppress(ConnectionError):
-            for piece in [octets] if at_once else [octets[:30000], octets[30000:60000], octets[60000:]]:
+            for piece in [raw] if at_once else [raw[:30000], raw[30000:60000], raw[60000:]]:
                 writer.write(piece)
                 await writer.drain()
         assert (await to_the_end(reader))[9:10] == expected

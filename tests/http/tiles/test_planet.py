@@ -47,7 +47,7 @@ def test_it_is_as_large_as_the_planets(planet: tuple[Path, dict[Place, bytes]]) 
 def test_its_tiles_are_read_right(planet: tuple[Path, dict[Place, bytes]]) -> None:
     path, written = planet
     source = PMTilesSource(path)
-    read = {place: tile.octets for place in written if (tile := source.read(*place)) is not None}
+    read = {place: tile.data for place in written if (tile := source.read(*place)) is not None}
     assert read == written
 
 

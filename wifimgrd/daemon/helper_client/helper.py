@@ -73,7 +73,7 @@ def network_arguments(
     return (
         request.interface,
         request.device_id,
-        request.ssid.octets,
+        request.ssid.data,
         key_management.value,
         request.passphrase.reveal() if key_management.has_password else "",
         bssid,

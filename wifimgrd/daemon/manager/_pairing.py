@@ -129,7 +129,7 @@ class Pairing:
     async def _take(self, entry: DeviceEntry, address: str, camera: PairedCamera) -> None:
         """Store a camera that was paired for a device, if it is the one; raises PairingFailed."""
         ssid, before = entry.device.ssid, entry.device.bluetooth_address
-        if camera.ssid and camera.ssid != ssid.octets:
+        if camera.ssid and camera.ssid != ssid.data:
             if address != before:
                 self._bonds.remove_later(address)
             raise PairingFailed(pairing_error(ssid, camera.ssid))

@@ -38,7 +38,7 @@ def of_state(directory: Path) -> Mapping[str, Claim]:
             closing(sqlite3.connect(":memory:", isolation_level=None)) as copy,
         ):
             source.backup(copy)
-            copy.text_factory = lambda octets: octets.decode(errors="replace")
+            copy.text_factory = lambda data: data.decode(errors="replace")
             if not (version := version_of(copy)):
                 continue
             if version < SCHEMA_VERSION:

@@ -113,7 +113,7 @@ class SqliteStore:
             if key is not None and (first := _created_under(connection, key)) is not None:
                 return _device(connection, first)
             ident = rows.insert(connection, draft)
-            connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _octets(passphrase), request))
+            connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _encoded(passphrase), request))
             if key is not None:
                 connection.execute("INSERT INTO idempotency_key VALUES (?, ?, x'')", (key, ident))
                 connection.execute(
@@ -163,7 +163,7 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> Passphrase:
             found = connection.execute("SELECT passphrase FROM secret WHERE device_id = ?", (device_id,))
             # No local variable holds the secret itself, so that no traceback shows it.
-            secrets = [Passphrase(octets.decode("utf-8", "surrogatepass")) for (octets,) in found]
+            secrets = [Passphrase(data.decode("utf-8", "surrogatepass")) for (data,) in found]
             if not secrets:
                 raise DeviceNotFound.of(device_id)
             self._secrets[device_id] = secrets[0]
@@ -192,7 +192,7 @@ class SqliteStore:
                 # The old passphrase is in the request, too.
                 connection.execute(
                     "UPDATE secret SET passphrase = ?, request = x'' WHERE device_id = ?",
-                    (_octets(passphrase), device_id),
+                    (_encoded(passphrase), device_id),
                 )
             if key is not None:
                 connection.execute(
@@ -362,7 +362,7 @@ def _device(connection: sqlite3.Connection, ident: DeviceId) -> Device:
     return rows.device_of(row)
 
 
-def _octets(passphrase: Passphrase) -> bytes:
+def _encoded(passphrase: Passphrase) -> bytes:
     return passphrase.reveal().encode("utf-8", "surrogatepass")
 
 

@@ -53,7 +53,7 @@ _NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
 _NO_BONDS: Final[Mapping[str, Claim]] = {}
 
 
-def checked(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes, int]:
+def checked(data: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes, int]:
     """The same state in today's schema with this computer's bonds, as a database, and how many devices it
     has.
 
@@ -61,7 +61,7 @@ def checked(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes
     """
     try:
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as state:
-            _open(state, octets)
+            _open(state, data)
             _check_file(state)
             migrate(state)
             count = _check_rows(state)
@@ -88,10 +88,10 @@ def drop_additions(state: sqlite3.Connection) -> None:
             state.execute(f'DROP {kind} IF EXISTS "{quoted}"')
 
 
-def _open(state: sqlite3.Connection, octets: bytes) -> None:
+def _open(state: sqlite3.Connection, data: bytes) -> None:
     """Open the file within limits, without the mark of a write-ahead log, which is impossible in memory:
     https://www.sqlite.org/fileformat2.html#file_format_version_numbers"""
-    state.deserialize(octets[:18] + b"\1\1" + octets[20:])
+    state.deserialize(data[:18] + b"\1\1" + data[20:])
     state.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
     for setting in _CAUTION:
         state.execute(f"PRAGMA {setting}")
@@ -163,7 +163,7 @@ def _makes_sense(device: Device, secret: bytes | None) -> bool:
             {
                 "codename": device.codename,
                 "connection_type": CONNECTION_TYPE,
-                "ssid": device.ssid.octets,
+                "ssid": device.ssid.data,
                 "password": secret.decode(),
                 "priority": device.priority,
             },

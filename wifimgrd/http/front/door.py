@@ -31,15 +31,15 @@ class HeadBudget:
         self._held: dict[object, tuple[int, Callable[[], None]]] = {}
         self._in_all = 0
 
-    def hold(self, who: object, octets: int, close: Callable[[], None]) -> None:
+    def hold(self, who: object, data: int, close: Callable[[], None]) -> None:
         """`who` holds so many bytes now; 0 = none. `close` is called, perhaps at once, if the budget needs
         them."""
-        if not octets and who not in self._held:
+        if not data and who not in self._held:
             return
         before, _ = self._held.get(who, (0, close))
-        self._in_all += octets - before
-        if octets:
-            self._held[who] = octets, close
+        self._in_all += data - before
+        if data:
+            self._held[who] = data, close
         else:
             self._held.pop(who, None)
         while self._in_all > self._limit:

@@ -75,35 +75,35 @@ class Head:
     """The client sends no other on this connection (RFC 9112, 9.3)."""
 
 
-def end_of_head(octets: bytearray, seen: int) -> int:
+def end_of_head(data: bytearray, seen: int) -> int:
     """The end of the first head in some bytes, 0 if it is missing; `seen` of them were looked at before.
 
     Raises Refused as soon as no further bytes can complete the head.
     """
-    end = octets.find(b"\r\n\r\n", max(0, seen - 3)) + 4
-    size = end if end >= 4 else len(octets)
+    end = data.find(b"\r\n\r\n", max(0, seen - 3)) + 4
+    size = end if end >= 4 else len(data)
     if size > HEAD_BYTES:
         raise too_large()
     if end >= 4:
         return end
-    if octets.count(b"\n", seen) != octets.count(b"\r\n", max(0, seen - 1)):
+    if data.count(b"\n", seen) != data.count(b"\r\n", max(0, seen - 1)):
         raise not_http()
-    if len(octets) - octets.rfind(b"\n") > LINE_BYTES + 2:
+    if len(data) - data.rfind(b"\n") > LINE_BYTES + 2:
         raise too_large()
     return 0
 
 
-def parse_head(octets: bytes) -> Head:
+def parse_head(data: bytes) -> Head:
     """A complete head; raises Refused."""
-    is_long = len(octets) > LINE_BYTES and max(map(len, octets.split(b"\r\n"))) > LINE_BYTES
-    if is_long or octets.count(b"\r\n") > HEAD_FIELDS + 2:
+    is_long = len(data) > LINE_BYTES and max(map(len, data.split(b"\r\n"))) > LINE_BYTES
+    if is_long or data.count(b"\r\n") > HEAD_FIELDS + 2:
         raise too_large()
-    valid = _HEAD.fullmatch(octets)
+    valid = _HEAD.fullmatch(data)
     if valid is None or not _METHOD.fullmatch(valid[1]) or not _is_address(valid[2], valid[3]):
         raise not_http()
     is_old = valid[4] == b"0"
     found: dict[bytes, list[bytes]] = {}
-    for name, value in _OF_FRAMING.findall(octets.lower()):
+    for name, value in _OF_FRAMING.findall(data.lower()):
         found.setdefault(name, []).append(value.strip(b" "))
     hosts, length = len(found.get(b"host", ())), found.get(b"content-length", [b"0"])
     coding = found.get(b"transfer-encoding")
@@ -120,14 +120,14 @@ def parse_head(octets: bytes) -> Head:
     return Head(int(length[0]), coding is not None, is_websocket, has_other_upgrade, is_last)
 
 
-def without_upgrade(octets: bytes) -> bytes:
+def without_upgrade(data: bytes) -> bytes:
     """A head without the wish for another protocol, which a server may ignore (RFC 9110, 7.8): parsers of
     other versions differ in what of it they heed."""
 
     def rest(field: re.Match[bytes]) -> bytes:
         return b"\r\nConnection: close" if b"close" in field[0].lower() else b""
 
-    return _OF_UPGRADE.sub(rest, octets)
+    return _OF_UPGRADE.sub(rest, data)
 
 
 def _is_address(host: bytes | None, port: bytes | None) -> bool:
@@ -160,31 +160,31 @@ class Body:
         self._content = self._framing = 0
         self.is_complete = not head.is_chunked and not head.length
 
-    def take(self, octets: bytes) -> int:
+    def take(self, data: bytes) -> int:
         """How many of these bytes belong to the body; fewer only if it ends there. Raises Refused."""
         if not self._is_chunked:
-            taken = min(self._rest, len(octets))
+            taken = min(self._rest, len(data))
             self._rest -= taken
             self.is_complete = not self._rest
             return taken
         at = 0
-        while at < len(octets) and not self.is_complete:
-            at = self._take_part(octets, at)
+        while at < len(data) and not self.is_complete:
+            at = self._take_part(data, at)
         if self._framing > FRAMING_BYTES + self._content:
             raise Refused(400, "the framing of a chunked body is larger than its content")
         return at
 
-    def _take_part(self, octets: bytes, at: int) -> int:
+    def _take_part(self, data: bytes, at: int) -> int:
         if self._part is _Part.CONTENT:
-            taken = min(self._rest, len(octets) - at)
+            taken = min(self._rest, len(data) - at)
             self._rest -= taken
             self._content += taken
             if not self._rest:
                 self._part = _Part.END
             return at + taken
-        end = octets.find(b"\n", at)
-        after = len(octets) if end < 0 else end + 1
-        self._line += octets[at:after]
+        end = data.find(b"\n", at)
+        after = len(data) if end < 0 else end + 1
+        self._line += data[at:after]
         self._framing += after - at
         if len(self._line) > FRAMING_BYTES:
             raise not_http()

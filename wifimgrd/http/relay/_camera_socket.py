@@ -99,11 +99,11 @@ class CameraSocket:
                         self.close_code = None if event.code in LOCAL_ONLY_CLOSE_REASONS else event.code
                         await self._send(event.response())
                         return
-            octets = await self._reader.read(PIECE_BYTES)
-            if not octets:
+            raw = await self._reader.read(PIECE_BYTES)
+            if not raw:
                 self.is_closed = True
                 return
-            self._frames.receive_data(octets)
+            self._frames.receive_data(raw)
             await asyncio.sleep(0)  # what is there already is read without one, and others have their turn
 
     async def send(self, message: str | bytes) -> None:

@@ -62,18 +62,18 @@ class Header:
     center: tuple[float, float, float]
 
     @classmethod
-    def of(cls, octets: bytes, size: int) -> Self:
+    def of(cls, data: bytes, size: int) -> Self:
         """Read it; `size` is the whole file's. Raises DamagedError."""
-        if len(octets) < HEADER_LENGTH or octets[:7] != b"PMTiles":
+        if len(data) < HEADER_LENGTH or data[:7] != b"PMTiles":
             raise DamagedError("it is not a PMTiles archive")
-        if octets[7] != 3:
-            raise DamagedError(f"it is PMTiles version {octets[7]}, not 3")
-        fields = _HEADER.unpack(octets[:HEADER_LENGTH])
+        if data[7] != 3:
+            raise DamagedError(f"it is PMTiles version {data[7]}, not 3")
+        fields = _HEADER.unpack(data[:HEADER_LENGTH])
         numbers = fields[2:10]
         root, metadata, leaves, tiles = (Section(*numbers[at : at + 2]) for at in (0, 2, 4, 6))
         for name, section in (("root", root), ("metadata", metadata), ("leaves", leaves), ("tiles", tiles)):
             if section.offset + section.length > size:
-                raise DamagedError(f"it is cut off: its {name} section ends behind its {size} octets")
+                raise DamagedError(f"it is cut off: its {name} section ends behind its {size} bytes")
         _, internal, encoding, kind, lowest, highest = fields[13:19]
         if internal not in _ENCODINGS:
             raise DamagedError(f"its directories have the unknown compression {internal}")
@@ -105,10 +105,10 @@ class Directory:
 
     __slots__ = ("_firsts", "_lengths", "_offsets", "_runs")
 
-    def __init__(self, octets: bytes) -> None:
+    def __init__(self, data: bytes) -> None:
         """Read the decompressed bytes of a directory; raises DamagedError."""
-        count = self.count_of(octets)
-        numbers = Numbers(octets)
+        count = self.count_of(data)
+        numbers = Numbers(data)
         next(numbers.take(1))
         try:
             self._firsts = _running(numbers, count)
@@ -124,9 +124,9 @@ class Directory:
             raise DamagedError("a directory has numbers that no file can have") from None
 
     @staticmethod
-    def count_of(octets: bytes) -> int:
+    def count_of(data: bytes) -> int:
         """The number of entries that a directory states; raises DamagedError."""
-        count = next(Numbers(octets[:_LONGEST]).take(1))[0]
+        count = next(Numbers(data[:_LONGEST]).take(1))[0]
         if not 0 < count <= ENTRY_LIMIT:
             raise DamagedError(f"a directory has {count} entries")
         return count
@@ -161,7 +161,7 @@ class Directory:
         if max(map(add, self._offsets[part], lengths)) > size:
             raise DamagedError(f"a tile after number {firsts[0]} lies behind its tiles")
         if max(lengths) > LARGEST_TILE:
-            raise DamagedError(f"a tile after number {firsts[0]} has {max(lengths)} octets")
+            raise DamagedError(f"a tile after number {firsts[0]} has {max(lengths)} bytes")
         at = 0
         while at < len(firsts):
             z = zoom_of_id(firsts[at])
@@ -188,8 +188,8 @@ class Numbers:
     call holds the interpreter's lock for long.
     """
 
-    def __init__(self, octets: bytes) -> None:
-        self._pieces = _pieces(octets)
+    def __init__(self, data: bytes) -> None:
+        self._pieces = _pieces(data)
         self._left: Sequence[int] = b""
 
     def take(self, count: int) -> Iterator[Sequence[int]]:
@@ -207,24 +207,24 @@ class Numbers:
 class _Values(dict[bytes, int]):
     """Numbers by their bytes; the short ones are cached."""
 
-    def __missing__(self, octets: bytes) -> int:
+    def __missing__(self, data: bytes) -> int:
         number = 0
-        for octet in reversed(octets[: _LONGEST + 1]):
-            number = number << 7 | octet & 127
-        if number >> 64 or len(octets) > _LONGEST:
+        for byte in reversed(data[: _LONGEST + 1]):
+            number = number << 7 | byte & 127
+        if number >> 64 or len(data) > _LONGEST:
             raise DamagedError("a directory has a number of more than 64 bits")
-        if len(octets) <= 2:
-            self[octets] = number
+        if len(data) <= 2:
+            self[data] = number
         return number
 
 
 _value = _Values().__getitem__
 
 
-def _pieces(octets: bytes) -> Iterator[Sequence[int]]:
+def _pieces(data: bytes) -> Iterator[Sequence[int]]:
     at = 0
-    while at < len(octets):
-        piece = octets[at : at + _PIECE]
+    while at < len(data):
+        piece = data[at : at + _PIECE]
         if piece.isascii():  # each byte is a number
             yield piece
         else:

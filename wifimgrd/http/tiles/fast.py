@@ -154,14 +154,14 @@ class FastPath:
         head = client.heads.get(kind)
         if head is None:
             head = client.heads[kind] = self._head(tile, client)
-        octets = tile.octets
+        data = tile.data
         tileset.counts[FOUND, tile.source] += 1
         return b'%b%bETag: "%b"\r\nContent-Length: %d\r\n\r\n%b' % (
             head,
             self._date_line(),
             tile.tag.encode(),
-            len(octets),
-            octets,
+            len(data),
+            data,
         )
 
     def _head(self, tile: Tile, client: Client) -> bytes:

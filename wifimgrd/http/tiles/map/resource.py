@@ -88,12 +88,12 @@ class MapResource:
     @operations.STYLE
     async def style(self, request: web.Request) -> web.Response:
         """The configured style, or the default style for the archive."""
-        octets = await asyncio.to_thread(self._style, self._base(request))
-        tag = f'"{hashlib.sha256(octets).hexdigest()[:16]}"'
+        data = await asyncio.to_thread(self._style, self._base(request))
+        tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
         headers = {**_STYLE_HEADERS, "ETag": tag}
         if is_named(tag, request.headers.get("If-None-Match", "")):
             return web.Response(status=304, headers={"ETag": tag, "Cache-Control": headers["Cache-Control"]})
-        return web.Response(body=octets, headers=headers)
+        return web.Response(body=data, headers=headers)
 
     @operations.RESOURCE
     async def resource(self, request: web.Request) -> web.StreamResponse:
@@ -162,11 +162,11 @@ class MapResource:
         if self._settings.style is None:
             return dumps(self._default_style(base)).encode()
         try:
-            octets = read_style(OpenFile.at(self._settings.style))
+            data = read_style(OpenFile.at(self._settings.style))
         except (OSError, ValueError) as error:
             detail = error.strerror if isinstance(error, OSError) else str(error)
             raise _nothing(f"the configured style cannot be used: {detail}") from None
-        return octets
+        return data
 
     def _default_style(self, base: str) -> dict[str, object]:
         from wifimgrd.http.tiles.map import _default_style as default_style  # noqa: PLC0415 - needed only with an archive
@@ -192,16 +192,16 @@ class MapResource:
 def read_style(file: OpenFile) -> bytes:
     """The bytes of a style that is a JSON object; raises ValueError, and OSError. Closes the file."""
     with closing(file):
-        octets = file.read_all(STYLE_LIMIT)
+        data = file.read_all(STYLE_LIMIT)
     try:
-        is_object = isinstance(json.loads(octets), dict)
+        is_object = isinstance(json.loads(data), dict)
     except RecursionError:
         is_object = False
     except ValueError:
         raise ValueError("it is not JSON") from None
     if not is_object:
         raise ValueError("it is not a JSON object")
-    return octets
+    return data
 
 
 class _Archive:
