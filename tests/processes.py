@@ -20,7 +20,7 @@ from wifimgrd.client.hub import HubClient
 DAEMON = (program("wifimgrd"),)
 COLD_DAEMON = (sys.executable, "-m", "wifimgrd.daemon")
 """For tests of what a process of its own kind takes: its memory, its files."""
-_WARM_DAEMON = WarmProgram("wifimgrd.daemon.__main__", "wifimgrd.simulator", "wifimgrd.camera.control")
+_WARM_DAEMON = WarmProgram("wifimgrd.daemon.__main__", "wifimgrd.simulator", "wifimgrd.camera.sessions")
 START_TIMEOUT_S = 20.0
 
 

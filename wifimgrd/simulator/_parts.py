@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.config.configuration import ConfigError
 from wifimgrd.daemon.parts import Parts
 from wifimgrd.daemon.ports import BackendMemory

@@ -13,7 +13,7 @@ import structlog
 
 from wifimgrd.daemon.manager._bonds import Bonds
 from wifimgrd.daemon.manager._entry import DeviceEntry
-from wifimgrd.daemon.manager._looking import Looking
+from wifimgrd.daemon.manager._lookout import Lookout
 from wifimgrd.daemon.manager._notices import Notice
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.ports import Backend, CameraBluetooth
@@ -282,19 +282,19 @@ class Waking:
             await self.require_bluetooth()
         elif self.may_wake(entry, is_commanded=not entry.work.automatic):
             request = self._possible(entry)
-        looking = Looking(partial(self._is_visible, entry, interface))
+        lookout = Lookout(partial(self._is_visible, entry, interface))
         is_asleep = entry.sleep.sight.state is PowerState.ASLEEP
         # A look at all channels takes seconds: it is for a camera that does not wake at once.
-        if request is None or (not is_asleep and await looking.look(all_channels=False)):
+        if request is None or (not is_asleep and await lookout.look(all_channels=False)):
             rest_s = entry.sleep.appears_by_s - asyncio.get_running_loop().time()
             if request is None and rest_s > 0:
-                await looking.until_appeared(rest_s)
+                await lookout.until_appeared(rest_s)
             entry.sleep.appears_by_s = 0.0
             async with self._told_asleep(entry):
                 yield
             return
         self._state.show_activity(entry, ConnectionPhase.WAKING)
-        async with self.awake(entry, request, looking):
+        async with self.awake(entry, request, lookout):
             if not asked:
                 entry.sleep.wakes = entry.sleep.wakes.woke(asyncio.get_running_loop().time())
             self._state.show_activity(entry, ConnectionPhase.JOINING)
@@ -306,7 +306,7 @@ class Waking:
                 ) from None
 
     @asynccontextmanager
-    async def awake(self, entry: DeviceEntry, request: WakeRequest, looking: Looking) -> AsyncIterator[None]:
+    async def awake(self, entry: DeviceEntry, request: WakeRequest, lookout: Lookout) -> AsyncIterator[None]:
         """Wake a camera and keep it awake. A beacon is sent until its network is seen, or as long as that may
         take.
 
@@ -317,9 +317,9 @@ class Waking:
         try:
             try:
                 async with asyncio.timeout(request.timeout_s):
-                    await self._until_awake(request, waking, looking)
+                    await self._until_awake(request, waking, lookout)
             except TimeoutError:
-                raise WakeFailed(looking.why_not_awake(request)) from None
+                raise WakeFailed(lookout.why_not_awake(request)) from None
         except WifimgrdError as error:
             await self.failed(entry, error)
             _log.warning(
@@ -343,12 +343,12 @@ class Waking:
             if not request.beacon:
                 self._release(request.key)
 
-    async def _until_awake(self, request: WakeRequest, waking: asyncio.Task[None], looking: Looking) -> None:
+    async def _until_awake(self, request: WakeRequest, waking: asyncio.Task[None], lookout: Lookout) -> None:
         looks = CALLED if request.beacon else CONNECTING
         if not request.beacon:
             await asyncio.wait((waking,), timeout=looks.pause_s)
         if not waking.done():
-            seeing = self._tasks.start("look", looking.until_seen(looks), expected=(WifimgrdError,))
+            seeing = self._tasks.start("look", lookout.until_seen(looks), expected=(WifimgrdError,))
             try:
                 await asyncio.wait((waking, seeing), return_when=asyncio.FIRST_COMPLETED)
                 if seeing.done():
@@ -360,7 +360,7 @@ class Waking:
         await waking  # raises its error
         if request.beacon:
             raise TimeoutError
-        await looking.until_appeared(_APPEARS_S)
+        await lookout.until_appeared(_APPEARS_S)
 
     async def _is_visible(self, entry: DeviceEntry, interface: str, all_channels: bool) -> bool:
         """Whether the network of a device is on the air, as its attempt's adapter receives."""

@@ -14,6 +14,7 @@ from wifimgrd.daemon.manager._adapter_events import AdapterEvents
 from wifimgrd.daemon.manager._airtime import Airtime
 from wifimgrd.daemon.manager._arrivals import Arrivals
 from wifimgrd.daemon.manager._backend_events import BackendEvents
+from wifimgrd.daemon.manager._bluetooth_commands import BluetoothCommands
 from wifimgrd.daemon.manager._bonds import Bonds
 from wifimgrd.daemon.manager._cameras import Cameras
 from wifimgrd.daemon.manager._connections import Connections
@@ -21,7 +22,6 @@ from wifimgrd.daemon.manager._groups import Groups
 from wifimgrd.daemon.manager._liveness import Liveness
 from wifimgrd.daemon.manager._over_bluetooth import OverBluetooth
 from wifimgrd.daemon.manager._pairing import Pairing
-from wifimgrd.daemon.manager._power import Power
 from wifimgrd.daemon.manager._reconciling import Reconciling
 from wifimgrd.daemon.manager._reconnecting import Reconnecting
 from wifimgrd.daemon.manager._recovering import Recovering
@@ -138,7 +138,7 @@ class Hub:
         )
         self._scans = Scans(state, airtime, backend)
         self._pairing = pairing = Pairing(state, waking, bonds, tasks.part("pairing"))
-        self.bluetooth = power = Power(
+        self.bluetooth = power = BluetoothCommands(
             state, connections, waking, self._scans, pairing, bluetooth, tasks.part("power")
         )
         """Wakes, pairs and finds cameras, also for clients."""

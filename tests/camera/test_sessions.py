@@ -26,7 +26,7 @@ from tests.camera.scripted_cameras import (
 )
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Session
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.domain.camera import (
     BatteryState,
     CameraDriver,

@@ -11,7 +11,7 @@ import structlog
 
 from wifimgrd.daemon.manager._connections import Connections
 from wifimgrd.daemon.manager._entry import DeviceEntry, Operation
-from wifimgrd.daemon.manager._looking import Looking
+from wifimgrd.daemon.manager._lookout import Lookout
 from wifimgrd.daemon.manager._pairing import Pairing
 from wifimgrd.daemon.manager._scans import Scans
 from wifimgrd.daemon.manager._state import HubState
@@ -49,7 +49,7 @@ _CLOCK_US: Final = 1_000_000
 _CANCELLED: Final = "the operation was cancelled by another command"
 
 
-class Power:
+class BluetoothCommands:
     """Wakes, pairs and finds cameras by commands of clients."""
 
     def __init__(
@@ -251,8 +251,8 @@ class Power:
         await asyncio.wait((operation.task,))
 
     async def _wake(self, entry: DeviceEntry, request: WakeRequest) -> None:
-        looking = Looking(partial(self._is_received, entry, self._state.clock()))
-        async with self._waking.awake(entry, request, looking):
+        lookout = Lookout(partial(self._is_received, entry, self._state.clock()))
+        async with self._waking.awake(entry, request, lookout):
             pass
 
     async def _is_received(self, entry: DeviceEntry, since_us: int, _: bool) -> bool | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from wifimgrd.camera._connection import SessionLimits
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.domain.camera import (
     BatteryState,
     CameraDriver,
