@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 ROOT: Final = Path(__file__).resolve().parent.parent / "wifimgrd"
 RULES: Final = {
     "only, not alone": re.compile(r"\balone\b"),
@@ -35,12 +33,12 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string.lstrip("# ")
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_docstrings_and_comments_follow(rule: str) -> None:
+def test_docstrings_and_comments_follow_the_rules() -> None:
     wrong = [
-        f"{file.relative_to(ROOT.parent)}:{line}: {' '.join(text.split())[:100]}"
+        f"{rule}: {file.relative_to(ROOT.parent)}:{line}: {' '.join(text.split())[:100]}"
         for file in sorted(ROOT.rglob("*.py"))
         for line, text in texts(file.read_text(encoding="utf-8"))
-        if RULES[rule].search(text)
+        for rule, pattern in RULES.items()
+        if pattern.search(text)
     ]
     assert not wrong, "\n".join(wrong)
