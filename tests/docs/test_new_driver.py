@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.docs.checkout_copy import contents, copied, example_patch, run
+from tests.docs.checkout_copy import apply, contents, copied, example_patch, run
 from tests.message_bus import MessageBusDaemon
 from tests.processes import running_hub
 
@@ -29,7 +29,7 @@ async def test_a_camera_of_the_example_of_a_new_driver_records(
 ) -> None:
     copy = copied(tmp_path / "checkout")
     before = contents(copy)
-    run(copy, "git", "apply", "-", given=example_patch("domain/camera.py"))
+    apply(example_patch("domain/camera.py"), copy)
     after = contents(copy)
     assert len([file for file in after if after[file] != before.get(file)]) == MOST_FILES
 

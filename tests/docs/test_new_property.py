@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from tests.docs.checkout_copy import contents, copied, example_patch, run
+from tests.docs.checkout_copy import apply, contents, copied, example_patch, run
 from tests.docs.code_blocks import CHECKOUT
 from tools.generate_descriptions import DESCRIPTIONS
 from tools.generate_records import TYPES
@@ -46,7 +46,7 @@ def test_the_example_of_a_new_property_reaches_every_client(tmp_path: Path) -> N
     before = contents(copy)
     assert set(shown(copy).values()) == {None}
 
-    run(copy, "git", "apply", "-", given=patch)
+    apply(patch, copy)
     run(copy, sys.executable, "tools/generate_records.py")
     run(copy, sys.executable, "tools/generate_descriptions.py")
 

@@ -164,7 +164,7 @@ class Driver(ABC):
         """Set its clock to this host's; raises NotSupported, as of a camera that takes no time."""
         del host
         raise no_clock()
-        yield
+        yield  # which makes it a generator
 
     def check_clock(self, offset_s: int) -> Conversation[None]:
         """Read the clock that was just set; raises CameraRefused if it is wrong all the same. One that cannot
@@ -197,7 +197,7 @@ class Driver(ABC):
         """Act on an answer before it is judged; returns the answer to judge."""
         del on
         return answer
-        yield
+        yield  # which makes it a generator
 
     def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
         """Judge the answer to `command`, by the state that was read after it: a camera that does what was
