@@ -112,14 +112,16 @@ class HostTime:
 
 
 class Parser(ABC):
-    """Parses what comes in over one connection, within bounds."""
+    """Parses what comes in over one connection. It keeps no more bytes than one answer may have: more is
+    Nonsense, which ends the connection."""
 
     is_reusable = True
     """Whether the camera takes another request on this connection."""
 
     @abstractmethod
     def expect(self) -> None:
-        """A request was sent."""
+        """A request was sent. Where answers have no number, the next one is its answer, and one that comes
+        without a request is Nonsense. Raises Nonsense if the camera cannot take the request."""
 
     @abstractmethod
     def feed(self, data: bytes) -> Sequence[Answer | Push]:
@@ -127,7 +129,8 @@ class Parser(ABC):
 
     @abstractmethod
     def end(self) -> Answer | None:
-        """The camera has ended the connection: the answer that ends with it, if it is complete."""
+        """The camera has ended the connection, which is not reusable then: the answer that ends with it, if
+        that is complete."""
 
 
 class Driver(ABC):

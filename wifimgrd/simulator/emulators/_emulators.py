@@ -21,7 +21,8 @@ class Emulator(Protocol):
 
     async def serve(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a connection to one of `ports` until it ends; the caller closes it. Never raises for what
-        comes from the other end."""
+        comes from the other end. A camera whose `answers` is false is silent, and one with `garbage` sends
+        that in place of its answers, as `HttpEmulator` does."""
 
 
 @dataclass(frozen=True, slots=True)
