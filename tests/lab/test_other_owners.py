@@ -2,6 +2,7 @@
 iwd and ifupdown themselves, without NetworkManager."""
 
 import asyncio
+import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,7 +108,8 @@ async def test_iwd_has_all_adapters_while_it_runs_and_deletes_their_interfaces_w
     run("systemctl", "start", "iwd.service")  # which deletes the interfaces and creates its own
     await hub.dbus.wait_until(are_iwds, 20)
     message = await hub.failed(device, "interface-lost")
-    assert "was taken by another program: iwd manages the Wi-Fi adapters" in message
+    # iwd may delete the interfaces a moment before it has its name on the message bus.
+    assert re.search("was taken by another program: iwd manages the Wi-Fi adapters|was unplugged", message)
 
     names = set(hub.dbus.interfaces)
     await asyncio.to_thread(type_block, "docs/backends.md", "disable --now iwd")
