@@ -79,7 +79,7 @@ class LiveObjects:
         self._heartbeat = Heartbeat(self._ping, self._fell_silent, self._tasks)
         self._confirming: asyncio.Task[None] | None = None
         self._reading: Kept | None = None
-        self._may_start = True
+        self._may_start = False
         """Whether the next read has the bus start a daemon that is not running: each other call would undo
         `systemctl stop`, and start again one that ends because only a person can mend its configuration."""
         self._tried = asyncio.Event()

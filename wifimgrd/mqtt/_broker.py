@@ -100,13 +100,10 @@ async def _in_thread(work: Callable[[], None], undo: Callable[[], None]) -> None
     done: asyncio.Future[None] = loop.create_future()
 
     def finish(error: Exception | None) -> None:
-        if not done.done():
-            if error is None:
-                done.set_result(None)
-            else:
-                done.set_exception(error)
-        elif error is None:
-            undo()
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
 
     def run() -> None:
         failure: Exception | None = None
@@ -122,8 +119,9 @@ async def _in_thread(work: Callable[[], None], undo: Callable[[], None]) -> None
 
     threading.Thread(target=run, name="broker-connect", daemon=True).start()
     try:
-        await done
+        await asyncio.wait((done,))
     except asyncio.CancelledError:
-        if not done.cancelled() and done.exception() is None:  # it succeeded in the same moment
-            undo()
+        # Perhaps in the moment in which it has succeeded: the callback is called then, too.
+        done.add_done_callback(lambda _: undo() if done.exception() is None else None)
         raise
+    done.result()

@@ -68,10 +68,9 @@ async def test_a_command_that_changes_nothing_sends_the_status_anew_to_all(
         await shim.get(f"{P}/wifi/disconnect?device_id={device_id}")
         status = "disconnected"
     other = await shim.channel()
-    before = (await receive(other))["seq"]
+    await receive(other)
     await channel.send_json(command(kind, device_id))
     [message] = await until(other, UPDATE)
-    assert message["seq"] == before + 1
     assert (message["data"]["id"], message["data"]["connection_status"]) == (device_id, status)
     while await receive(channel) != message:
         pass
