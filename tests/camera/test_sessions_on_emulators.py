@@ -85,10 +85,13 @@ class Hub:
         self.changed.set()
 
     async def until(self, condition: Callable[[CameraReading], bool]) -> CameraReading:
-        async with asyncio.timeout(10):
-            while not condition(self.reading):
-                self.changed.clear()
-                await self.changed.wait()
+        try:
+            async with asyncio.timeout(10):
+                while not condition(self.reading):
+                    self.changed.clear()
+                    await self.changed.wait()
+        except TimeoutError:
+            pytest.fail(f"the camera still says {self.reading}")
         return self.reading
 
     async def record(self, *, on: bool) -> Exception | None:
