@@ -23,6 +23,11 @@ def built_page() -> Path:
     return _made(_PAGE)
 
 
+def axe() -> str:
+    """axe-core, which checks a page for accessibility, as a script; raises FileNotFoundError."""
+    return _made(_FRONTEND / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
 def node(script: str, *arguments: str, given: str = "") -> str:
     """The output of a script for Node.js, which may use the packages and sources of the page. It has to end
     well, and to say nothing on stderr."""

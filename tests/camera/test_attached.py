@@ -177,6 +177,7 @@ async def test_a_socket_that_is_wanted_is_passed_in(daemon: Daemon, control: Scr
         assert await error_of(daemon.give(serial)) == "InvalidArguments"
 
 
+@pytest.mark.slow
 async def test_no_descriptor_is_left_of_1000_exchanges_and_of_errors(
     daemon: Daemon, control: ScriptedControl
 ) -> None:

@@ -59,6 +59,7 @@ BEFORE: dict[str, Callable[[PrivateHost], AbstractContextManager[None]]] = {
 """What a document expects to be there."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", BESIDE_MAKE_RUN)
 def test_commands_beside_make_run(document: str, tmp_path: Path) -> None:
     with private_host() as host:

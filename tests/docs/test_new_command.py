@@ -15,6 +15,8 @@ from tests.message_bus import MessageBusDaemon
 from tests.processes import running_hub
 from tools.generate_descriptions import DESCRIPTIONS
 
+pytestmark = pytest.mark.slow
+
 MOST_FILES: Final = 3
 FROM_THERE: Final = (sys.executable, "-P", "-m")
 SHOW: Final = """

@@ -13,6 +13,8 @@ from tests.docs.checkout_copy import apply, contents, copied, example_patch, run
 from tests.message_bus import MessageBusDaemon
 from tests.processes import running_hub
 
+pytestmark = pytest.mark.slow
+
 MOST_FILES: Final = 4
 """And a document."""
 FROM_THERE: Final = (sys.executable, "-P", "-m")

@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 from tests.docs.checkout_copy import apply, contents, copied, example_patch, run
 from tests.docs.code_blocks import CHECKOUT
 from tools.generate_descriptions import DESCRIPTIONS
 from tools.generate_records import TYPES
+
+pytestmark = pytest.mark.slow
 
 MOST_FILES: Final = 3
 SHOW: Final = """

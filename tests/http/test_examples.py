@@ -27,6 +27,8 @@ from wifimgrd.domain.commands import CONNECT, PAIR, STOP_RECORDING
 from wifimgrd.domain.records import CameraRecord
 from wifimgrd.http.settings import Fleet, Settings
 
+pytestmark = pytest.mark.slow
+
 TOKEN: Final = EXAMPLES["create_session"].body["token"]
 BEARER: Final = {"Authorization": f"Bearer {TOKEN}"}
 SWITCHING_PROTOCOLS: Final = 101

@@ -135,6 +135,7 @@ async def test_after_a_crash_of_the_broker_it_has_the_newest_state(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bridge", ["cold"], indirect=True)
 async def test_a_broker_that_stalls_gets_the_newest_state_when_it_reads(
     hub: Hub, broker: Mosquitto, bridge: BridgeProcess, seen: Observer

@@ -35,6 +35,7 @@ async def test_a_device_is_connected_and_disconnected(hub: Hub, seen: Observer) 
     assert hub.client.devices[device].state == "connected"
 
 
+@pytest.mark.slow
 async def test_a_camera_is_paired_put_to_sleep_and_woken(hub: Hub, seen: Observer) -> None:
     gopro = "F4:DD:11:52:0A:9A"
     options = {"connection_type": "wifi", "bluetooth_address": gopro}

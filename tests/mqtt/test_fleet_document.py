@@ -30,6 +30,8 @@ from wifimgrd.mqtt._connection import BrokerError
 from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._refusals import FAILURE, NOT_AUTHORIZED
 
+pytestmark = pytest.mark.slow
+
 BLOCKS = code_blocks("docs/fleet.md")
 VEHICLE = ("/etc/mosquitto/conf.d/vehicle.", "/etc/mosquitto/vehicle.")
 """What the names of files on the vehicle begin with."""

@@ -226,6 +226,7 @@ async def test_why_there_is_no_socket_is_told(
     assert (type(control.errors[0]), control.errors[0].message) == (type(error), error.message)
 
 
+@pytest.mark.slow
 async def test_no_descriptor_is_left_of_400_cameras(
     daemon: ProcessControl,
     connection: BusConnection,

@@ -28,6 +28,8 @@ from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.group import Group
 from wifimgrd.domain.reservation import ReservationRule
 
+pytestmark = pytest.mark.slow
+
 OURS = str(Path(wifimgrd.__file__).parent)
 SCENARIO = """\
 adapter_count = {adapters}

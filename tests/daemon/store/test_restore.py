@@ -288,6 +288,7 @@ def torn(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:5000])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [lambda path: None, torn], ids=["whole", "damaged"])
 async def test_a_restore_that_is_killed_leaves_the_old_or_the_new_state(
     tmp_path: Path, data: bytes, damage: Callable[[Path], None]

@@ -48,6 +48,7 @@ async def turn() -> None:
 # What is there
 
 
+@pytest.mark.slow
 async def test_what_is_plugged_in_is_reported_before_start_returns(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:

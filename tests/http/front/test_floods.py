@@ -29,6 +29,8 @@ from wifimgrd.http.front.connection_limits import IN_ALL, ConnectionLimits
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 
+pytestmark = pytest.mark.slow
+
 NO_BUS = "unix:path=/nowhere"
 ALLOWED_KB = 60 << 10
 IDLE_WITH_TLS_KB = 300_000

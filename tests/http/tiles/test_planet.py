@@ -12,6 +12,8 @@ from tests.http.tiles.making import Place
 from tests.http.tiles.planet import write_planet
 from wifimgrd.http.tiles._pmtiles import PMTilesSource
 
+pytestmark = pytest.mark.slow
+
 AT_MOST_MB = 64
 ASKED = 100
 """Places, each by a leaf of its own: what is kept of leaves is full by then."""
