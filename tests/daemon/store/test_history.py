@@ -175,6 +175,24 @@ async def test_a_row_that_can_never_be_written_holds_up_no_other(tmp_path: Path)
     await history.close()
 
 
+async def test_a_bug_in_a_write_is_logged_and_holds_up_no_later_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs, monkeypatch.context() as broken:
+        broken.setattr("wifimgrd.daemon.store._history.transaction", bug)
+        history.put([row(1)])
+        await history.close()
+    assert [entry["event"] for entry in logs] == ["history_not_written"]
+    again = await SqliteHistory.open(tmp_path, 100, 90)
+    again.put([row(2)])
+    assert [one.id for one in await again.read(HistoryFilter())] == [2]
+    await again.close()
+
+
 @pytest.mark.parametrize("name", [b"no database at all", b"\xffistory_unended"])
 async def test_a_damaged_history_is_set_aside(tmp_path: Path, name: bytes) -> None:
     await (await SqliteHistory.open(tmp_path, 100, 90)).close()

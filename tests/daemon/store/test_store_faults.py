@@ -171,6 +171,39 @@ async def test_a_row_that_can_never_be_written_holds_up_no_other(
     assert await store.load() == {device.id: device, other.id: replace(other, name="Nose", wanted=True)}
 
 
+def bug(*_: object) -> None:
+    raise RuntimeError("a bug")
+
+
+async def test_a_bug_in_a_background_write_is_logged_and_holds_up_no_later_write(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = await store.add(draft(), SECRET)
+    with structlog.testing.capture_logs() as logs, monkeypatch.context() as broken:
+        broken.setattr(Batch, "write", bug)
+        store.record(device, replace(device, wanted=True), at_once=True)
+        await asyncio.sleep(0)
+        await queue_done(store)
+    assert [entry["event"] for entry in logs] == ["state_write_bug"]
+    store.record(device, replace(device, last_attempt_us=1))
+    await store.flush()
+    assert (await store.load())[device.id].last_attempt_us == 1
+
+
+async def test_a_bug_in_a_copy_is_logged_and_costs_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    device = await store.add(draft(), SECRET)
+    with structlog.testing.capture_logs() as logs, monkeypatch.context() as broken:
+        broken.setattr("wifimgrd.daemon.store._sqlite.backup.keep", bug)
+        await store.close()
+    assert [entry["event"] for entry in logs] == ["backup_not_written"]
+    again = await SqliteStore.open(tmp_path)
+    assert await again.load() == {device.id: device}
+    await again.close()
+
+
 async def test_a_refused_write_does_not_undo_what_was_recorded(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
     store.record(device, replace(device, name="1"))
