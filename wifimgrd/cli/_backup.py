@@ -41,7 +41,7 @@ def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
     except StoreError as error:
         return _failed(screen, error.message)
     except OSError as error:
-        return _failed(screen, f"{error.filename}: {error.strerror}")
+        return _failed(screen, f"{error.filename or arguments.file}: {error.strerror}")
     if is_stdout:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
