@@ -70,7 +70,11 @@ async def test_a_backup_to_a_file_is_root_s_alone(hub: Hub, tmp_path: Path) -> N
 async def test_a_backup_that_cannot_be_written_to_its_end_leaves_no_file(hub: Hub, tmp_path: Path) -> None:
     script = "ulimit -f 0; wifimgrctl backup hub.backup"
     status, out, err = await run(script, tmp_path, hub.state)
-    assert (status, out, err.decode()) == (1, b"", "wifimgrctl: hub.backup: File too large (invalid-request)\n")
+    assert (status, out, err.decode()) == (
+        1,
+        b"",
+        "wifimgrctl: hub.backup: File too large (invalid-request)\n",
+    )
     assert not (tmp_path / "hub.backup").exists()
 
 

@@ -109,10 +109,13 @@ async def test_a_bug_is_answered_and_logged_and_the_service_goes_on(
     broken.values["Nonsense"] = 1
     tasks = Tasks("test")
     ObjectServer(service, {PATH: {names.DEVICE: broken}}, Authorization(service, tasks), tasks).open()
-    calls = [(names.DEVICE, "Connect", "a{sv}", [{}]), (bus_names.PROPERTIES, "GetAll", "s", [""])]
-    for interface, member, signature, body in calls:
+    calls: tuple[tuple[str, str, str, object], ...] = (
+        (names.DEVICE, "Connect", "a{sv}", {}),
+        (bus_names.PROPERTIES, "GetAll", "s", ""),
+    )
+    for interface, member, signature, argument in calls:
         with capture_logs() as logs, pytest.raises(BusError, match="the log says more") as caught:
-            await caller.call(service.unique_name, PATH, interface, member, signature, body)
+            await caller.call(service.unique_name, PATH, interface, member, signature, [argument])
         assert caught.value.name == NAME_OF[ErrorCode.INTERNAL]
         assert [(entry["event"], entry["member"]) for entry in logs] == [("call_crashed", member)]
     assert await caller.get(service.unique_name, PATH, names.DEVICE, "Name") == "Front"
