@@ -385,6 +385,32 @@ async def test_a_daemon_that_went_before_it_was_watched_attaches_nothing(bus: Me
     await connection.close()
 
 
+async def test_a_daemon_of_which_the_bus_says_nothing_attaches_nothing_until_it_calls_again(
+    bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection, daemon = await BusConnection.open(bus.address, sockets=True), await Daemon.on(bus)
+    control = ScriptedControl()
+    cameras = AttachedCameras(connection, control, connection.emit)
+    await cameras.start()
+    row, body = calls.ATTACH, [1, "osc"]
+    sender = daemon.connection.unique_name
+    call = MethodCall(sender, calls.PATH, calls.BUS_NAME, row.name, row.signature, body, 1, True, False)
+
+    async def fail(_: str) -> None:
+        raise BusError("org.freedesktop.DBus.Error.LimitsExceeded", "no more")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(connection, "name_owner", fail)
+        with pytest.raises(BusError):
+            await cameras.handlers()[row](call, *body)
+    assert not control.attached
+    await cameras.handlers()[row](call, *body)
+    assert list(control.attached) == [DeviceId(1)]
+    await cameras.stop()
+    await daemon.connection.close()
+    await connection.close()
+
+
 @asynccontextmanager
 async def process_with_a_camera(
     bus: MessageBusDaemon,
