@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 import pytest
 
 from tests.daemon.backends.recording import Recorder
+from tests.descriptors import settled_descriptors
 from tests.simulator.emulators.served import HELLO, Insta360Client, Streams, http
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import simulator as simulated
@@ -322,3 +323,16 @@ def test_the_scenario_to_record_with() -> None:
         second.model,
     )
     assert first.serial_number != second.serial_number
+
+
+@in_no_time
+async def test_a_connection_that_is_cancelled_as_it_opens_leaves_no_descriptor(story: Story) -> None:
+    interface, ssid, port = GOPRO
+    await story.join(interface, ssid)
+    before = settled_descriptors()
+    opening = asyncio.create_task(story.open(interface, port))
+    await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    assert opening.cancelled()
+    assert settled_descriptors() == before
