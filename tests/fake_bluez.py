@@ -245,6 +245,8 @@ class FakeBluez:
         """While it is not set, no device is removed yet."""
         self.removes.set()
         self.agents: list[str] = []
+        self.takes_agents = True
+        """Its bus policy may keep a user from registering one."""
         self.discovering: set[str] = set()
         self.filter: dict[str, Any] = {}
         self.advertised: list[dict[str, Any]] = []
@@ -430,6 +432,8 @@ class FakeBluez:
                 raise BusError("org.freedesktop.DBus.Error.NoReply", "it is busy")
             return "a{oa{sa{sv}}}", [self._objects()]
         if call.interface == bluez.AGENT_MANAGER:
+            if not self.takes_agents:
+                raise BusError("org.freedesktop.DBus.Error.AccessDenied", "Rejected send message")
             if call.sender in self.agents:
                 raise BusError("org.bluez.Error.AlreadyExists", "Already Exists")
             self.agents.append(call.sender)

@@ -125,6 +125,19 @@ async def test_a_pairing_that_fails_leaves_neither_a_bond_nor_a_link(
 
 
 @hurried
+async def test_where_no_agent_may_be_registered_nothing_is_paired_and_no_link_is_left(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS)
+    bluez.add(camera)
+    bluez.takes_agents = False
+    name, _ = await refused(caller.pair(ADDRESS))
+    assert name == "BluetoothUnavailable"
+    await until(lambda: not camera.connected)
+    assert not camera.bonded
+
+
+@hurried
 async def test_a_camera_of_another_model_is_no_gopro(bluez: FakeBluez, caller: Caller) -> None:
     bluez.add(FakeCamera(ADDRESS))
     name, reason = await refused(caller.pair(ADDRESS))
