@@ -133,7 +133,7 @@ async def pour(shim: Shim, start: bytes, flood: bytes) -> None:
         (b"", (POST + b"Content-Length: 60000\r\n\r\n" + b"x" * 60000)),
         (b"", b"GET /healthz HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n" * 200),
     ],
-    ids=["chunks of an byte", "a body without an end", "bodies in a row", "requests in a row"],
+    ids=["chunks of a byte", "a body without an end", "bodies in a row", "requests in a row"],
 )
 async def test_beside_a_hundred_floods_others_are_answered(shim: Shim, start: bytes, flood: bytes) -> None:
     before = resident_kb(shim)
