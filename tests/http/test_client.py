@@ -202,3 +202,27 @@ async def test_a_connection_that_the_server_has_closed_is_replaced() -> None:
     async with origin(server) as ours:
         assert [await got(ours) for _ in range(5)] == [200] * 5
     assert server.connections == 5
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["a new one", "a kept one"])
+async def test_a_request_that_is_given_up_closes_its_connection(before: int) -> None:
+    closed, asked = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(before):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(OK)
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        assert await reader.read() == b""
+        closed.set()
+
+    async with stream_server(serve) as port, asyncio.timeout(30):
+        ours = Origin(f"http://127.0.0.1:{port}/{{z}}", 2)
+        for _ in range(before):
+            assert await got(ours) == 200
+        request = asyncio.create_task(got(ours))
+        await asked.wait()
+        request.cancel()
+        await closed.wait()
+        ours.close()
