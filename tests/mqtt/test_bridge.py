@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +22,7 @@ from wifimgrd.client.json_text import dumps
 from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._bridge import Bridge
+from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import Topics
 from wifimgrd.runtime.tasks import Tasks
@@ -212,6 +215,25 @@ async def test_the_daemon_is_pinged_only_while_the_broker_listens_and_a_camera_i
         fake.appear(linked)
         assert fake.relying == 1
     assert fake.relying == 0
+    await tasks.stop()
+
+
+async def test_a_change_that_was_held_back_keeps_nothing_busy_while_the_daemon_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    published: list[Session] = []
+    monkeypatch.setattr(Session, "publish", lambda session: published.append(session))  # noqa: PLW0108 - a method
+    monkeypatch.setattr("wifimgrd.mqtt._pace.SIGNAL_S", 0.01)
+    fake, tasks = FakeHub(), Tasks("test")
+    bridge = Bridge(fake, Settings(BrokerAddress("127.0.0.1", 1, tls=False), Topics("x", "boat")), tasks)
+    fake.subscribe(bridge._on_change)
+    weak = DeviceRecord(1, state="connected", signal_strength=40)
+    fake.appear(weak)
+    fake.happen(changed(replace(weak, signal_strength=80), "SignalStrength"))
+    fake.vanish()
+    published.clear()
+    await asyncio.sleep(0.1)
+    assert len(published) <= 1
     await tasks.stop()
 
 

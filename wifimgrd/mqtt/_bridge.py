@@ -158,7 +158,9 @@ class Bridge:
         self._records.replace({**dict(records), self._topics.availability: ONLINE})
 
     def _vanish(self, reason: str) -> None:
-        """The daemon is away: the records may be out of date, which `availability` says."""
+        """The daemon is away: the records may be out of date, which `availability` says. Of a change that was
+        held back, the device is not known any longer."""
+        self._pace.clear()
         self._records.set(self._topics.availability, OFFLINE)
         gone = replace(self._service, backend_state="unavailable", backend_reason=reason)
         self._set_hub(replace(gone, total_interfaces=0, assigned_interfaces=0))
