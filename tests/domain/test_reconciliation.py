@@ -146,13 +146,21 @@ def test_what_an_attempt_or_a_release_is_at_work_on_is_left_alone(mix: Mix) -> N
     busy = {
         one.interface
         for one in mix.views.values()
-        if one.phase not in NOTHING_RUNS and one.interface in mix.inventory.listed
+        if one.phase not in (*NOTHING_RUNS, Phase.ARRIVING) and one.interface in mix.inventory.listed
     }
     after = mix.after()
     for view in mix.views.values():
         if view.interface in busy:
             assert after.views[view.device_id] == view
     assert not [one for one in mix.actions() if isinstance(one, Drop) and one.link.interface in busy]
+
+
+@pytest.mark.parametrize("phase", [Phase.ARRIVING, Phase.UP, Phase.INTERRUPTED])
+def test_a_link_that_the_backend_does_not_have_is_lost(phase: Phase) -> None:
+    view = DeviceView(DeviceId(1), phase, "wlan0")
+    inventory = Inventory(frozenset({"wlan0"}))
+    assert reconcile([view], inventory, []) == (Lose(DeviceId(1)),)
+    assert Lose(DeviceId(1)) not in reconcile([view], inventory, [held(1, "wlan0")])
 
 
 @given(mixes())

@@ -133,7 +133,7 @@ def _of_own(view: DeviceView, own: HeldLink | None, inventory: Inventory) -> Act
     if view.interface not in inventory.listed:
         return Lose(view.device_id)
     match view.phase:
-        case Phase.UP | Phase.INTERRUPTED if own is None:
+        case Phase.ARRIVING | Phase.UP | Phase.INTERRUPTED if own is None:
             return Lose(view.device_id)
         case Phase.UP if own is not None and not own.up:
             return Interrupt(own)

@@ -111,10 +111,10 @@ class BackendEvents(BackendListener):
         entry = self._state.holder(interface)
         if entry is None or entry.phase is not Phase.INTERRUPTED:
             return
-        if self._arrivals.is_needed(entry, link):
-            self._connections.start_arrival(entry, interface, link)
-        else:
+        if (arrival := self._arrivals.begin(entry, interface, link)) is None:
             self._state.establish(entry, link)
+        else:
+            self._connections.start_arrival(arrival, link)
 
     def _end(self, interface: str, error: WifimgrdError) -> None:
         entry = self._state.holder(interface)

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.daemon.manager._arrivals import Arrivals
+from wifimgrd.daemon.manager._arrivals import Arrival, Arrivals
 from wifimgrd.daemon.manager._claims import claim_of, with_band_hint
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
@@ -31,7 +31,14 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
-from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
+from wifimgrd.domain.lifecycle import (
+    ConnectMeans,
+    DisconnectMeans,
+    Phase,
+    Step,
+    connect_means,
+    disconnect_means,
+)
 from wifimgrd.domain.power import supported
 from wifimgrd.domain.time_limits import ATTEMPT_END_S, LEAVE_S
 from wifimgrd.runtime.tasks import Tasks
@@ -303,7 +310,8 @@ class Connections:
         else:
             if entry.work.is_joining_here:
                 self._state.step(entry, Step.ARRIVE)
-            await self._arrive(entry, interface, link, device)
+            arrival = self._arrivals.begin(entry, interface, link)
+            await self._arrive(entry, interface, link, arrival, device)
             return
         if entry.work.is_joining_here:
             entry.work.joined()
@@ -323,20 +331,27 @@ class Connections:
             self._state.fail(entry, error)
             self.attempt_over.notify(AttemptEnd(device, interface, error))
 
-    def start_arrival(self, entry: DeviceEntry, interface: str, link: Link) -> None:
+    def start_arrival(self, arrival: Arrival, link: Link) -> None:
         """A link that was interrupted is up again."""
+        entry = arrival.entry
         self._state.step(entry, Step.ARRIVE)
-        arrive = partial(self._arrive, entry, interface, link, None)
-        entry.work.join(self._tasks.start("arrive", self._ending(entry, arrive)))
+        arrive = partial(self._arrive, entry, arrival.interface, link, arrival, None)
+        task = self._tasks.start("arrive", self._ending(entry, arrive))
+        # Also where it is cancelled before its first step.
+        task.add_done_callback(lambda _: self._arrivals.end(arrival))
+        entry.work.join(task)
 
-    async def _arrive(self, entry: DeviceEntry, interface: str, link: Link, joined: Device | None) -> None:
+    async def _arrive(
+        self, entry: DeviceEntry, interface: str, link: Link, arrival: Arrival | None, joined: Device | None
+    ) -> None:
         """Publish a link, of an attempt if it has `joined` the device, once the device's address leads to the
         camera.
 
         A cancellation does not end the task as cancelled, since the link is up: who cancelled takes it down.
         """
         try:
-            await self._arrivals.wait(entry, interface, link)
+            if arrival is not None:
+                await self._arrivals.wait(arrival)
         except asyncio.CancelledError:
             return
         if entry.work.is_joining_here:
@@ -349,35 +364,35 @@ class Connections:
     # -- endings
 
     def _start_release(self, entry: DeviceEntry) -> None:
-        state = self._state
-        state.step(entry, Step.RELEASE)
+        self._start_leaving(entry, Step.RELEASE, None)
         entry.work.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
-        state.publish(DeviceStateChanged(state.status(entry)))
-        self._start_leaving(entry, None)
+        self._state.publish(DeviceStateChanged(self._state.status(entry)))
 
     def give_up(self, entry: DeviceEntry, error: WifimgrdError) -> None:
         """Let the backend take the link down, which is lost then."""
-        self._state.step(entry, Step.GIVE_UP)
-        self._start_leaving(entry, error)
+        self._start_leaving(entry, Step.GIVE_UP, error)
 
-    def _start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
+    def _start_leaving(self, entry: DeviceEntry, step: Step, error: WifimgrdError | None) -> None:
         """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
-        attempt = entry.work.cancel_join()
-        before = [task for task in (attempt, entry.work.leaving) if task is not None]
-        leaving = partial(self._leave_and_free, entry, attempt, before, error)
+        is_joining = entry.phase is Phase.JOINING
+        self._state.step(entry, step)
+        task = entry.work.cancel_join()
+        before = [one for one in (task, entry.work.leaving) if one is not None]
+        join = task if is_joining else None
+        leaving = partial(self._leave_and_free, entry, join, before, error)
         entry.work.leave(self._tasks.start("leave", self._ending(entry, leaving)))
 
     async def _leave_and_free(
         self,
         entry: DeviceEntry,
-        attempt: asyncio.Task[None] | None,
+        join: asyncio.Task[None] | None,
         before: Sequence[asyncio.Task[None]],
         error: WifimgrdError | None,
     ) -> None:
         name = self._state.interface_of(entry)
         if before:
             await asyncio.wait(before, timeout=ATTEMPT_END_S)
-        if name is not None and (attempt is None or not attempt.cancelled()):
+        if name is not None and (join is None or not join.cancelled()):
             await self.leave(name)  # a cancelled join has no link left
         if not entry.work.is_leaving_here:
             return  # the adapter was unplugged meanwhile, which ended the link

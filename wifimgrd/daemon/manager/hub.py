@@ -241,6 +241,7 @@ class Hub:
         await self._event_tasks.settle()
         self._reconciling.stop()
         await self._backend.stop()
+        await self.connections.stop()  # what the backend's last events have begun
         await self._bluetooth.stop()
         await self._store.close()
 
