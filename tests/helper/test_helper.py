@@ -45,6 +45,8 @@ from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
 from wifimgrd.wire import helper_calls, names
 
+pytestmark = pytest.mark.slow
+
 SO_DETACH_FILTER = 27
 """asm-generic/socket.h"""
 
