@@ -308,9 +308,10 @@ class Connections:
             _log.exception("join_crashed", device=device.id, interface=interface)
             error = InternalError("the attempt ended with an internal error")
         else:
+            arrival = None
             if entry.work.is_joining_here:
                 self._state.step(entry, Step.ARRIVE)
-            arrival = self._arrivals.begin(entry, interface, link)
+                arrival = self._arrivals.begin(entry, interface, link)
             await self._arrive(entry, interface, link, arrival, device)
             return
         if entry.work.is_joining_here:
