@@ -143,9 +143,10 @@ async def climb(quick: str, deaf: Adapter, first: Adapter, second: Adapter, came
 
 
 def is_restarting(adapter: Adapter, message: Json) -> bool:
+    """Whether the channel tells that the adapter cannot be used now."""
     data = message["data"]
-    is_told = message["type"] == "interface.updated" and data["name"] == adapter.interface
-    return is_told and data["state"] == "unavailable"
+    is_of_it = message["type"] == "interface.updated" and data["name"] == adapter.interface
+    return bool(is_of_it and data["state"] == "unavailable")
 
 
 def seen_elsewhere(times: int) -> bool:
