@@ -25,7 +25,7 @@ check: ## the first minute: ruff, mypy, import rules, the tests of what needs ne
 	@tools/set-up check
 	@tools/check
 
-test: ## lint, the suite, the package in a booted Debian 12, each promise on real 802.11 (10 minutes)
+test: ## lint, most of the suite, the package in a booted Debian 12, each promise on real 802.11 (10 minutes)
 	@tools/set-up test
 	@tools/test
 

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,21 @@ settings.load_profile("whatever the load")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background, where Ctrl-C is ignored, which the programs under test would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_HERE: Final = Path(__file__).parent
+_FIRST_OF_PAGE: Final = ("test_tasks", "test_truth", "test_words", "test_jpeg_size", "test_wifi_text")
+"""The modules of `tests/browser` that `make test` runs: that what the page says is so, and how it is used."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the crowds of `tests/faults`, and most tests of the page, to `make test-all`."""
+    for item in items:
+        folder = item.path.parent
+        if folder == _HERE / "faults" or (
+            folder == _HERE / "browser" and item.path.stem not in _FIRST_OF_PAGE
+        ):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_configure() -> None:

@@ -245,6 +245,8 @@ class FakeBluez:
         """While it is not set, no device is removed yet."""
         self.removes.set()
         self.agents: list[str] = []
+        self.takes_agents = True
+        """Its bus policy may keep a user from registering one."""
         self.discovering: set[str] = set()
         self.filter: dict[str, Any] = {}
         self.advertised: list[dict[str, Any]] = []
@@ -303,11 +305,13 @@ class FakeBluez:
             for camera in self.cameras:
                 self.lose(camera)
 
-    def plug(self, path: str = OTHER_PATH, address: str = OTHER_ADAPTER) -> None:
-        """Another adapter, and those whose bonds it has; its devices are told after it."""
+    def plug(
+        self, path: str = OTHER_PATH, address: str = OTHER_ADAPTER, *, tells_devices: bool = True
+    ) -> None:
+        """Another adapter, and those whose bonds it has; its devices are told after it, or not yet."""
         self.adapters[path] = address
         self._added(path, self._adapter(path))
-        for camera in self.cameras:
+        for camera in self.cameras if tells_devices else ():
             if camera.bonded and camera.adapter == path:
                 self._appear(camera)
 
@@ -428,6 +432,8 @@ class FakeBluez:
                 raise BusError("org.freedesktop.DBus.Error.NoReply", "it is busy")
             return "a{oa{sa{sv}}}", [self._objects()]
         if call.interface == bluez.AGENT_MANAGER:
+            if not self.takes_agents:
+                raise BusError("org.freedesktop.DBus.Error.AccessDenied", "Rejected send message")
             if call.sender in self.agents:
                 raise BusError("org.bluez.Error.AlreadyExists", "Already Exists")
             self.agents.append(call.sender)

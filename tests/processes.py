@@ -12,15 +12,17 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
+from tests.programs import program
 from tests.warm_start import WarmProcess, WarmProgram
 from wifimgrd import simulator as simulated
 from wifimgrd.client.hub import HubClient
 
-PROGRAMS = Path(sys.executable).parent
-DAEMON = (str(PROGRAMS / "wifimgrd"),)
+DAEMON = (program("wifimgrd"),)
 COLD_DAEMON = (sys.executable, "-m", "wifimgrd.daemon")
 """For tests of what a process of its own kind takes: its memory, its files."""
-_WARM_DAEMON = WarmProgram("wifimgrd.daemon.__main__", "wifimgrd.simulator", "wifimgrd.camera.control")
+_WARM_DAEMON = WarmProgram("wifimgrd.daemon.__main__", "wifimgrd.simulator", "wifimgrd.camera.sessions")
 START_TIMEOUT_S = 20.0
 
 
@@ -54,7 +56,16 @@ class Hub:
                 self.process = await asyncio.create_subprocess_exec(
                     *line, env=environment, stdin=DEVNULL, stderr=log
                 )
-        await self.client.wait_until(lambda client: client.available, START_TIMEOUT_S)
+        serving = asyncio.create_task(
+            self.client.wait_until(lambda client: client.available, START_TIMEOUT_S)
+        )
+        ended = asyncio.create_task(self.process.wait())
+        await asyncio.wait((serving, ended), return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if not serving.done():
+            serving.cancel()
+            pytest.fail(f"the daemon has ended at its start:\n{self.log.read_text()}")
+        await serving
 
     async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End the daemon and wait until its name is gone from the bus; return its status."""

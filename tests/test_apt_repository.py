@@ -14,6 +14,8 @@ import pytest
 
 from tests.signing_keys import with_secret_keys
 
+pytestmark = pytest.mark.slow
+
 BUILD = Path(__file__).parents[1] / "packaging" / "build_repository"
 KEY = "packages of a test"
 INDEX = Path("dists/bookworm/main/binary-arm64")

@@ -16,7 +16,7 @@ from wifimgrd.bus.connection import BusConnection, BusError, Signal
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.networkmanager import definitions as nm
 from wifimgrd.proxies.wpa_supplicant import definitions as wpas
-from wifimgrd.wire import camera_names as cameras
+from wifimgrd.wire import camera_calls as cameras
 from wifimgrd.wire import names
 
 CHECKOUT = Path(__file__).parents[1]
@@ -223,7 +223,7 @@ async def test_the_camera_process_answers_the_daemon_and_does_not_call_it(
     await daemon.request_name(cameras.BUS_NAME)
     heard: list[Signal] = []
     await hub.watch(heard.append, sender=cameras.BUS_NAME)
-    daemon.emit(cameras.PATH, cameras.INTERFACE, "SocketWanted", "ttq", [1, 2, 80])
+    daemon.emit(cameras.PATH, cameras.BUS_NAME, "SocketWanted", "ttq", [1, 2, 80])
 
     assert await hub.call(daemon.unique_name, cameras.PATH, bus_names.PEER, "Ping") == []
     assert [signal.body for signal in heard] == [[1, 2, 80]]

@@ -12,6 +12,8 @@ from benchmarks.ceilings import RSS_MB, most_mb
 from benchmarks.host.start import started
 from tests.message_bus import MessageBusDaemon
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 

@@ -29,6 +29,7 @@ from wifimgrd.daemon.store import (
 )
 from wifimgrd.runtime import restart_pause
 
+alone_in = daemon._alone_in
 CHECKOUT = Path(__file__).parents[1]
 UNITS = sorted((CHECKOUT / "systemd").glob("*.service"))
 FULL_DISK = """
@@ -137,7 +138,7 @@ def test_a_state_directory_that_may_not_be_entered_is_not_one_that_cannot_be_now
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(kind, match="cannot be used"), daemon._alone_in(tmp_path):
+    with pytest.raises(kind, match="cannot be used"), alone_in(tmp_path):
         pass
 
 
@@ -208,7 +209,7 @@ async def test_a_daemon_that_is_hung_up_while_it_waits_is_started_again(
     message_bus: MessageBusDaemon, tmp_path: Path
 ) -> None:
     options = ("--simulate", "--bus", message_bus.address)
-    with daemon._alone_in(tmp_path):
+    with alone_in(tmp_path):
         ended = await asyncio.to_thread(pauses, "wifimgrd.daemon", *options, STATE_DIRECTORY=str(tmp_path))
     assert ended == (os.EX_TEMPFAIL, True)
 
@@ -218,7 +219,7 @@ def test_no_unit_is_ever_given_up(unit: Path) -> None:
     text = unit.read_text()
     assert "\nRestart=on-failure\n" in text
     assert "\nStartLimitIntervalSec=0\n" in text
-    assert never_restarted(unit.name) <= restart_pause._NOT_RESTARTED
+    assert never_restarted(unit.name) <= restart_pause.NOT_RESTARTED
     [loop] = re.findall(r"for unit in (.*); do", (CHECKOUT / "systemd" / "wifimgrd-generator").read_text())
     assert unit.stem in loop.split()
 

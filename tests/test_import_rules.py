@@ -13,7 +13,7 @@ import pytest
 CHECKOUT: Final = Path(__file__).parents[1]
 WRONG: Final = {
     "a room below imports one above": ("domain/device.py", "wifimgrd.runtime.tasks", "wifimgrd.client.hub"),
-    "a process imports another": ("helper/_policy.py", "wifimgrd.camera.control"),
+    "a process imports another": ("helper/_policy.py", "wifimgrd.camera.sessions"),
     "the manager skips its ports": ("daemon/manager/_cameras.py", "wifimgrd.daemon.camera_client.control"),
     "the manager sees the bus": ("daemon/manager/hub.py", "wifimgrd.bus.connection"),
     "the store sees the bus": ("daemon/store/_rows.py", "wifimgrd.wire.names"),

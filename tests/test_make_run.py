@@ -238,6 +238,7 @@ def daemon_of(run: Run) -> int:
     raise AssertionError("no daemon runs")
 
 
+@pytest.mark.slow
 def test_a_frozen_daemon_is_ended_and_started_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with log.open("w") as opened, running(log=opened, WATCHDOG="6") as run:

@@ -24,7 +24,7 @@ from wifimgrd.bus._framing import Frame
 from wifimgrd.bus._transport import Reader, Writer
 from wifimgrd.bus.connection import BusConnection, Signal, Variant
 from wifimgrd.camera._session import Session
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.client.changes import Change
 from wifimgrd.client.channel_messages import CAMERA as CAMERA_UPDATE
 from wifimgrd.client.channel_messages import STATUS, Message

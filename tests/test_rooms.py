@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from configparser import ConfigParser
@@ -93,6 +94,14 @@ def test_a_room_says_what_it_holds_who_uses_it_and_what_it_imports(room: str) ->
     *holds, last = text.split("\n\n")
     assert len(holds) >= 2, "a line, and a paragraph"
     assert " ".join(last.split()) == " ".join(expected(room))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_names_only_modules_that_it_has(room: str) -> None:
+    text = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text())) or ""
+    places = (PACKAGE / room, PACKAGE, CHECKOUT)
+    named = re.findall(r"`([\w/]+\.py)`", text)
+    assert not [name for name in named if not any((place / name).exists() for place in places)]
 
 
 def layers(container: str) -> str:

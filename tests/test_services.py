@@ -32,7 +32,7 @@ class Guarded:
 
     def stop_all(self, seconds: float) -> None:
         """This process is stopped for so long."""
-        self._loop._skipping.passed_s += seconds
+        self._loop.skip(seconds)
 
     async def hangs_after(self, limit_s: float) -> bool:
         """Whether it is taken for hanging within some time."""

@@ -37,6 +37,7 @@ def set_up(inside: list[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("forgotten", "sentence"),
     [

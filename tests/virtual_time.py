@@ -30,6 +30,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._skipping.passed_s
 
+    def skip(self, seconds: float) -> None:
+        """Let time pass in which this process does nothing, as while it is stopped."""
+        self._skipping.passed_s += seconds
+
     @property
     def waits(self) -> int:
         """How often the loop went to sleep."""

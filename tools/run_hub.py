@@ -39,7 +39,7 @@ _START_TIMEOUT_S: Final = 30.0
 _HOST: Final = "127.0.0.1"
 _BACKENDS: Final = ("simulated", "networkmanager", "wpa_supplicant")
 _LONGEST_SOCKET: Final = 107
-"""Octets of a Unix socket's path, of which the kernel has 108 with the end."""
+"""Bytes of a Unix socket's path, of which the kernel has 108 with the end."""
 _LONGEST_NAME: Final = "wifimgrd-http.notify"
 """Of the sockets in the scratch folder."""
 

@@ -18,7 +18,7 @@ from benchmarks.table import Row, Target
 from tests.message_bus import MessageBusDaemon
 from tests.namespaces import namespaces
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls as calls
 
 _PART: Final = "Host: helper"
 _CHECKOUT: Final = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ class Hub:
 
     helper: Account
     daemon: BusConnection
-    cameras: tuple[names.CameraEntry, ...]
+    cameras: tuple[calls.CameraEntry, ...]
 
     async def apply(self, *, linked: bool) -> None:
         """Tell the helper all cameras, the last of them with a link or without."""
@@ -56,7 +56,7 @@ class Hub:
         planned = [list(one) for one in (*self.cameras[:-1], last)]
         body = ["10.77.0.0/24", planned]
         await self.daemon.call(
-            names.BUS_NAME, names.PATH, names.INTERFACE, "Apply", "s" + names.CAMERAS, body
+            calls.BUS_NAME, calls.PATH, calls.BUS_NAME, "Apply", calls.APPLY.signature, body
         )
 
     async def change(self) -> float:
@@ -71,7 +71,7 @@ class Hub:
 async def connected(cameras: int, checkout: Path = _CHECKOUT) -> AsyncIterator[Hub]:
     """A helper, of the code in `checkout`, with so many cameras; root alone can have one."""
     entries = tuple(
-        names.CameraEntry(number, f"10.77.0.{number}", f"w{number}", f"192.168.{number}.1", "")
+        calls.CameraEntry(number, f"10.77.0.{number}", f"w{number}", f"192.168.{number}.1", "")
         for number in range(1, cameras + 1)
     )
     with TemporaryDirectory() as folder, MessageBusDaemon.start() as bus:
@@ -79,7 +79,7 @@ async def connected(cameras: int, checkout: Path = _CHECKOUT) -> AsyncIterator[H
             (Path(folder) / one.interface / "phy80211").mkdir(parents=True)
         with namespaces(_CABLES, str(cameras)) as network:
             daemon, is_there = await BusConnection.open(bus.address), asyncio.Event()
-            await daemon.watch_owner(lambda _: is_there.set(), names.BUS_NAME)
+            await daemon.watch_owner(lambda _: is_there.set(), calls.BUS_NAME)
             process = await asyncio.create_subprocess_exec(
                 *("nsenter", f"--net=/proc/{network}/ns/net"),
                 *(sys.executable, "-c", _HELPER, folder),

@@ -21,7 +21,7 @@ from tests.lab.guest.network_manager import DeviceState
 from wifimgrd.wire import names
 
 _ROUNDS: Final = 9
-_OCTETS: Final = 20_000_000
+_BYTES: Final = 20_000_000
 _REQUEST: Final = b"GET /large.bin HTTP/1.0\r\n\r\n"
 _CHUNK: Final = 1 << 18
 _JOINS: Final = 15
@@ -60,7 +60,7 @@ async def addresses(stage: NetworkManagerStage, hub: Hub) -> list[Row]:
             await hub.remove(device)
     for adapter in adapters:
         adapter.unplug()
-    size = f"{_OCTETS // 10**6} MB from a camera"
+    size = f"{_BYTES // 10**6} MB from a camera"
     return [
         Row(
             PART,
@@ -169,11 +169,11 @@ def _refused(address: str) -> None:
 
 
 def _download(address: str, interface: str) -> float:
-    """Seconds for so many octets of a large file."""
+    """Seconds for so many bytes of a large file."""
     began = time.monotonic()
     with _connected(address, interface) as one:
         one.sendall(_REQUEST)
-        buffer, left = bytearray(_CHUNK), _OCTETS
+        buffer, left = bytearray(_CHUNK), _BYTES
         while left > 0:
             got = one.recv_into(buffer)
             if not got:

@@ -22,7 +22,7 @@ _HOST: Final = 20
 """The host number that each camera lends."""
 _BLOCKS: Final = 3
 _ROUNDS: Final = 3
-_OCTETS: Final = 5_000_000
+_BYTES: Final = 5_000_000
 _CHUNK: Final = 1 << 18
 _PATIENCE_S: Final = 60.0
 _OF_DIRECT: Final = 0.95
@@ -59,7 +59,7 @@ async def pushes(stage: NetworkManagerStage, hub: Hub) -> list[Row]:
     return [
         Row(
             PART,
-            f"{_OCTETS // 10**6} MB from each of {_CAMERAS} cameras at once, to an accepted port",
+            f"{_BYTES // 10**6} MB from each of {_CAMERAS} cameras at once, to an accepted port",
             "s",
             ours,
             direct,
@@ -84,7 +84,7 @@ async def _bare(
 
 
 async def _rounds(cameras: list[Camera]) -> list[float]:
-    """Seconds of each round but a first one: from the first connection to the last octet of all."""
+    """Seconds of each round but a first one: from the first connection to the last byte of all."""
     return [await _round(cameras) for _ in range(_ROUNDS + 1)][1:]
 
 
@@ -94,12 +94,12 @@ async def _round(cameras: list[Camera]) -> float:
 
     async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal left
-        octets = 0
+        data = 0
         while chunk := await reader.read(_CHUNK):
-            octets += len(chunk)
+            data += len(chunk)
         writer.close()
-        if octets != _OCTETS:
-            raise ConnectionError(f"{octets} octets came of {_OCTETS}")
+        if data != _BYTES:
+            raise ConnectionError(f"{data} bytes came of {_BYTES}")
         left -= 1
         if not left:
             all_came.set()
@@ -107,7 +107,7 @@ async def _round(cameras: list[Camera]) -> float:
     async with await asyncio.start_server(receive, "0.0.0.0", ACCEPTED_PORT), asyncio.timeout(_PATIENCE_S):
         began = time.monotonic()
         sent = [
-            asyncio.to_thread(one.stream, f"{one.subnet}.{_HOST}", ACCEPTED_PORT, _OCTETS) for one in cameras
+            asyncio.to_thread(one.stream, f"{one.subnet}.{_HOST}", ACCEPTED_PORT, _BYTES) for one in cameras
         ]
         await asyncio.gather(*sent)
         await all_came.wait()

@@ -95,7 +95,7 @@ async def _lateness(tilesets: Tilesets, name: str, places: list[tuple[int, int, 
 
 
 def _read_from_disk() -> int:
-    """What this process has read from the disk, in octets."""
+    """What this process has read from the disk, in bytes."""
     told = Path("/proc/self/io").read_text().partition("\nread_bytes: ")[2]
     return int(told.split(None, 1)[0])
 

@@ -1,4 +1,4 @@
-"""Asks a server for tiles over some connections that stay, and checks every octet.
+"""Asks a server for tiles over some connections that stay, and checks every byte.
 
 A process of its own, so that its work is nobody else's: `python -m benchmarks.tiles.load PORT PATTERN
 TRUTH COUNT SEED` prints the number of answers. PATTERN has {z}, {x} and {y}; TRUTH is a pickle
@@ -42,7 +42,7 @@ class Wire(asyncio.Protocol):
         self._work = work
         self._truth = truth
         self._place: Place | None = None
-        self._octets = b""
+        self._encoded = b""
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.checked = 0
 
@@ -52,8 +52,8 @@ class Wire(asyncio.Protocol):
         self._ask()
 
     def data_received(self, data: bytes) -> None:
-        self._octets += data
-        head, ended, body = self._octets.partition(b"\r\n\r\n")
+        self._encoded += data
+        head, ended, body = self._encoded.partition(b"\r\n\r\n")
         if not ended:
             return
         lower = head.lower()
@@ -69,7 +69,7 @@ class Wire(asyncio.Protocol):
         if b"content-encoding: gzip" in lower:  # tileserver-gl-light packs, asked or not
             body = gzip.decompress(body)
         self._check(int(head[9:12]), body)
-        self._octets = b""
+        self._encoded = b""
         self._ask()
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -1,6 +1,6 @@
 """CPU time per answered tile: ours against nginx with static files and tileserver-gl-light.
 
-Random tiles over 16 connections, one request in ten for a tile that is not there, every octet checked;
+Random tiles over 16 connections, one request in ten for a tile that is not there, every byte checked;
 the servers take turns, so that the host's mood is everybody's.
 """
 

@@ -65,7 +65,7 @@ def _cost(account: Account, port: int, path: str, file: Path, seed: int) -> floa
     return (account.cpu_s() - before) / _REQUESTS * 1e6
 
 
-async def _ask(port: int, path: str, octets: mmap.mmap, work: list[int]) -> None:
+async def _ask(port: int, path: str, data: mmap.mmap, work: list[int]) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
     while work:
         first = work.pop()
@@ -76,16 +76,16 @@ async def _ask(port: int, path: str, octets: mmap.mmap, work: list[int]) -> None
         writer.write(asked.encode())
         head = await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(_LENGTH)
-        if not head.startswith(b"HTTP/1.1 206") or body != octets[first : last + 1]:
+        if not head.startswith(b"HTTP/1.1 206") or body != data[first : last + 1]:
             raise AssertionError(f"{first} was answered wrongly")
     writer.close()
 
 
 async def _load(port: int, path: str, file: Path, count: int, seed: int) -> None:
     chance = random.Random(seed)
-    with file.open("rb") as archive, mmap.mmap(archive.fileno(), 0, prot=mmap.PROT_READ) as octets:
-        work = [chance.randrange(len(octets) - _LENGTH) for _ in range(count)]
-        await asyncio.gather(*(_ask(port, path, octets, work) for _ in range(CONNECTIONS)))
+    with file.open("rb") as archive, mmap.mmap(archive.fileno(), 0, prot=mmap.PROT_READ) as data:
+        work = [chance.randrange(len(data) - _LENGTH) for _ in range(count)]
+        await asyncio.gather(*(_ask(port, path, data, work) for _ in range(CONNECTIONS)))
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ class Cable:
                     one.transport.abort()
 
     async def _pump(self, source: StreamReader, sink: StreamWriter) -> None:
-        while octets := await source.read(1 << 16):
+        while data := await source.read(1 << 16):
             await self._whole.wait()
-            sink.write(octets)
+            sink.write(data)
             await sink.drain()
         raise ConnectionError("one side closed")
 

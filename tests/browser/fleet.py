@@ -92,11 +92,11 @@ class FleetPage:
 
     def publish(self, topic: str, payload: Any) -> None:
         """Retain something below the prefix; an empty one removes it."""
-        octets = (
+        data = (
             payload if isinstance(payload, bytes) else payload.encode() if isinstance(payload, str) else None
         )
         self.seen.send(
-            f"wifimgrd/{topic}", json.dumps(payload).encode() if octets is None else octets, retain=True
+            f"wifimgrd/{topic}", json.dumps(payload).encode() if data is None else data, retain=True
         )
 
     def publish_hub(self, hub: str, *cameras: Mapping[str, Any], online: bool = True, **fields: Any) -> None:

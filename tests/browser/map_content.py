@@ -69,23 +69,23 @@ def _write_vector(path: Path, tile: bytes, layers: list[str], kind: TileType = T
 
 
 def _varint(number: int) -> bytes:
-    octets = bytearray()
+    data = bytearray()
     while number > 0x7F:
-        octets.append(number & 0x7F | 0x80)
+        data.append(number & 0x7F | 0x80)
         number >>= 7
-    return bytes([*octets, number])
+    return bytes([*data, number])
 
 
 def _number(field: int, value: int) -> bytes:
     return _varint(field << 3) + _varint(value)
 
 
-def _octets(field: int, value: bytes) -> bytes:
+def _delimited(field: int, value: bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(value)) + value
 
 
 def _packed(field: int, values: list[int]) -> bytes:
-    return _octets(field, b"".join(map(_varint, values)))
+    return _delimited(field, b"".join(map(_varint, values)))
 
 
 def _zigzag(*values: int) -> list[int]:
@@ -108,21 +108,21 @@ def _feature(kind: int, geometry: list[int], tags: tuple[int, ...] = ()) -> byte
 
 
 def _layer(name: str, features: list[bytes], key: str = "", value: str = "") -> bytes:
-    content = _number(15, 2) + _octets(1, name.encode())
-    content += b"".join(_octets(2, one) for one in features)
+    content = _number(15, 2) + _delimited(1, name.encode())
+    content += b"".join(_delimited(2, one) for one in features)
     if key:
-        content += _octets(3, key.encode()) + _octets(4, _octets(1, value.encode()))
-    return _octets(3, content + _number(5, _EXTENT))
+        content += _delimited(3, key.encode()) + _delimited(4, _delimited(1, value.encode()))
+    return _delimited(3, content + _number(5, _EXTENT))
 
 
 def _glyphs() -> bytes:
     """One glyph: a filled square of 24 points, with the border of 3 that signed distances need."""
     side = 24
     bitmap = bytes([255]) * (side + 6) ** 2
-    glyph = _number(1, ord("A")) + _octets(2, bitmap) + _number(3, side) + _number(4, side)
+    glyph = _number(1, ord("A")) + _delimited(2, bitmap) + _number(3, side) + _number(4, side)
     glyph += _number(5, 0) + _number(6, 0) + _number(7, side)
-    stack = _octets(1, FONT.encode()) + _octets(2, b"0-255") + _octets(3, glyph)
-    return _octets(1, stack)
+    stack = _delimited(1, FONT.encode()) + _delimited(2, b"0-255") + _delimited(3, glyph)
+    return _delimited(1, stack)
 
 
 def _picture(side: int, colour: tuple[int, int, int]) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +10,10 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.browser.looking import SIZES, act, card, opened, shows, sized
 from tests.browser.running_hub import RunningHub
+from tests.programs import axe
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-AXE = (Path(__file__).parents[2] / "frontend/node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 OF_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 """The rules that light and dark can differ by."""
@@ -23,7 +22,7 @@ OF_COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-
 async def findings(page: Page) -> list[str]:
     """What axe-core finds in light and dark; evaluated, since the page's own policy lets no script in."""
     if await page.evaluate("typeof axe") == "undefined":
-        await page.evaluate(AXE)
+        await page.evaluate(axe())
     found = await violations(page, RULES)
     await page.emulate_media(color_scheme="dark")
     found += await violations(page, OF_COLOURS)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
 from typing import Final
 
 import pytest
 from playwright.async_api import Page
 
 from tests.faults.random_life import duration_s, seed
+from tests.programs import node
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-FRONTEND: Final = Path(__file__).parents[2] / "frontend"
 DURATION_MS: Final = duration_s("10s", "WIFIMGRD_FUZZ") * 1000 / 4
 """A quarter of the time of all readers: see tests/faults/test_reader_fuzz.py."""
 READER: Final = """
@@ -126,14 +124,7 @@ FUZZ: Final = """async ([seed, duration]) => {
 @pytest.fixture(scope="module")
 def reader() -> str:
     """The page's reader, as a script."""
-    built = subprocess.run(
-        ["node", "--input-type=module", "-e", READER],
-        cwd=FRONTEND,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return built.stdout
+    return node(READER)
 
 
 async def test_only_the_size_that_the_browser_decodes_is_read(page: Page, reader: str) -> None:

@@ -61,8 +61,8 @@ async def whole_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[R
 class Stills:
     """What the camera answers, and how often it was asked."""
 
-    def __init__(self, octets: bytes) -> None:
-        self.octets = octets
+    def __init__(self, data: bytes) -> None:
+        self.data = data
         self.asked: list[str] = []
 
     def saw(self, request: Request) -> None:
@@ -72,7 +72,7 @@ class Stills:
 
     async def answer(self, route: Route) -> None:
         """Answer as the camera does."""
-        await route.fulfill(body=self.octets, content_type="image/jpeg")
+        await route.fulfill(body=self.data, content_type="image/jpeg")
 
 
 async def camera(hub: RunningHub, codename: str = "skycam-2", number: int = 1, name: str = "Front") -> int:
@@ -159,10 +159,10 @@ async def test_what_is_no_picture_or_too_large_is_not_shown(page: Page, hub: Run
     picture = await drawn(page)
     frame = picture.index(b"\xff\xc0")
     giant = picture[: frame + 5] + b"\xff\xff\xff\xff" + picture[frame + 9 :]
-    for number, octets in enumerate(
+    for number, data in enumerate(
         (b"", b"GIF89a" + picture, giant, picture[:200], picture + bytes(5 << 20)), 1
     ):
-        seen = Stills(octets)
+        seen = Stills(data)
         await page.unroute_all()
         await page.route("**/cameras/**", seen.answer)
         device = await camera(hub, name=f"Front {number}")

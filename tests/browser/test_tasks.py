@@ -1,4 +1,4 @@
-"""Fifteen tasks of a day, done as a person does them, with their clicks and seconds; docs/usability.md has
+"""Fifteen tasks of a day, done as a person does them, with their clicks and seconds; CONTRIBUTING.md has
 the numbers."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wifimgrd.domain.rig import Everyone
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-GUIDE = Path(__file__).parents[2] / "docs/usability.md"
+GUIDE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 MOST = 5
 COUNT = """
   window.clicks = 0;

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from tests.faults.random_life import seed
+from tests.programs import node
 from tests.soak import examples
 from tests.wifi_texts import CASES
 from wifimgrd.cli._wifi_text import wifi_text
 
-FRONTEND: Final = Path(__file__).parents[2] / "frontend"
 READ: Final = """
 import { readFileSync } from "node:fs";
 import { build } from "esbuild";
@@ -34,19 +32,8 @@ Found = tuple[str, str] | str | None
 
 
 def read_by_page(texts: Sequence[str]) -> list[Found]:
-    read = subprocess.run(
-        ["node", "--input-type=module", "-e", READ],
-        cwd=FRONTEND,
-        input=json.dumps(texts),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (read.stderr, read.returncode) == ("", 0)
-    return [
-        one and (one["unsupported"] or one["fault"] or (one["ssid"], one["password"]))
-        for one in json.loads(read.stdout)
-    ]
+    read = json.loads(node(READ, given=json.dumps(texts)))
+    return [one and (one["unsupported"] or one["fault"] or (one["ssid"], one["password"])) for one in read]
 
 
 def test_what_other_programs_write_is_read() -> None:

@@ -40,6 +40,7 @@ async def pair(message_bus: MessageBusDaemon) -> AsyncIterator[Pair]:
     await server.close()
 
 
+@pytest.mark.slow
 async def test_a_burst_of_30000_signals_arrives_whole_and_in_order(pair: Pair) -> None:
     server, client = pair
     seen: list[int] = []

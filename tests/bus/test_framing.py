@@ -1,4 +1,4 @@
-"""Octets into messages, and the sender in a header."""
+"""Bytes into messages, and the sender in a header."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _marshaller: Any = importlib.import_module(LIBRARY + "._private.marshaller")
 def message(
     serial: int, kind: int, sender: str, size: int, *, before: Sequence[Any] = (), after: Sequence[Any] = ()
 ) -> bytes:
-    """A message as the message bus passes it on, whose body has so many octets; its sender's field stands
+    """A message as the message bus passes it on, whose body has so many bytes; its sender's field stands
     between other fields."""
     fields = [
         *before,
@@ -63,15 +63,15 @@ def test_each_message_comes_out_once_however_the_stream_is_cut(
     assert [(frame.serial, frame.kind, frame.sender) for frame in frames] == [
         (serial, kind, sender) for serial, (kind, sender, _) in enumerate(messages, 1)
     ]
-    for frame, octets in zip(frames, sent, strict=True):
-        too_large = len(octets) > LARGEST and frame.kind in (CALL, SIGNAL)
-        assert frame.octets == (b"" if too_large else octets)
+    for frame, raw in zip(frames, sent, strict=True):
+        too_large = len(raw) > LARGEST and frame.kind in (CALL, SIGNAL)
+        assert frame.data == (b"" if too_large else raw)
 
 
-@pytest.mark.parametrize("octets", [b"x" * 16, b"l\1\0\1" + b"\xff" * 12], ids=["no order", "endless"])
-def test_a_stream_that_makes_no_sense_is_given_up(octets: bytes) -> None:
+@pytest.mark.parametrize("raw", [b"x" * 16, b"l\1\0\1" + b"\xff" * 12], ids=["no order", "endless"])
+def test_a_stream_that_makes_no_sense_is_given_up(raw: bytes) -> None:
     with pytest.raises(StreamBroken):
-        list(Framing().feed(octets))
+        list(Framing().feed(raw))
 
 
 def test_a_message_is_given_once_though_its_consumer_fails() -> None:
@@ -90,7 +90,7 @@ def _forged(serial: int, sender: str, size: int, name: bytes) -> bytes:
 @pytest.mark.parametrize("name", [struct.pack("<I", 0xFFFFFFF0), struct.pack("<I", 4) + b":1.9", b""])
 def test_a_forged_field_of_a_message_that_is_too_large_is_no_sender(name: bytes) -> None:
     frames = list(Framing(LARGEST).feed(_forged(1, ":1.1", 2 * LARGEST, name) + message(2, CALL, ":1.2", 8)))
-    assert [(frame.serial, frame.sender, bool(frame.octets)) for frame in frames] == [
+    assert [(frame.serial, frame.sender, bool(frame.data)) for frame in frames] == [
         (1, ":1.1", False),
         (2, ":1.2", True),
     ]
@@ -98,11 +98,11 @@ def test_a_forged_field_of_a_message_that_is_too_large_is_no_sender(name: bytes)
 
 def test_a_header_that_is_too_large_is_not_held() -> None:
     framing = Framing(LARGEST)
-    octets = message(1, CALL, ":1.1", 0, before=[[99, Variant("ay", bytes(3 << 20))]])
-    [frame] = framing.feed(octets[:1000])
-    assert (frame.serial, frame.sender, frame.octets) == (1, "", b"")
+    raw = message(1, CALL, ":1.1", 0, before=[[99, Variant("ay", bytes(3 << 20))]])
+    [frame] = framing.feed(raw[:1000])
+    assert (frame.serial, frame.sender, frame.data) == (1, "", b"")
     assert framing.between_messages
-    [after] = framing.feed(octets[1000:] + message(2, CALL, ":1.1", 8))
+    [after] = framing.feed(raw[1000:] + message(2, CALL, ":1.1", 8))
     assert after.serial == 2
 
 
@@ -110,7 +110,7 @@ FORGED = b"\x07\x01s\x00"
 """What the sender's field begins with, within the value of another field."""
 
 _values = st.one_of(
-    st.binary(max_size=20).map(lambda octets: Variant("ay", octets)),
+    st.binary(max_size=20).map(lambda raw: Variant("ay", raw)),
     st.just(Variant("ay", FORGED + struct.pack("<I", 0xFFFFFFF0) + b":1.1")),
     st.sampled_from(["", "x", "\u00e9" if ANY_TEXT else "e"]).map(lambda text: Variant("s", text)),
     st.lists(st.integers(0, 9), max_size=3).map(lambda items: Variant("a(yt)", [[n, n] for n in items])),
@@ -122,16 +122,16 @@ _values = st.one_of(
 _fields = st.lists(st.tuples(st.integers(10, 255), _values).map(list), max_size=4)
 
 
-def head(octets: bytes) -> bytes:
+def head(raw: bytes) -> bytes:
     """The part of a message before its body."""
-    [fields] = struct.unpack_from("<I", octets, FIXED - 4)
-    return octets[: FIXED + fields + -fields % 8]
+    [fields] = struct.unpack_from("<I", raw, FIXED - 4)
+    return raw[: FIXED + fields + -fields % 8]
 
 
 @given(_fields, _fields)
 def test_fields_that_are_not_known_are_passed_over(before: list[object], after: list[object]) -> None:
-    octets = message(1, CALL, ":1.22", 0, before=before, after=after)
-    assert sender_of(head(octets), "<") == ":1.22"
+    raw = message(1, CALL, ":1.22", 0, before=before, after=after)
+    assert sender_of(head(raw), "<") == ":1.22"
 
 
 def test_of_two_senders_neither_is_believed() -> None:
@@ -157,6 +157,6 @@ def test_a_malformed_header_has_no_sender_and_raises_nothing(
 
 
 @given(st.binary(max_size=300))
-def test_octets_that_are_no_header_raise_nothing(octets: bytes) -> None:
-    fixed = struct.pack("<BBBBIII", ord("l"), CALL, 0, 1, 0, 1, len(octets))
-    assert isinstance(sender_of(fixed + octets, "<"), str)
+def test_bytes_that_are_no_header_raise_nothing(raw: bytes) -> None:
+    fixed = struct.pack("<BBBBIII", ord("l"), CALL, 0, 1, 0, 1, len(raw))
+    assert isinstance(sender_of(fixed + raw, "<"), str)

@@ -33,28 +33,28 @@ def packed(of: list[dict[str, Value]]) -> bytes:
 def sent(body: PackedBody) -> bytes:
     message = library.PackedReturn(":1.5", 7, body)
     message.serial = 9
-    return library.to_octets(message, sockets=False)
+    return library.to_bytes(message, sockets=False)
 
 
 @given(rows)
-def test_the_octets_are_those_of_the_library(of: list[dict[str, Value]]) -> None:
+def test_the_bytes_are_those_of_the_library(of: list[dict[str, Value]]) -> None:
     body = [[{name: library.Variant(*value) for name, value in row.items()} for row in of]]
     message = library.method_return(":1.5", 7, "aa{sv}", body, [])
     message.serial = 9
-    assert packed(of) == library.to_octets(message, sockets=False)
+    assert packed(of) == library.to_bytes(message, sockets=False)
 
 
 @given(
     st.integers(0, 2**64 - 1),
     st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 255), st.integers(0, 255)), max_size=12),
 )
-def test_the_octets_of_samples_are_those_of_the_library(
+def test_the_bytes_of_samples_are_those_of_the_library(
     step: int, samples: list[tuple[int, int, int]]
 ) -> None:
     body = [step, [list(sample) for sample in samples]]
     message = library.method_return(":1.5", 7, "ta(tyy)", body, [])
     message.serial = 9
-    assert sent(pack_samples(step, samples)) == library.to_octets(message, sockets=False)
+    assert sent(pack_samples(step, samples)) == library.to_bytes(message, sockets=False)
     assert library.read(sent(pack_samples(step, samples))).body == body
 
 
@@ -62,16 +62,16 @@ def test_the_octets_of_samples_are_those_of_the_library(
     st.integers(0, 2**64 - 1),
     st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 255)), max_size=12),
 )
-def test_the_octets_of_levels_are_those_of_the_library(step: int, levels: list[tuple[int, int]]) -> None:
+def test_the_bytes_of_levels_are_those_of_the_library(step: int, levels: list[tuple[int, int]]) -> None:
     body = [step, [list(level) for level in levels]]
     message = library.method_return(":1.5", 7, "ta(ty)", body, [])
     message.serial = 9
-    assert sent(pack_levels(step, levels)) == library.to_octets(message, sockets=False)
+    assert sent(pack_levels(step, levels)) == library.to_bytes(message, sockets=False)
     assert library.read(sent(pack_levels(step, levels))).body == body
 
 
 of_dbus_next_alone = pytest.mark.skipif(
-    library.LIBRARY != "dbus_next", reason="dbus-fast reads past the end of such messages (docs/dbus.md)"
+    library.LIBRARY != "dbus_next", reason="dbus-fast reads past their end (docs/architecture.md)"
 )
 records = st.lists(
     st.tuples(st.integers(0, 2**64 - 1), texts, st.integers(0, 255), texts, st.floats(allow_nan=False)).map(
@@ -84,7 +84,7 @@ records = st.lists(
 def in_records(of: list[list[object]]) -> bytes:
     message = library.method_return(":1.5", 7, "ya(tsysd)u", [1, of, 2], [])
     message.serial = 9
-    return library.to_octets(message, sockets=False)
+    return library.to_bytes(message, sockets=False)
 
 
 @given(records)
@@ -97,11 +97,11 @@ def test_structures_of_texts_and_numbers_are_read(of: list[list[object]]) -> Non
 def test_of_structures_that_are_malformed_nothing_but_that_is_raised(
     of: list[list[object]], data: st.DataObject
 ) -> None:
-    octets = bytearray(in_records(of))
-    position = data.draw(st.integers(64, len(octets) - 1))
-    octets[position] = data.draw(st.integers(0, 255))
+    raw = bytearray(in_records(of))
+    position = data.draw(st.integers(64, len(raw) - 1))
+    raw[position] = data.draw(st.integers(0, 255))
     with contextlib.suppress(ValueError):
-        library.read(bytes(octets[: data.draw(st.integers(64, len(octets)))]))
+        library.read(bytes(raw[: data.draw(st.integers(64, len(raw)))]))
 
 
 @given(rows)
@@ -145,20 +145,20 @@ def test_dictionaries_of_any_values_are_read(of: dict[str, tuple[str, Any]]) -> 
         "/a", "b.c", "D", "a{sv}s", [{name: library.Variant(*value) for name, value in of.items()}, "end"]
     )
     message.serial = 3
-    reported = library.read(library.to_octets(message, sockets=False)).body
+    reported = library.read(library.to_bytes(message, sockets=False)).body
     assert reported == [{name: library.unpack(value) for name, (_, value) in of.items()}, "end"]
 
 
 @of_dbus_next_alone
 @given(rows, st.data())
-def test_octets_that_are_damaged_are_refused_or_read_as_something_else(
+def test_bytes_that_are_damaged_are_refused_or_read_as_something_else(
     of: list[dict[str, Value]], data: st.DataObject
 ) -> None:
-    octets = bytearray(packed(of))
+    raw = bytearray(packed(of))
     for _ in range(3):
-        octets[data.draw(st.integers(16, len(octets) - 1))] = data.draw(st.integers(0, 255))
+        raw[data.draw(st.integers(16, len(raw) - 1))] = data.draw(st.integers(0, 255))
     try:
-        library.read(bytes(octets))
+        library.read(bytes(raw))
     except ValueError:
         return
 

@@ -20,7 +20,7 @@ from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._service import CameraService
 from wifimgrd.kernel import bluetooth as host_module
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
 SOON_S = 8.0
 """Less than the time that what was ended would have taken."""
@@ -111,10 +111,10 @@ class Caller:
     searches: Iterator[int] = field(default_factory=count)
 
     async def listen(self) -> None:
-        await self.connection.watch(self._advertised, interface=names.INTERFACE, member="Advertised")
-        await self.connection.watch(self._status, interface=names.INTERFACE, member="StatusChanged")
-        await self.connection.watch(self._unfit, interface=names.INTERFACE, member="Unfit")
-        await self.connection.watch(self._bonding, interface=names.INTERFACE, member="Bonding")
+        await self.connection.watch(self._advertised, interface=calls.BUS_NAME, member="Advertised")
+        await self.connection.watch(self._status, interface=calls.BUS_NAME, member="StatusChanged")
+        await self.connection.watch(self._unfit, interface=calls.BUS_NAME, member="Unfit")
+        await self.connection.watch(self._bonding, interface=calls.BUS_NAME, member="Bonding")
 
     def _advertised(self, signal: Signal) -> None:
         [rows] = signal.body
@@ -136,7 +136,7 @@ class Caller:
 
     async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
         reply = await self.connection.call(
-            names.BUS_NAME, names.PATH, names.INTERFACE, member, signature, body, 20.0
+            calls.BUS_NAME, calls.PATH, calls.BUS_NAME, member, signature, body, 20.0
         )
         return list(reply)
 
@@ -172,18 +172,29 @@ async def control() -> ScriptedControl:
 
 
 @pytest.fixture
+async def process(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    """The process's connection to the bus; once it is closed, the process has ended for all others."""
+    connection = await BusConnection.open(bus.address, sockets=True)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
 async def service(
-    bus: MessageBusDaemon, control: ScriptedControl, limits: Limits
+    process: BusConnection, control: ScriptedControl, limits: Limits
 ) -> AsyncIterator[CameraService]:
     """Served before bluetoothd is there, if the test has none."""
-    connection = await BusConnection.open(bus.address, sockets=True)
     tasks = Tasks("wifimgrd-camera")
-    service = CameraService(connection, os.getuid(), 30.0, tasks.part("service"), control, limits)
+    service = CameraService(process, os.getuid(), 30.0, tasks.part("service"), control, limits)
     await service.start()
     yield service
     await service.stop()
     await tasks.stop()
-    await connection.close()
+
+
+def is_at_work(service: CameraService) -> bool:
+    """Whether it does something with a camera over Bluetooth; its end is seen nowhere else."""
+    return service._operations.are_under_way
 
 
 @pytest.fixture

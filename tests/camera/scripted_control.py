@@ -83,8 +83,8 @@ class ScriptedControl:
         except WifimgrdError as error:
             self.errors.append(error)
             return
-        octets = await asyncio.get_running_loop().sock_recv(opened, 100)
-        self.say(device_id, CameraReading(read_us=2, model=octets.decode()))
+        data = await asyncio.get_running_loop().sock_recv(opened, 100)
+        self.say(device_id, CameraReading(read_us=2, model=data.decode()))
 
     async def record(self, device_ids: Sequence[DeviceId], *, on: bool) -> Mapping[DeviceId, CommandResult]:
         if self.never:

@@ -16,7 +16,7 @@ import structlog
 from tests.daemon.backends.recording import Recorder
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import simulator as simulated
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera import (

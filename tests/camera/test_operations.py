@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.camera.conftest import SOON_S, Caller, hurried, until
+from tests.camera.conftest import FAST, SOON_S, Caller, hurried, is_at_work, until
 from tests.fake_bluez import ADAPTER, ADAPTER_PATH, FakeBluez, FakeCamera, FakeGoPro, gp
 from wifimgrd.bus.connection import BusError
 from wifimgrd.camera._service import CameraService
@@ -122,6 +122,19 @@ async def test_a_pairing_that_fails_leaves_neither_a_bond_nor_a_link(
     assert await refused(caller.pair(ADDRESS)) == ("PairingFailed", reason)
     await until(lambda: not (camera.bonded or camera.connected))
     assert not await caller.is_bonded(ADDRESS)
+
+
+@hurried
+async def test_where_no_agent_may_be_registered_nothing_is_paired_and_no_link_is_left(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = FakeGoPro(ADDRESS)
+    bluez.add(camera)
+    bluez.takes_agents = False
+    name, _ = await refused(caller.pair(ADDRESS))
+    assert name == "BluetoothUnavailable"
+    await until(lambda: not camera.connected)
+    assert not camera.bonded
 
 
 @hurried
@@ -405,7 +418,7 @@ async def test_the_end_of_the_daemon_ends_what_it_has_started(
     waking.cancel()
     await caller.connection.close()
     await until(lambda: not awake.connected)
-    await until(lambda: not service._operations.are_under_way)
+    await until(lambda: not is_at_work(service))
 
 
 async def test_a_link_that_is_lost_while_it_is_held_ends_the_hold(
@@ -415,7 +428,7 @@ async def test_a_link_that_is_lost_while_it_is_held_ends_the_hold(
     bluez.add(camera)
     await caller.wake(ADDRESS)
     bluez.lose(camera)
-    await until(lambda: not service._operations.are_under_way)
+    await until(lambda: not is_at_work(service))
     await caller.wake(ADDRESS)
 
 
@@ -575,12 +588,12 @@ async def test_a_link_that_ends_after_a_command_leaves_it_unconfirmed(
     assert result["code"] == "unconfirmed"
 
 
+@pytest.mark.parametrize("limits", [replace(FAST, command_s=0.5)])
 async def test_a_command_over_bluetooth_that_takes_too_long_is_unconfirmed_once_it_was_sent(
-    bluez: FakeBluez, caller: Caller, service: CameraService
+    bluez: FakeBluez, caller: Caller
 ) -> None:
     fake, camera = emulated()
     camera.set_unanswered(is_set=True)
-    service._operations._limits = replace(service._operations._limits, command_s=0.5)
     bluez.add(fake)
     assert (await refused(caller.command(ADDRESS, "start-recording")))[0] == "Unconfirmed"
     assert camera.is_recording

@@ -12,6 +12,8 @@ from tests.fake_bluez import FEA6, FakeBluez, FakeCamera, FakeGoPro
 from wifimgrd.bus.connection import BusError
 from wifimgrd.camera._service import CameraService
 
+pytestmark = pytest.mark.slow
+
 ADDRESS = "D4:32:60:00:10:01"
 _CROWD = 1500
 STATUS = {0x02F2: bytes([2, 0b101, 57, 1]) + bytes(7) + b"\x04"}

@@ -7,7 +7,7 @@ import getpass
 import os
 import re
 import signal
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tests.camera.conftest import FAST, Caller, hurried, until
 from tests.camera.scripted_control import ScriptedControl
 from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
 from tests.message_bus import MessageBusDaemon
+from tests.programs import program
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.camera import _theta
 from wifimgrd.camera._agent import AGENT_PATH
@@ -24,11 +25,19 @@ from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._service import CameraService
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wire import camera_names as names
-from wifimgrd.wire.definitions import definition
+from wifimgrd.wire import camera_calls as calls
 
 ADDRESS = "D4:32:60:00:10:01"
-PROGRAM = Path(sys.executable).parent / "wifimgrd-camera"
+
+# A Theta, as in https://github.com/ricohapi/theta-api-specs, theta-bluetooth-api:
+CAMERA_CONTROL_COMMAND = "8af982b1-f1ff-4d49-83f0-a56db4c431a7"
+AUTH_BLUETOOTH_DEVICE = "ebafb2f0-0e0f-40a2-a84f-e2f098dc13c3"
+CAMERA_POWER = "b58ce84c-0666-4de9-bec8-2d27b27b3211"
+NETWORK_TYPE = "9111cdd0-9f01-45c4-a2d4-e09e8fb0424d"
+PASSWORD_STATE = "e522112a-5689-4901-0803-0520637dc895"
+SERIAL_NUMBER = "0d2fc4d5-5cb3-4cde-b519-445e599957d8"
+MODEL_NAME = "35fe6272-6aa5-44d9-88e1-f09427f51a71"
+PROGRAM = program("wifimgrd-camera")
 
 
 async def error_of(call: Any) -> str:
@@ -83,7 +92,7 @@ async def test_only_bluetoothd_may_call_the_agent_and_the_beacon(bluez: FakeBlue
         (AGENT_PATH, definitions_of_bluez.AGENT, "RequestAuthorization"),
         (BEACONS_PATH + "0", definitions_of_bluez.ADVERTISEMENT, "Release"),
     ):
-        call = caller.connection.call(names.BUS_NAME, path, interface, member)
+        call = caller.connection.call(calls.BUS_NAME, path, interface, member)
         assert await error_of(call) == "AccessDenied"
 
 
@@ -98,7 +107,7 @@ async def test_the_agent_accepts_only_what_was_started_here(
 
     async def asked(device: str, member: str = "RequestAuthorization") -> list[object]:
         return await bluez.connection.call(
-            names.BUS_NAME, AGENT_PATH, definitions_of_bluez.AGENT, member, "o", [device]
+            calls.BUS_NAME, AGENT_PATH, definitions_of_bluez.AGENT, member, "o", [device]
         )
 
     assert await asked(camera.path) == []
@@ -108,8 +117,12 @@ async def test_the_agent_accepts_only_what_was_started_here(
     assert await error_of(asked(camera.path)) == "Rejected"
 
 
-async def test_every_method_of_the_xml_is_served(bluez: FakeBluez, caller: Caller) -> None:
-    for member in definition(names.INTERFACE).methods:
+async def test_each_call_is_carried_out(service: CameraService) -> None:
+    assert service.handlers().keys() == set(calls.INTERFACE.methods.values())
+
+
+async def test_arguments_of_other_types_are_refused(bluez: FakeBluez, caller: Caller) -> None:
+    for member in calls.INTERFACE.methods:
         assert await error_of(caller.call(member, "d", 1.0)) == "InvalidArguments"
     assert await error_of(caller.call("Other")) == "UnknownMethod"
 
@@ -129,11 +142,24 @@ async def test_bluetooth_without_bluez_and_without_an_adapter(
         assert await error_of(call) == "BluetoothUnavailable"
 
 
+@pytest.fixture
+def installed_bluez(process: BusConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BlueZ is a service that this message bus could start."""
+    call = process.call_bus
+
+    async def answer(member: str, signature: str, body: Sequence[object]) -> list[object]:
+        if member == "ListActivatableNames":
+            return [[definitions_of_bluez.BLUEZ]]
+        return await call(member, signature, body)
+
+    monkeypatch.setattr(process, "call_bus", answer)
+
+
+@pytest.mark.usefixtures("installed_bluez")
 async def test_each_state_is_told_in_words(
     host: Path, bluez: FakeBluez, service: CameraService, caller: Caller
 ) -> None:
     assert await caller.call("GetStatus") == ["ready", ""]
-    service.radio._is_installed = True
     soft = host / "rfkill" / "rfkill0" / "soft"
     soft.write_text("1\n")
     bluez.power(False)
@@ -171,22 +197,22 @@ class FakeTheta(FakeCamera):
 
     def uuids(self) -> tuple[str, ...]:
         return (
-            *(() if self.has_bonds else (_theta._AUTH,)),
-            _theta._POWER,
-            _theta._NETWORK,
-            _theta._SERIAL,
-            _theta._MODEL,
-            _theta._PASSWORD_STATE,
+            *(() if self.has_bonds else (AUTH_BLUETOOTH_DEVICE,)),
+            CAMERA_POWER,
+            NETWORK_TYPE,
+            SERIAL_NUMBER,
+            MODEL_NAME,
+            PASSWORD_STATE,
         )
 
     def gatt(self) -> tuple[str, ...]:
-        return (_theta.SERVICE,)
+        return (CAMERA_CONTROL_COMMAND,)
 
     def read(self, uuid: str) -> bytes:
         return {
-            _theta._SERIAL: b"YL00101234",
-            _theta._MODEL: b"RICOH THETA V",
-            _theta._PASSWORD_STATE: self.password_state,
+            SERIAL_NUMBER: b"YL00101234",
+            MODEL_NAME: b"RICOH THETA V",
+            PASSWORD_STATE: self.password_state,
         }[uuid]
 
     def write(self, uuid: str, value: bytes) -> list[tuple[str, bytes]]:
@@ -202,14 +228,14 @@ async def test_a_theta_is_found_and_woken_without_a_bond(bluez: FakeBluez, calle
     await caller.wake(ADDRESS, "theta")
     host = _theta.host_uuid().encode()
     assert theta.written == [
-        (_theta._AUTH, host),
-        (_theta._POWER, b"\x01"),
-        (_theta._AUTH, host),
-        (_theta._NETWORK, b"\x01"),
+        (AUTH_BLUETOOTH_DEVICE, host),
+        (CAMERA_POWER, b"\x01"),
+        (AUTH_BLUETOOTH_DEVICE, host),
+        (NETWORK_TYPE, b"\x01"),
     ]
     assert not theta.bonded
     await caller.call("Sleep", "ss", ADDRESS, "theta")
-    assert theta.written[-1] == (_theta._POWER, b"\x02")
+    assert theta.written[-1] == (CAMERA_POWER, b"\x02")
     assert (await caller.pair(ADDRESS, "theta"))["ssid"] == b"THETAYL00101234.OSC"
 
 
@@ -222,7 +248,7 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
     await caller.call("Release", "s", ADDRESS)
     await until(lambda: not theta.connected)
     await caller.wake(ADDRESS, "theta")
-    assert [uuid for uuid, _ in theta.written] == [_theta._POWER, _theta._NETWORK] * 2
+    assert [uuid for uuid, _ in theta.written] == [CAMERA_POWER, NETWORK_TYPE] * 2
     theta.knows_host = False
     bluez.lose(theta)
     assert await error_of(caller.wake(ADDRESS, "theta")) == "WakeFailed"
@@ -230,7 +256,7 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
 
 @pytest.mark.parametrize(
     ("trait", "value", "said"),
-    [("refuses", _theta._NETWORK, "register its UUID"), ("password_state", b"\2", "password was changed")],
+    [("refuses", NETWORK_TYPE, "register its UUID"), ("password_state", b"\2", "password was changed")],
 )
 async def test_a_theta_that_does_not_fit_is_told(
     bluez: FakeBluez, caller: Caller, trait: str, value: Any, said: str
@@ -248,11 +274,11 @@ async def test_a_theta_that_does_not_fit_is_told(
 
 async def started(bus: str, *options: str) -> asyncio.subprocess.Process:
     process = await asyncio.create_subprocess_exec(
-        str(PROGRAM), "--bus", bus, "--user", getpass.getuser(), *options, stderr=asyncio.subprocess.PIPE
+        PROGRAM, "--bus", bus, "--user", getpass.getuser(), *options, stderr=asyncio.subprocess.PIPE
     )
     client = await BusConnection.open(bus)
     async with asyncio.timeout(20):
-        while await client.name_owner(names.BUS_NAME) is None:  # noqa: ASYNC110 - its start
+        while await client.name_owner(calls.BUS_NAME) is None:  # noqa: ASYNC110 - its start
             await asyncio.sleep(0.02)
     await client.close()
     return process

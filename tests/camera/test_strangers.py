@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.camera.conftest import Caller, hurried, until
+from tests.camera.conftest import Caller, hurried, is_at_work, until
 from tests.fake_bluez import (
     ADAPTER,
     FEA6,
@@ -121,7 +121,7 @@ async def test_a_link_that_was_there_before_stays(
     await caller.pair(ADDRESS)
     await caller.call("Release", "s", ADDRESS)
     await caller.call("Command", "sss", ADDRESS, "gopro", "set-clock")
-    await until(lambda: not service._operations.are_under_way)
+    await until(lambda: not is_at_work(service))
     await caller.wake(ADDRESS)
     await caller.call("Cancel", "s", ADDRESS)
     await caller.connection.round_trip()
@@ -228,8 +228,7 @@ async def test_an_adapter_whose_devices_are_not_told_yet_or_are_told_to_go_is_no
     """BlueZ tells an adapter, then each of its devices; and when it goes each of these, and then it."""
     await caller.call("GetStatus")
     bluez.cameras.append(FakeGoPro(ADDRESS, bonded=True, known=True, adapter=OTHER_PATH))
-    bluez.adapters[OTHER_PATH] = OTHER_ADAPTER
-    bluez._added(OTHER_PATH, bluez._adapter(OTHER_PATH))
+    bluez.plug(tells_devices=False)
     assert await caller.call("GetBonds", "s", ADDRESS) == [[OTHER_ADAPTER], [ADAPTER, OTHER_ADAPTER]]
 
 
@@ -348,7 +347,7 @@ async def test_a_camera_that_becomes_a_keyboard_while_it_is_kept_awake_is_discon
     await until(lambda: not camera.connected)
     await until(lambda: caller.unfit)
     assert caller.unfit[0][0] == ADDRESS
-    await until(lambda: not service._operations.are_under_way)
+    await until(lambda: not is_at_work(service))
 
 
 async def test_what_another_bonded_device_becomes_is_none_of_the_hubs_business(

@@ -13,12 +13,12 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
+from tests.programs import program
 from tests.warm_start import WarmProcess, WarmProgram
 
-PROGRAM = str(Path(sys.executable).parent / "wifimgrctl")
+PROGRAM = program("wifimgrctl")
 PATIENCE_S = 60.0
 _WARM = WarmProgram(
     "wifimgrd.cli.__main__",

@@ -112,24 +112,24 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("wifimgrctl ")
 
 
-def test_an_ssid_is_taken_as_its_octets() -> None:
+def test_an_ssid_is_taken_as_its_bytes() -> None:
     assert parser().parse_args(["add", "--ssid", "\udcff前"]).ssid == b"\xff" + "前".encode()
     assert parser().parse_args(["add", "--ssid-hex", "ff 00"]).ssid == b"\xff\x00"
 
 
 @pytest.mark.parametrize(
-    ("octets", "password"),
+    ("data", "password"),
     [(b"camera-pass", "camera-pass"), (b"camera-pass\n", "camera-pass"), (b" two words \r\n", " two words ")],
 )
-def test_a_password_file(tmp_path: Path, octets: bytes, password: str) -> None:
+def test_a_password_file(tmp_path: Path, data: bytes, password: str) -> None:
     path = tmp_path / "password"
-    path.write_bytes(octets)
+    path.write_bytes(data)
     arguments = parser().parse_args(["add", "--ssid", "a", "--password-file", str(path)])
     assert read_password(arguments, "a") == password
 
 
 @pytest.mark.parametrize(
-    ("octets", "sentence"),
+    ("data", "sentence"),
     [
         (b"", "use --open"),
         (b"\n", "use --open"),
@@ -137,9 +137,9 @@ def test_a_password_file(tmp_path: Path, octets: bytes, password: str) -> None:
         (b"x" * 5000, "more than a password"),
     ],
 )
-def test_no_password_file(tmp_path: Path, octets: bytes, sentence: str) -> None:
+def test_no_password_file(tmp_path: Path, data: bytes, sentence: str) -> None:
     path = tmp_path / "password"
-    path.write_bytes(octets)
+    path.write_bytes(data)
     arguments = parser().parse_args(["add", "--ssid", "a", "--password-file", str(path)])
     with pytest.raises(InvalidRequest, match=sentence):
         read_password(arguments, "a")

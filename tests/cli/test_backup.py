@@ -67,6 +67,17 @@ async def test_a_backup_to_a_file_is_root_s_alone(hub: Hub, tmp_path: Path) -> N
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+async def test_a_backup_that_cannot_be_written_to_its_end_leaves_no_file(hub: Hub, tmp_path: Path) -> None:
+    script = "ulimit -f 0; wifimgrctl backup hub.backup"
+    status, out, err = await run(script, tmp_path, hub.state)
+    assert (status, out, err.decode()) == (
+        1,
+        b"",
+        "wifimgrctl: hub.backup: File too large (invalid-request)\n",
+    )
+    assert not (tmp_path / "hub.backup").exists()
+
+
 async def test_no_terminal_is_shown_a_backup(hub: Hub) -> None:
     await hub.create(1)
     async with on_terminal(hub.address, "backup", "-", STATE_DIRECTORY=str(hub.state)) as terminal:
@@ -87,10 +98,10 @@ async def test_the_documents_encrypt_a_backup_and_restore_it(hub: Hub, tmp_path:
     await hub.create(1, name="Front")
     status, _, err = await run(ENCRYPTING, tmp_path, hub.state)
     assert status == 0, err
-    octets = (tmp_path / "hub.backup.age").read_bytes()
-    assert octets.startswith(b"age-encryption.org/v1\n")
-    assert b"Front" not in octets
-    assert b"camera-pass" not in octets
+    data = (tmp_path / "hub.backup.age").read_bytes()
+    assert data.startswith(b"age-encryption.org/v1\n")
+    assert b"Front" not in data
+    assert b"camera-pass" not in data
     status, out, err = await run(RESTORING, tmp_path, new)
     assert (status, err) == (0, b"")
     assert out.startswith(b"1 device is restored")

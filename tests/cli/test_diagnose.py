@@ -38,24 +38,22 @@ MAC = bytes.fromhex("02ab5c0d9e11")
 
 def eui64(mac: bytes) -> str:
     """The last 64 bits of the IPv6 address that the kernel makes of a MAC address."""
-    octets = bytes([mac[0] ^ 2, *mac[1:3], 0xFF, 0xFE, *mac[3:]])
-    return ":".join(f"{int.from_bytes(octets[at : at + 2]):x}" for at in (0, 2, 4, 6))
+    data = bytes([mac[0] ^ 2, *mac[1:3], 0xFF, 0xFE, *mac[3:]])
+    return ":".join(f"{int.from_bytes(data[at : at + 2]):x}" for at in (0, 2, 4, 6))
 
 
-def wpa_escaped(octets: bytes) -> str:
+def wpa_escaped(data: bytes) -> str:
     """As wpa_supplicant's printf_encode writes."""
     letters = {0x22: '\\"', 0x5C: "\\\\", 0x1B: "\\e", 0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
     return "".join(
-        letters.get(octet) or (chr(octet) if 32 <= octet < 127 else f"\\x{octet:02x}") for octet in octets
+        letters.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\x{byte:02x}") for byte in data
     )
 
 
-def glib_escaped(octets: bytes) -> str:
+def glib_escaped(data: bytes) -> str:
     """As g_strescape writes."""
     letters = {0x22: '\\"', 0x5C: "\\\\", 8: "\\b", 12: "\\f", 10: "\\n", 13: "\\r", 9: "\\t", 11: "\\v"}
-    return "".join(
-        letters.get(octet) or (chr(octet) if 32 <= octet < 127 else f"\\{octet:03o}") for octet in octets
-    )
+    return "".join(letters.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}") for byte in data)
 
 
 def logged(name: str, ssid: bytes, mac: bytes) -> Mapping[str, str]:
@@ -266,12 +264,12 @@ LINES = (
     "wifimgrd-mqtt[7]: broker_unavailable reason='cannot connect to mqtt://192.0.2.77:1883: timed out'",
     "wifimgrd-mqtt[7]: hub_id_taken reason='another hub already publishes as navy/fleet/submarine, so'",
     "wifimgrd-mqtt[7]: broker_unavailable reason='may this user write below wifimgrd/other-hub/?'",
-    "wifimgrd-mqtt[7]: message_refused topic=navy/fleet/submarine/devices/1 octets=7 reason='too large'",
-    "wifimgrd-mqtt[7]: message_refused topic=homeassistant/device/wifimgrd_submarine_1/config octets=7",
-    "wifimgrd-mqtt[7]: message_refused topic=home/the-villa/device/wifimgrd_submarine_hub/config octets=7",
-    "wifimgrd-mqtt[7]: message_refused topic=villa-2/device/wifimgrd_submarine_12/config octets=7",
-    "wifimgrd-mqtt[7]: message_refused topic=clients/smith octets=7 reason='too large'",
-    "wifimgrd-mqtt[7]: message_refused topic=\"clients/o'neil 2\" octets=7 reason='too large'",
+    "wifimgrd-mqtt[7]: message_refused topic=navy/fleet/submarine/devices/1 bytes=7 reason='too large'",
+    "wifimgrd-mqtt[7]: message_refused topic=homeassistant/device/wifimgrd_submarine_1/config bytes=7",
+    "wifimgrd-mqtt[7]: message_refused topic=home/the-villa/device/wifimgrd_submarine_hub/config bytes=7",
+    "wifimgrd-mqtt[7]: message_refused topic=villa-2/device/wifimgrd_submarine_12/config bytes=7",
+    "wifimgrd-mqtt[7]: message_refused topic=clients/smith bytes=7 reason='too large'",
+    "wifimgrd-mqtt[7]: message_refused topic=\"clients/o'neil 2\" bytes=7 reason='too large'",
     "wifimgrd-mqtt[7]: commands_paused topics=\"['navy/frigate/command', 'navy/frigate/devices/+/command']\"",
     "wifimgrd-mqtt[7]: broker_unavailable reason='refuses the subscription to wifimgrd/newest/claim'",
     "wifimgrd-mqtt[7]: unexpected_retained topics=12 below=navy/fleet/submarine",
@@ -287,7 +285,7 @@ KEPT = (
     "127.0.0.1:8080",
     "mqtt://localhost:1883",
     "topics=12",
-    "octets=7",
+    "bytes=7",
     "wifimgrd-mqtt[7]",
 )
 

@@ -106,6 +106,7 @@ async def test_each_camera_has_a_result_and_one_that_failed_is_a_failure(hub: Hu
     }
 
 
+@pytest.mark.slow
 async def test_all_are_the_whole_rig_and_one_that_is_lost_is_named(cameras: Hub) -> None:
     nose, left, tail = [one.id for one in cameras.client.devices.values()]
     await cameras.client.simulate("PowerOffCamera", "ayb", CAMERAS["ricoh-theta-x"][0].encode(), True)

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.cli.running import on_terminal, wifimgrctl
-from wifimgrd.cli import _countries, _setup
+from wifimgrd.cli import _setup, _setup_dialog
 from wifimgrd.cli import _setup_file as setup_file
 from wifimgrd.cli._arguments import parser
 from wifimgrd.cli._screen import Screen
@@ -228,14 +229,12 @@ def test_a_country_that_the_kernel_has_no_rules_for_is_refused(
 ) -> None:
     database = tmp_path / "regulatory.db"
     database.write_bytes(b"RGDB" + bytes((0, 0, 0, 20)) + b"00\0\x10" + b"DE\0\x10" + bytes(4) + b"XX\0\x10")
-    monkeypatch.setattr(_countries, "DATABASE", database)
-    plan = _setup._Plan(main, {})
-    assert _setup._problem(plan, setup_file.COUNTRY, "DE") == ""
-    assert "expected a country that the kernel has rules for" in _setup._problem(
-        plan, setup_file.COUNTRY, "XX"
-    )
+    monkeypatch.setattr(_setup_dialog, "DATABASE", database)
+    problem = partial(_setup._problem, _setup._Plan(main, {}), setup_file.COUNTRY)
+    assert problem("DE") == ""
+    assert "expected a country that the kernel has rules for" in problem("XX")
     database.write_bytes(b"another format")
-    assert _setup._problem(plan, setup_file.COUNTRY, "XX") == ""
+    assert problem("XX") == ""
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from tests.cli.running import wifimgrctl
 from tests.processes import Hub
 from wifimgrd.cli._arguments import parser
+from wifimgrd.cli._commands import simulate
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._simulate import simulate
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.errors import NotSupported
 from wifimgrd.domain.records import ServiceRecord

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from tests.programs import node
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._times import local_time
 from wifimgrd.cli._views import device_view, devices_view, hub_view, interfaces_view, networks_view
@@ -26,7 +25,6 @@ from wifimgrd.domain.records import (
     ServiceRecord,
 )
 
-FRONTEND = Path(__file__).parents[2] / "frontend"
 NOW: Final = 1_764_000_000_000_000
 
 
@@ -131,15 +129,7 @@ def test_the_command_line_shows_the_word(word: str, facts: dict[str, Any]) -> No
 def test_the_page_shows_the_same_words() -> None:
     devices = [device_json(DeviceRecord(1, "Front", **facts)) for _, facts in CASES]
     recorders = [device_json(recorder(facts, seconds)) for _, facts, seconds in RECORDINGS]
-    shown = subprocess.run(
-        ["node", "--input-type=module", "-e", WORDS_OF_PAGE, json.dumps([devices, recorders, NOW / 1000])],
-        cwd=FRONTEND,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (shown.stderr, shown.returncode) == ("", 0)
-    page = json.loads(shown.stdout)
+    page = json.loads(node(WORDS_OF_PAGE, json.dumps([devices, recorders, NOW / 1000])))
     words = [word for word, _ in CASES]
     assert (page["words"], page["lastKnown"]) == (words, [last_known(word) for word in words])
     assert page["labels"] == [label for label, _, _ in RECORDINGS]

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from tests.processes import PROGRAMS, Hub
+from tests.processes import Hub
+from tests.programs import program
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from tests.processes import PROGRAMS, Hub
 async def test_a_stream_that_cannot_be_used(hub: Hub, line: str, status: int, said: str | None) -> None:
     await hub.create(1)
     process = await asyncio.create_subprocess_shell(
-        f"{PROGRAMS}/wifimgrctl --bus '{hub.address}' {line}",
+        f"{program('wifimgrctl')} --bus '{hub.address}' {line}",
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -73,17 +73,17 @@ async def test_tiles_are_counted_per_zoom(config: Path, kind: str) -> None:
 
 
 async def test_a_damaged_archive_fails(config: Path, tmp_path: Path) -> None:
-    octets = (tmp_path / "world.pmtiles").read_bytes()
-    (tmp_path / "world.pmtiles").write_bytes(octets[:-20])
+    data = (tmp_path / "world.pmtiles").read_bytes()
+    (tmp_path / "world.pmtiles").write_bytes(data[:-20])
     ran = await tiles("check", "--tileset", "pmtiles", config=config)
     assert ran.status == 1
     assert "cut off" in ran.out
 
 
 async def test_a_damaged_database_fails(config: Path, tmp_path: Path) -> None:
-    octets = bytearray((tmp_path / "world.mbtiles").read_bytes())
-    octets[-4096:-2048] = bytes(2048)
-    (tmp_path / "world.mbtiles").write_bytes(octets)
+    data = bytearray((tmp_path / "world.mbtiles").read_bytes())
+    data[-4096:-2048] = bytes(2048)
+    (tmp_path / "world.mbtiles").write_bytes(data)
     assert (await tiles("check", "--tileset", "mbtiles", config=config)).status == 1
 
 

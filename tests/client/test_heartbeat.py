@@ -188,7 +188,7 @@ def test_a_process_that_was_stopped_itself_blames_nobody(run: Run, loop: Virtual
             daemon.running.clear()
             await asyncio.sleep(PING_PERIOD_S + 1)
             assert daemon.pings == 1
-            loop._skipping.passed_s += HOUR_S  # Ctrl-Z, with the answer on its way
+            loop.skip(HOUR_S)  # Ctrl-Z, with the answer on its way
             await asyncio.sleep(0.1)
             daemon.running.set()
             await asyncio.sleep(60)

@@ -107,7 +107,7 @@ async def test_python_of_sdbus(hub: Hub, tmp_path: Path) -> None:
 
 async def test_python_of_openapi_python_client(hub: Hub, tmp_path: Path) -> None:
     async with Served.start(hub.client, Settings()) as shim:
-        document = (await shim.get("/openapi.json")).octets
+        document = (await shim.get("/openapi.json")).data
         (tmp_path / "openapi.json").write_bytes(document)
         said = await run(
             *(sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none", "--overwrite"),

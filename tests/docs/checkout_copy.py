@@ -39,6 +39,15 @@ def run(copy: Path, *command: str, given: str = "") -> str:
     return done.stdout
 
 
+def apply(patch: str, copy: Path) -> None:
+    """Apply an example to the copy."""
+    done = subprocess.run(
+        ["git", "apply", "-"], cwd=copy, input=patch, capture_output=True, text=True, check=False
+    )
+    what_to_do = "an example in CONTRIBUTING.md no longer fits the code: renew the lines around its changes"
+    assert done.returncode == 0, f"{what_to_do}\n{done.stderr}"
+
+
 def contents(root: Path) -> dict[str, bytes]:
     """The files of the copy."""
     files = (file for folder in COPIED for file in (root / folder).rglob("*") if file.is_file())

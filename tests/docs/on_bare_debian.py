@@ -29,7 +29,7 @@ ENVIRONMENT = (
     f"NODE_EXTRA_CA_CERTS=/run{AUTHORITIES}",
     *PROXIES,
 )
-NAMED_IN_TEXT = {"docs/api-guide.md": "jq", "docs/mqtt.md": "mosquitto mosquitto-clients"}
+NAMED_IN_TEXT = {"docs/http.md": "jq", "docs/mqtt.md": "mosquitto mosquitto-clients"}
 """What documents want installed."""
 INSTALL_S, START_S = 1200, 900
 MOUNTS = """

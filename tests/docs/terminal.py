@@ -175,8 +175,8 @@ class Terminal:
         if not ready:
             raise TimeoutError
         with contextlib.suppress(OSError):  # EIO: the shell has ended
-            if octets := os.read(self._master, 65536):
-                return self._decoder.decode(octets)
+            if data := os.read(self._master, 65536):
+                return self._decoder.decode(data)
         raise EOFError
 
     @staticmethod

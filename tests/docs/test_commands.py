@@ -53,12 +53,13 @@ def broker(host: PrivateHost) -> Iterator[None]:
 
 BEFORE: dict[str, Callable[[PrivateHost], AbstractContextManager[None]]] = {
     "docs/tiles.md": tiles,
-    "docs/api-guide.md": token,
+    "docs/http.md": token,
     "docs/mqtt.md": broker,
 }
 """What a document expects to be there."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", BESIDE_MAKE_RUN)
 def test_commands_beside_make_run(document: str, tmp_path: Path) -> None:
     with private_host() as host:

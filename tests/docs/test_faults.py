@@ -1,4 +1,4 @@
-"""Each row about the broker in docs/faults.md names a test that there is."""
+"""Each row about the broker in docs/failures.md names a test that there is."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ import pytest
 
 from tests.docs.code_blocks import CHECKOUT, prose
 
-ROWS = [
-    line
-    for _, line in prose("docs/faults.md")
-    if re.match(r"\| .* \| .* \| .* \|$", line) and not line.startswith(("| fault |", "|---"))
-]
+ROWS = [line for _, line in prose("docs/failures.md") if re.match(r"\| .* \| .* \| `[\w.]+::\w+` \|$", line)]
 
 
 def test_the_table_is_found() -> None:

@@ -33,7 +33,7 @@ def asked() -> dict[str, set[str]]:
 
 async def test_every_metric_that_is_asked_for_is_there(asked: dict[str, set[str]]) -> None:
     async with Served.start(FakeHub(), Settings()) as served:
-        text = (await served.get("/metrics")).octets.decode()
+        text = (await served.get("/metrics")).data.decode()
     there = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) | set(
         re.findall(r"^(\w+)", text, re.MULTILINE)
     )
@@ -44,7 +44,7 @@ async def test_every_metric_that_is_asked_for_is_there(asked: dict[str, set[str]
 
 async def test_every_value_of_a_label_that_is_asked_for_can_be_there() -> None:
     async with Served.start(FakeHub(), Settings()) as served:
-        text = (await served.get("/metrics")).octets.decode()
+        text = (await served.get("/metrics")).data.decode()
     for file in DOCUMENTED[:2]:
         rules = file.read_text("utf-8").replace('\\"', '"')
         wanted = re.findall(r'(wifimgrd_\w+)\{(?:[^}]*,)?(state|outcome|code)="([^"]*)"', rules)
@@ -75,7 +75,7 @@ async def test_what_an_alert_compares_has_the_same_labels() -> None:
     hub = FakeHub()
     async with Served.start(hub, Settings()) as served:
         hub.appear(DeviceRecord(1, "Front", state="connected", camera=camera))
-        text = (await served.get("/metrics")).octets.decode()
+        text = (await served.get("/metrics")).data.decode()
     rules = FOLDER.joinpath("alerts.yml").read_text("utf-8")
     compared = re.findall(r"expr: (wifimgrd_device_\w+) .* unless (wifimgrd_device_\w+) ", rules)
     assert len(compared) == 2

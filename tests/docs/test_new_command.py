@@ -9,11 +9,13 @@ from typing import Final
 
 import pytest
 
-from tests.docs.checkout_copy import contents, copied, example_patch, run
+from tests.docs.checkout_copy import apply, contents, copied, example_patch, run
 from tests.docs.code_blocks import CHECKOUT
 from tests.message_bus import MessageBusDaemon
 from tests.processes import running_hub
 from tools.generate_descriptions import DESCRIPTIONS
+
+pytestmark = pytest.mark.slow
 
 MOST_FILES: Final = 3
 FROM_THERE: Final = (sys.executable, "-P", "-m")
@@ -46,7 +48,7 @@ async def test_the_example_of_a_new_command_reaches_every_client_and_is_carried_
 ) -> None:
     copy = copied(tmp_path / "checkout")
     before = contents(copy)
-    run(copy, "git", "apply", "-", given=example_patch("domain/commands.py"))
+    apply(example_patch("domain/commands.py"), copy)
     after = contents(copy)
     assert len([file for file in after if after[file] != before[file]]) == MOST_FILES
 

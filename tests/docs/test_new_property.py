@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from tests.docs.checkout_copy import contents, copied, example_patch, run
+import pytest
+
+from tests.docs.checkout_copy import apply, contents, copied, example_patch, run
 from tests.docs.code_blocks import CHECKOUT
 from tools.generate_descriptions import DESCRIPTIONS
 from tools.generate_records import TYPES
+
+pytestmark = pytest.mark.slow
 
 MOST_FILES: Final = 3
 SHOW: Final = """
@@ -46,7 +50,7 @@ def test_the_example_of_a_new_property_reaches_every_client(tmp_path: Path) -> N
     before = contents(copy)
     assert set(shown(copy).values()) == {None}
 
-    run(copy, "git", "apply", "-", given=patch)
+    apply(patch, copy)
     run(copy, sys.executable, "tools/generate_records.py")
     run(copy, sys.executable, "tools/generate_descriptions.py")
 

@@ -16,8 +16,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = (
     ROOT / "systemd/wifimgrd.catalog",
     ROOT / "docs/operating.md",
-    ROOT / "docs/recovery.md",
-    ROOT / "docs/faults.md",
+    ROOT / "docs/failures.md",
     ROOT / "docs/configuration.md",
     ROOT / "frontend/src/messages.ts",
     *sorted((ROOT / "wifimgrd").rglob("*.py")),

@@ -1,4 +1,4 @@
-"""Network names are octets, secrets do not show themselves."""
+"""Network names are bytes, secrets do not show themselves."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def test_an_ssid_that_is_no_text() -> None:
 
 
 @given(st.binary(max_size=32))
-def test_every_ssid_can_be_shown(octets: bytes) -> None:
-    shown = Ssid(octets).printable
+def test_every_ssid_can_be_shown(data: bytes) -> None:
+    shown = Ssid(data).printable
     assert shown.isprintable()
     shown.encode()
 

@@ -45,7 +45,7 @@ def test_the_strongest_network_comes_first() -> None:
     found = networks(
         [received(b"far", percent=20), received(b"near", percent=90), received(b"mid", percent=50)], []
     )
-    assert [network.ssid.octets for network in found] == [b"near", b"mid", b"far"]
+    assert [network.ssid.data for network in found] == [b"near", b"mid", b"far"]
 
 
 def test_a_network_belongs_to_the_first_device_with_its_ssid() -> None:
@@ -69,7 +69,7 @@ def test_an_old_reading_hides_no_newer_one() -> None:
 
 def test_what_a_busy_adapter_remembers_from_long_ago_is_in_range_no_more() -> None:
     gone, there = received(b"gone", seen=1_000_000), received(b"there", interface="wlan1", seen=70_000_000)
-    assert [network.ssid.octets for network in networks([gone, there], [])] == [b"there"]
+    assert [network.ssid.data for network in networks([gone, there], [])] == [b"there"]
 
 
 def test_a_reading_of_unknown_age_is_kept() -> None:

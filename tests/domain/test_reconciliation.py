@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Ssid
+from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.reconciliation import (
     Action,
     Adopt,
@@ -16,14 +18,13 @@ from wifimgrd.domain.reconciliation import (
     Interrupt,
     Inventory,
     Lose,
-    Phase,
     Restore,
     reconcile,
 )
 
 NAMES = ("wlan0", "wlan1", "wlan2", "wlan10")
 FOUND = Link("192.168.42.17", "192.168.42.1")
-NOTHING_RUNS = (Phase.IDLE, Phase.UP, Phase.WAITING)
+NOTHING_RUNS = (Phase.IDLE, Phase.UP, Phase.INTERRUPTED)
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Mix:
                     views[link.device_id] = replace(before, phase=Phase.UP, interface=link.interface)
                 case Interrupt(link):
                     assert views[link.device_id].phase is Phase.UP
-                    views[link.device_id] = replace(views[link.device_id], phase=Phase.WAITING)
+                    views[link.device_id] = replace(views[link.device_id], phase=Phase.INTERRUPTED)
                 case Restore(link):
-                    assert views[link.device_id].phase is Phase.WAITING
+                    assert views[link.device_id].phase is Phase.INTERRUPTED
                     views[link.device_id] = replace(views[link.device_id], phase=Phase.UP)
                 case Drop(link):
                     assert links.pop(link.interface) == link
@@ -101,7 +102,7 @@ def test_a_device_is_connected_exactly_where_its_link_stands(mix: Mix) -> None:
         if view.phase is Phase.UP:
             assert own is not None
             assert own.up
-        if view.phase is Phase.WAITING:
+        if view.phase is Phase.INTERRUPTED:
             assert own is not None
             assert not own.up
     interfaces = [one.interface for one in after.views.values() if one.interface]
@@ -145,7 +146,7 @@ def test_what_an_attempt_or_a_release_is_at_work_on_is_left_alone(mix: Mix) -> N
     busy = {
         one.interface
         for one in mix.views.values()
-        if one.phase in (Phase.JOINING, Phase.ENDING) and one.interface in mix.inventory.listed
+        if one.phase not in (*NOTHING_RUNS, Phase.ARRIVING) and one.interface in mix.inventory.listed
     }
     after = mix.after()
     for view in mix.views.values():
@@ -154,10 +155,39 @@ def test_what_an_attempt_or_a_release_is_at_work_on_is_left_alone(mix: Mix) -> N
     assert not [one for one in mix.actions() if isinstance(one, Drop) and one.link.interface in busy]
 
 
+@pytest.mark.parametrize("phase", [Phase.ARRIVING, Phase.UP, Phase.INTERRUPTED])
+def test_a_link_that_the_backend_does_not_have_is_lost(phase: Phase) -> None:
+    view = DeviceView(DeviceId(1), phase, "wlan0")
+    inventory = Inventory(frozenset({"wlan0"}))
+    assert reconcile([view], inventory, []) == (Lose(DeviceId(1)),)
+    assert Lose(DeviceId(1)) not in reconcile([view], inventory, [held(1, "wlan0")])
+
+
 @given(mixes())
 def test_losses_come_first_and_what_takes_time_last(mix: Mix) -> None:
     kinds = [0 if isinstance(one, Lose) else 2 if isinstance(one, Drop) else 1 for one in mix.actions()]
     assert kinds == sorted(kinds)
+
+
+@pytest.mark.parametrize(
+    ("phase", "up", "action"),
+    [
+        (Phase.UP, True, None),
+        (Phase.UP, False, Interrupt),
+        (Phase.INTERRUPTED, True, Restore),
+        (Phase.INTERRUPTED, False, None),
+    ],
+)
+def test_a_device_follows_its_own_link(
+    phase: Phase, up: bool, action: type[Interrupt | Restore] | None
+) -> None:
+    link = held(1, "wlan0", up=up)
+    mix = Mix(
+        {DeviceId(1): DeviceView(DeviceId(1), phase, "wlan0")},
+        Inventory(frozenset(("wlan0",))),
+        {"wlan0": link},
+    )
+    assert mix.actions() == (() if action is None else (action(link),))
 
 
 def test_a_link_moves_with_its_adapters_new_name() -> None:

@@ -135,11 +135,11 @@ def test_the_text_of_a_qr_code_never_becomes_a_name(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "octets", [b"\xff\xfe", b"WIFI", b"my WIFI: 5 GHz", "ü".encode() * 16, b"x" * 32, "無線".encode()]
+    "data", [b"\xff\xfe", b"WIFI", b"my WIFI: 5 GHz", "ü".encode() * 16, b"x" * 32, "無線".encode()]
 )
-def test_an_ssid_may_be_any_octets(octets: bytes) -> None:
-    payload = {**GOOD, "connection_settings": {"ssid": octets, "password": "camera-pass-1"}}
-    assert parse_registration(payload).ssid == Ssid(octets)
+def test_an_ssid_may_be_any_bytes(data: bytes) -> None:
+    payload = {**GOOD, "connection_settings": {"ssid": data, "password": "camera-pass-1"}}
+    assert parse_registration(payload).ssid == Ssid(data)
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ class PassingBus:
         self._real = address.partition("path=")[2].partition(",")[0]
         self._clients: list[asyncio.StreamWriter] = []
 
-    def send(self, octets: bytes) -> None:
-        """Send some octets to each client, as they are."""
+    def send(self, data: bytes) -> None:
+        """Send some bytes to each client, as they are."""
         for client in self._clients:
-            client.write(octets)
+            client.write(data)
 
     def drop_clients(self) -> None:
         """End each client's connection, before anything more is relayed."""
@@ -68,7 +68,7 @@ class PassingBus:
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while octets := await reader.read(65536):
-        writer.write(octets)
+    while data := await reader.read(65536):
+        writer.write(data)
     writer.close()
     raise ConnectionError("the client is gone")

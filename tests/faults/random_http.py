@@ -1,4 +1,4 @@
-"""Octets that are HTTP/1.1 and WebSocket, nearly so, or not at all; the same for the same chance."""
+"""Bytes that are HTTP/1.1 and WebSocket, nearly so, or not at all; the same for the same chance."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def frame(opcode: int, payload: bytes, *, first: int = 0x80, masked: bool = Fals
 
 @dataclass(frozen=True, slots=True)
 class RandomHttp:
-    """Makes octets, and pieces of them."""
+    """Makes bytes, and pieces of them."""
 
     chance: random.Random
 
@@ -160,12 +160,12 @@ class RandomHttp:
         """How something without an end begins, and what repeats."""
         return self.chance.choice(_ENDLESS_FRAMES if in_frames else _ENDLESS)
 
-    def pieces(self, octets: bytes) -> Iterator[bytes]:
-        """The octets as they are sent: at once, or cut anywhere."""
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        """The bytes as they are sent: at once, or cut anywhere."""
         at = 0
-        while at < len(octets):
-            size = len(octets) if self._one_of(2) else self.chance.choice((1, 2, 7, 100, 4096))
-            yield octets[at : at + size]
+        while at < len(data):
+            size = len(data) if self._one_of(2) else self.chance.choice((1, 2, 7, 100, 4096))
+            yield data[at : at + size]
             at += size
 
     def _one_of(self, count: int) -> bool:
@@ -204,9 +204,9 @@ class RandomHttp:
         chunks = (self.chance.choice(sizes) + b"\r\nhello\r\n" for _ in range(self.chance.randint(1, 4)))
         return b"".join(chunks) + self.chance.choice((b"0\r\n\r\n", b"0\r\n", b"", b"0\r\nX: y\r\n\r\n"))
 
-    def _mutated(self, octets: bytes) -> bytes:
-        """Some octets changed, lost, repeated or moved."""
-        made = bytearray(octets)
+    def _mutated(self, data: bytes) -> bytes:
+        """Some bytes changed, lost, repeated or moved."""
+        made = bytearray(data)
         for _ in range(self.chance.randint(1, 6)):
             at = self.chance.randrange(len(made) + 1)
             end = at + self.chance.choice((1, 1, 2, 8, 40))

@@ -149,7 +149,7 @@ class Person:
     async def _ask(self, method: str, path: str, **options: Any) -> Answer:
         """Raises WifimgrdError where the answer is a refusal."""
         answer = await self.http.ask(method, P + path, **options)
-        assert answer.status < 300 or answer.status in _REFUSALS, (method, path, answer.status, answer.octets)
+        assert answer.status < 300 or answer.status in _REFUSALS, (method, path, answer.status, answer.data)
         if answer.status >= 300 and method != "GET":
             raise WifimgrdError(str(answer.problem["detail"]))
         return answer

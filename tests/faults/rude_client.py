@@ -17,6 +17,11 @@ _BUS: Final = "org.freedesktop.DBus"
 _PATIENCE_S: Final = 60.0
 
 
+def bytes_of(message: Message) -> bytes:
+    """As it is sent."""
+    return bytes(message._marshall(False))  # type: ignore[no-untyped-call]
+
+
 class RudeClient:
     """A socket to a message bus that is authenticated and has a name, and nothing else."""
 
@@ -55,7 +60,7 @@ class RudeClient:
         *,
         no_reply: bool = True,
     ) -> bytes:
-        """A call as octets; without an answer the bus has no limit of how many there may be."""
+        """A call as bytes; without an answer the bus has no limit of how many there may be."""
         self._serial += 1
         message = Message(
             destination=destination,
@@ -68,7 +73,7 @@ class RudeClient:
             message_type=MessageType.METHOD_CALL,
             flags=MessageFlag.NO_REPLY_EXPECTED if no_reply else MessageFlag.NONE,
         )
-        return bytes(message._marshall(False))  # type: ignore[no-untyped-call]
+        return bytes_of(message)
 
     def ask(self, path: str, interface: str, member: str, signature: str = "", *body: Any) -> bytes:
         """A call of the daemon whose answer is wanted, and not read."""
@@ -89,14 +94,14 @@ class RudeClient:
             serial=self._serial,
             message_type=MessageType.SIGNAL,
         )
-        return bytes(message._marshall(False))  # type: ignore[no-untyped-call]
+        return bytes_of(message)
 
-    async def send(self, octets: bytes, times: int = 1) -> None:
-        """Write octets as they are, as often; raises OSError where the bus has thrown us out."""
+    async def send(self, data: bytes, times: int = 1) -> None:
+        """Write bytes as they are, as often; raises OSError where the bus has thrown us out."""
 
         def write() -> None:
             for _ in range(times):
-                self._socket.sendall(octets)
+                self._socket.sendall(data)
 
         await asyncio.to_thread(write)
 

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.processes import PROGRAMS, has_no_traceback
+from tests.processes import has_no_traceback
+from tests.programs import program
 
 START_TIMEOUT_S = 20.0
 _FILES_AS_SYSTEMD_ALLOWS = 1024
@@ -45,7 +46,7 @@ async def running_shim(bus: str, log: Path, *arguments: str) -> AsyncIterator[Sh
     """The shim from start to stop; its log must hold no traceback."""
     with log.open("ab") as said:
         process = await asyncio.create_subprocess_exec(
-            str(PROGRAMS / "wifimgrd-http"), "--bus", bus, "--listen", "127.0.0.1:0", *arguments,
+            program("wifimgrd-http"), "--bus", bus, "--listen", "127.0.0.1:0", *arguments,
             stdin=asyncio.subprocess.DEVNULL, stderr=said, preexec_fn=_as_a_service,
         )  # fmt: skip
     try:

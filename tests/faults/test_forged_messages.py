@@ -25,7 +25,7 @@ FORGED: list[tuple[list[Any], int]] = [
     ([[99, Variant("ay", SEEMING_SENDER)]], 2 * LARGEST),
     ([[99, Variant("ay", SEEMING_SENDER)]], 0),
     ([[99, Variant("ay", CUT_SENDER)]], 2 * LARGEST),
-    ([[99, Variant("ay", bytes(4) + CUT_SENDER)]], 2 * LARGEST),  # or at a multiple of eight octets
+    ([[99, Variant("ay", bytes(4) + CUT_SENDER)]], 2 * LARGEST),  # or at a multiple of eight bytes
     ([[99, Variant("ay", bytes(3 << 20))]], 0),
     ([[7, Variant("s", ":1.0")]], 2 * LARGEST),
     ([[7, Variant("s", ":1.0")]], 0),

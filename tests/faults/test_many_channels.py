@@ -48,9 +48,9 @@ class Listener:
         """The number of the snapshot, and those of all events up to the first that has a name in it."""
         received = b""
         while name not in received:
-            octets = await self._reader.read(65536)
-            assert octets, "the shim closed the channel"
-            received += octets
+            data = await self._reader.read(65536)
+            assert data, "the shim closed the channel"
+            received += data
         return [int(number) for number in re.findall(rb'"seq": ?(\d+)', received.partition(name)[0])]
 
     async def leave(self) -> None:

@@ -17,8 +17,7 @@ from tests.faults.random_life import duration_s, seed
 from wifimgrd.cli._camera_csv import COLUMNS
 from wifimgrd.cli._camera_files import entries_of
 from wifimgrd.cli._entries import Entry
-from wifimgrd.cli._keyfile import NotKeyFile, is_well_escaped, read_keyfile, unescaped
-from wifimgrd.cli._profiles import SUFFIX
+from wifimgrd.cli._profiles import SUFFIX, NotKeyFile, is_well_escaped, read_keyfile, unescaped
 from wifimgrd.domain.errors import InvalidRequest
 
 SEED: Final = seed()
@@ -69,12 +68,12 @@ class GLib:
         function.restype = result
         return function(*arguments)
 
-    def read(self, octets: bytes) -> Read | None:
+    def read(self, data: bytes) -> Read | None:
         """All strings of a key file; None if it is none."""
         file = ctypes.c_void_p(self.call("key_file_new", ctypes.c_void_p))
         try:
-            size = ctypes.c_size_t(len(octets))
-            if not self.call("key_file_load_from_data", ctypes.c_int, file, octets, size, 0, None):
+            size = ctypes.c_size_t(len(data))
+            if not self.call("key_file_load_from_data", ctypes.c_int, file, data, size, 0, None):
                 return None
             return {
                 (group.decode(), key.decode()): self.string(file, group, key)

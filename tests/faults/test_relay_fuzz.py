@@ -96,8 +96,8 @@ class Camera:
             writer.write(consent(key[1]))
         else:
             in_frames = False
-        octets = http.frames(masked=False) if in_frames else http.answer()
-        await send(chance, http, writer, octets, in_frames=in_frames)
+        data = http.frames(masked=False) if in_frames else http.answer()
+        await send(chance, http, writer, data, in_frames=in_frames)
         await leave(chance, reader, writer)
 
 
@@ -111,18 +111,18 @@ def consent(key: bytes) -> bytes:
 
 
 async def send(
-    chance: random.Random, http: RandomHttp, writer: Writer, octets: bytes, *, in_frames: bool
+    chance: random.Random, http: RandomHttp, writer: Writer, data: bytes, *, in_frames: bool
 ) -> None:
-    """Send octets at once, in pieces or slowly, or something that has no end."""
+    """Send bytes at once, in pieces or slowly, or something that has no end."""
     match chance.choices(("pieces", "slowly", "endless"), (6, 1, 2))[0]:
         case "pieces":
-            for piece in http.pieces(octets):
+            for piece in http.pieces(data):
                 writer.write(piece)
                 await writer.drain()
                 await asyncio.sleep(0)
         case "slowly":
-            for octet in octets:
-                writer.write(bytes([octet]))
+            for byte in data:
+                writer.write(bytes([byte]))
                 await asyncio.sleep(0.005)
         case "endless":
             begin, unit = http.endless(in_frames=in_frames)
@@ -218,9 +218,9 @@ class Clients:
 
     @staticmethod
     async def _read(reader: Reader, received: bytearray) -> None:
-        while octets := await reader.read(65536):
+        while data := await reader.read(65536):
             if len(received) < 1 << 20:
-                received += octets
+                received += data
 
     def _judge(self, number: int, received: bytes) -> None:
         """What came back is HTTP, and says nothing of an accident."""
@@ -252,7 +252,7 @@ class Onlooker:
         assert (await self.http.get("/healthz")).status == 200
         self.waits_s.append(time.monotonic() - asked)
         answer = await self.http.get(f"/cameras/{self.device}/")
-        assert (answer.status, answer.octets) == (200, b"hello"), f"seed {SEED}: {answer}"
+        assert (answer.status, answer.data) == (200, b"hello"), f"seed {SEED}: {answer}"
         self.waits_s.append(time.monotonic() - asked)
 
     @asynccontextmanager
@@ -308,7 +308,7 @@ async def relay(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[
 async def are_all_served(http: Served, path: str) -> bool:
     """Whether a camera has a place for each of AT_ONCE requests."""
     answers = await asyncio.gather(*(http.get(path) for _ in range(AT_ONCE)))
-    return {answer.octets for answer in answers} == {b"hello"}
+    return {answer.data for answer in answers} == {b"hello"}
 
 
 async def test_anything_through_the_relay_is_answered_or_ended_and_leaves_nothing_behind(

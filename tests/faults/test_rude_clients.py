@@ -94,7 +94,7 @@ async def test_a_flood_of_signals_that_nobody_asked_for_holds_up_nobody(
         Variant("as", [""] * 500_000),
         Variant("ay", b"\0" * 20_000_000),
     ],
-    ids=["variants", "texts", "octets"],
+    ids=["variants", "texts", "bytes"],
 )
 async def test_a_huge_message_is_refused_unread(hub: Hub, onlooker: Onlooker, value: object) -> None:
     before = size(hub)
@@ -112,16 +112,16 @@ async def test_a_huge_message_is_refused_unread(hub: Hub, onlooker: Onlooker, va
 
 
 @pytest.mark.parametrize(
-    ("position", "octet"),
+    ("position", "byte"),
     [(1, 5), (1, 77), (2, 0xF8), (2, 0x80)],
     ids=["a type of the future", "a type out of nowhere", "flags of the future", "one more flag"],
 )
 async def test_what_d_bus_may_have_one_day_is_no_reason_to_go(
-    hub: Hub, rude: RudeClient, onlooker: Onlooker, position: int, octet: int
+    hub: Hub, rude: RudeClient, onlooker: Onlooker, position: int, byte: int
 ) -> None:
     owner = await onlooker.owner()
     message = bytearray(rude.ask(names.ROOT_PATH, bus_names.PROPERTIES, "GetAll", "s", names.MANAGER))
-    message[position] = octet
+    message[position] = byte
     await rude.send(bytes(message))
     async with onlooker.asking():
         await hub.create(1)

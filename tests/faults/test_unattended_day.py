@@ -302,7 +302,7 @@ class UnattendedDay(RuleBasedStateMachine):
         assert not (on and idle(self.hub)), f"{idle(self.hub)} are idle, and {on} are on"
 
     def _is_on(self, status: DeviceStatus) -> bool:
-        return self.world._camera(status.device.ssid.octets).powered
+        return self.world.camera(status.device.ssid.data).powered
 
     def do(self, command: Coroutine[Any, Any, _T]) -> bool:
         """Give a command; whether it was acknowledged."""

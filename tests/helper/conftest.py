@@ -26,4 +26,4 @@ def wlan0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host whose interfaces are wlan0, which is wireless, and eth0."""
     (tmp_path / "wlan0" / "phy80211").mkdir(parents=True)
     (tmp_path / "eth0").mkdir()
-    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path)
+    monkeypatch.setattr(interfaces, "INTERFACES", tmp_path)

@@ -11,5 +11,5 @@ from wifimgrd.helper import _interfaces as interfaces
 
 def main() -> None:
     """Run the helper; the folder is the first argument."""
-    interfaces._INTERFACES = Path(sys.argv.pop(1))  # type: ignore[misc]
+    interfaces.INTERFACES = Path(sys.argv.pop(1))  # type: ignore[misc]
     helper.main()

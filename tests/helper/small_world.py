@@ -23,7 +23,7 @@ from tests.helper.camera_servers import CameraServers, camera_servers
 from tests.message_bus import MessageBusDaemon
 from tests.warm_start import WarmProcess, WarmProgram
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls as calls
 
 NETWORK: Final = "10.77.0.0/24"
 CAMERA_ADDRESS: Final = "192.168.42.1"
@@ -154,20 +154,20 @@ class SmallWorld:
         watch = await self.connection.watch(
             lambda signal: changes.put_nowait(bool(signal.body[2])),
             member="NameOwnerChanged",
-            arg0=names.BUS_NAME,
+            arg0=calls.BUS_NAME,
         )
-        owned = await self.connection.name_owner(names.BUS_NAME) is not None
+        owned = await self.connection.name_owner(calls.BUS_NAME) is not None
         async with asyncio.timeout(PATIENCE_S):
             while owned is not wanted:
                 owned = await changes.get()
         watch.drop()
 
     async def ask(self, member: str, signature: str = "", *body: Any) -> list[Any]:
-        return await self.daemon.call(names.BUS_NAME, names.PATH, names.INTERFACE, member, signature, body)
+        return await self.daemon.call(calls.BUS_NAME, calls.PATH, calls.BUS_NAME, member, signature, body)
 
     async def open(self, device_id: int, port: int, kind: str) -> socket.socket:
         return await self.daemon.call_for_socket(
-            names.BUS_NAME, names.PATH, names.INTERFACE, "Open", "tqs", [device_id, port, kind]
+            calls.BUS_NAME, calls.PATH, calls.BUS_NAME, "Open", "tqs", [device_id, port, kind]
         )
 
     async def configure(self, text: str) -> None:

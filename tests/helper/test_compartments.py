@@ -15,6 +15,8 @@ import pytest
 
 from tests.helper.small_world import CAMERA_ADDRESS, LEASE, PATIENCE_S, SmallWorld, run, small_world
 
+pytestmark = pytest.mark.slow
+
 ACCEPT = '[cameras]\naccept = ["udp/8554", "tcp/8554"]\n'
 RECEIVE = """
 import asyncio, sys

@@ -24,6 +24,7 @@ from wifimgrd.helper._plan import Camera, Plan
 from wifimgrd.helper._tables import Tables
 from wifimgrd.kernel._messages import messages
 from wifimgrd.kernel.links import index_of
+from wifimgrd.kernel.nftables import Nftables
 
 NETWORK: Final = IPv4Network("10.77.0.0/24")
 PORT: Final = AcceptedPort(SocketKind.UDP, 8554)
@@ -142,10 +143,36 @@ def host(interfaces: int) -> Iterator[Path]:
         yield Path(f"/proc/{pid}/ns/net")
 
 
+class Watched(Nftables):
+    """nftables, with a record of its transactions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full_writes = 0
+        """How many of them have replaced a table."""
+        self.unnoticed = 0
+        """How many transactions of others it does not count, as if they had not been noticed."""
+
+    def run(self, commands: str) -> str:
+        self.full_writes += "delete table" in commands
+        return super().run(commands)
+
+    def generation(self) -> int:
+        return super().generation() - self.unnoticed
+
+
+class WatchedTables(Tables):
+    """Tables, with the transactions that change them."""
+
+    def __init__(self) -> None:
+        self.nftables = Watched()
+        super().__init__(self.nftables)
+
+
 @contextmanager
-def tables(network: Path) -> Iterator[Tables]:
+def tables(network: Path) -> Iterator[WatchedTables]:
     with in_network(network):
-        some = Tables()
+        some = WatchedTables()
     try:
         yield some
     finally:
@@ -159,20 +186,6 @@ def listed(network: Path, *options: str) -> list[str]:
             ["nft", "-s", *options, "list", "ruleset"], check=True, capture_output=True, text=True
         )
     return sorted(re.split(r"\n\n|\n}\n|(?<={)\n(?=\t\w)", whole.stdout))
-
-
-def full_writes(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The transactions from here on that replace a table."""
-    found: list[str] = []
-    run = tables._nftables.run
-
-    def recorded(commands: str) -> str:
-        if "delete table" in commands:
-            found.append(commands)
-        return run(commands)
-
-    monkeypatch.setattr(tables._nftables, "run", recorded)
-    return found
 
 
 def random_plan(random: Random, indices: dict[int, int]) -> Plan:
@@ -194,12 +207,11 @@ def random_plan(random: Random, indices: dict[int, int]) -> Plan:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_kernel_lists_the_same_after_differences(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_lists_the_same_after_differences(seed: int) -> None:
     random = Random(seed)
     with host(6) as here, host(6) as there, tables(here) as changed, tables(there) as whole:
         with in_network(here):
             indices = {number: index_of(f"w{number}") for number in range(1, 7)}
-        written = full_writes(changed, monkeypatch)
         for _ in range(25):
             wanted = Contents.of(random_plan(random, indices))
             with in_network(here):
@@ -208,7 +220,7 @@ def test_the_kernel_lists_the_same_after_differences(seed: int, monkeypatch: pyt
                 whole.forget()
                 whole.change(wanted)
             assert listed(here) == listed(there)
-        assert len(written) == 1
+        assert changed.nftables.full_writes == 1
 
 
 @contextmanager
@@ -272,7 +284,7 @@ def test_the_limits_of_other_cameras_are_not_touched() -> None:
         assert limits() == before
 
 
-def test_a_transaction_that_fails_is_followed_by_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transaction_that_fails_is_followed_by_all_of_it() -> None:
     with host(3) as network, tables(network) as some, in_network(network):
         indices = [index_of(f"w{number}") for number in (1, 2, 3)]
         first, second = Contents.of(plan(indices)), Contents.of(plan(indices[:2]))
@@ -281,10 +293,9 @@ def test_a_transaction_that_fails_is_followed_by_all_of_it(monkeypatch: pytest.M
         some.change(first)
         some.read_back(lambda: first)
         subprocess.run(["nft", "delete element ip wifimgrd closed { w3 }"], check=True)
-        monkeypatch.setattr(some, "_generation", some._nftables.generation())  # as if it was not noticed
-        written = full_writes(some, monkeypatch)
+        some.nftables.unnoticed, before = 1, some.nftables.full_writes
         some.change(second)
-        assert len(written) == 1
+        assert some.nftables.full_writes == before + 1
         assert listed(network) == right
         some.read_back(lambda: second)
         assert some.are_as_written()
@@ -302,14 +313,14 @@ def test_what_another_program_breaks_between_is_put_right_by_the_next_change() -
         assert listed(network) == right
 
 
-def test_the_chain_of_an_interface_that_is_gone_is_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chain_of_an_interface_that_is_gone_is_no_obstacle() -> None:
     with host(2) as network, tables(network) as some, in_network(network):
         indices = [index_of(f"w{number}") for number in (1, 2)]
         some.change(Contents.of(plan(indices)))
         subprocess.run(["ip", "link", "del", "w2"], check=True)
-        written = full_writes(some, monkeypatch)
+        before = some.nftables.full_writes
         some.change(Contents.of(plan(indices[:1])))
-        assert written == []
+        assert some.nftables.full_writes == before
 
 
 # -- what else belongs to a camera
@@ -326,21 +337,31 @@ def kernel_state(network: Path) -> Iterator[KernelState]:
             state.close()
 
 
-def test_settings_are_made_for_new_and_changed_cameras_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    change_setting = KernelState._change_setting
+def test_settings_are_made_for_new_and_changed_cameras_alone() -> None:
+    def setting(number: int) -> Path:
+        return Path(f"/proc/sys/net/ipv4/conf/w{number}/rp_filter")
 
-    def recorded(state: KernelState, interface: str, name: str, value: str) -> None:
-        made.append(interface)
-        change_setting(state, interface, name, value)
-
-    monkeypatch.setattr(KernelState, "_change_setting", recorded)
     with host(3) as network, kernel_state(network) as state:
         indices = [index_of(f"w{number}") for number in (1, 2, 3)]
         state.apply(plan(indices[:2]))
-        assert made == ["w1", "w1", "w2", "w2"]
+        assert [setting(number).read_text() for number in (1, 2)] == ["2\n", "2\n"]
+        for number in (1, 2, 3):
+            setting(number).write_text("1")
         state.apply(plan(indices))
-        assert made[4:] == ["w3", "w3"]
+        assert [setting(number).read_text() for number in (1, 2, 3)] == ["1\n", "1\n", "2\n"]
+
+
+def test_what_is_restored_leaves_out_an_interface_that_has_gone() -> None:
+    """One of them has its name by then."""
+    with host(3) as network, kernel_state(network) as state:
+        indices = [index_of(f"w{number}") for number in (1, 2, 3)]
+        state.apply(plan(indices))
+        subprocess.run(["ip", "link", "del", "w2"], check=True)
+        subprocess.run(["ip", "link", "add", "w2", "type", "bridge"], check=True)
+        state.restore()
+        [closed] = [one for one in listed(network) if "set closed" in one]
+        assert re.findall(r'"(w\d)"', closed) == ["w1", "w3"]
+        assert state.changed() == ""
 
 
 def test_what_the_helper_has_yet_to_do_is_no_change_by_another_program() -> None:

@@ -11,6 +11,7 @@ import socket
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -42,7 +43,9 @@ from wifimgrd.helper import _policy as policy
 from wifimgrd.helper._policy import Policy, read_policy
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
-from wifimgrd.wire import helper_names, names
+from wifimgrd.wire import helper_calls, names
+
+pytestmark = pytest.mark.slow
 
 SO_DETACH_FILTER = 27
 """asm-generic/socket.h"""
@@ -73,8 +76,10 @@ class Stream:
 
     async def expect_more(self, number: str) -> None:
         assert self.process.stdout is not None
-        while self.process.stdout._buffer:  # type: ignore[attr-defined]  # what came before is no proof
-            await self.process.stdout.read(65536)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                while True:  # what came before is no proof
+                    await self.process.stdout.read(65536)
         async with asyncio.timeout(PATIENCE_S):
             for _ in range(20):
                 assert (await self.process.stdout.readline()).decode().strip() == number
@@ -275,7 +280,7 @@ async def test_a_network_of_the_hosts_own_is_left_alone(world: SmallWorld) -> No
     def receive(signal: Signal) -> None:
         reported.put_nowait(typed(str, signal.body[0]))
 
-    await world.connection.watch(receive, interface=helper_names.INTERFACE, member="ConflictChanged")
+    await world.connection.watch(receive, interface=helper_calls.BUS_NAME, member="ConflictChanged")
     await world.start_helper()
     said = await world.lead_to(camera)
     assert said in (

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import socket
-from collections.abc import Iterator
 from ipaddress import IPv4Address
+from typing import cast
 
 import pytest
 
 from wifimgrd.helper._contents import Contents
-from wifimgrd.helper._kernel_state import KernelState
 from wifimgrd.helper._plan import Camera, Plan
 from wifimgrd.helper._tables import Tables
-from wifimgrd.kernel.nftables import NftablesError
+from wifimgrd.kernel.nftables import Nftables, NftablesError
 
 
 class Kernel:
@@ -28,6 +26,8 @@ class Kernel:
         self.transactions: list[str] = []
         """Those that were carried out, but for trials."""
         self.listing = ""
+        self.lists = 0
+        """How often a table was listed."""
         self.others = 0
         """The transactions of other programs."""
 
@@ -36,6 +36,7 @@ class Kernel:
 
     def run(self, commands: str) -> str:
         if commands.startswith("list"):
+            self.lists += 1
             return self.listing
         chains = re.findall(r'device "([^"]+)"', commands)
         if ("netdev" in commands and not self.has_netdev) or not self.devices.issuperset(chains):
@@ -67,21 +68,8 @@ def kernel() -> Kernel:
 
 
 @pytest.fixture
-def tables(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tables]:
-    tables = Tables()
-    real = tables._nftables
-    monkeypatch.setattr(tables, "_nftables", kernel)
-    yield tables
-    real.close()
-
-
-@pytest.fixture
-def state(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> Iterator[KernelState]:
-    state = KernelState()
-    real = state._tables
-    monkeypatch.setattr(state, "_tables", tables)
-    yield state
-    real.close()
+def tables(kernel: Kernel) -> Tables:
+    return Tables(cast("Nftables", kernel))
 
 
 def test_an_interface_that_is_gone_leaves_the_others_their_filter(kernel: Kernel, tables: Tables) -> None:
@@ -112,20 +100,6 @@ def test_a_kernel_without_such_tables_is_not_asked_again(kernel: Kernel, tables:
     assert "jump zone3" in kernel.transactions[-1]
 
 
-def test_what_is_restored_leaves_out_an_interface_that_has_gone(
-    state: KernelState, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    restored: list[Plan] = []
-    indices = {"wlan0": 2, "wlan1": 9, "wlan2": 4}
-    monkeypatch.setattr(socket, "if_nametoindex", indices.__getitem__)
-    monkeypatch.setattr(state, "_prepare_network", lambda _: None)
-    monkeypatch.setattr(state, "_change", restored.append)
-    monkeypatch.setattr(state, "settle", lambda: None)
-    monkeypatch.setattr(state, "_plan", plan("wlan0", "wlan1", "wlan2"))
-    state.restore()
-    assert [one.interface for one in restored[0].cameras] == ["wlan0", "wlan2"]
-
-
 def test_both_tables_are_changed_in_one_transaction(kernel: Kernel, tables: Tables) -> None:
     tables.change(contents("wlan0"))
     [transaction] = kernel.transactions
@@ -152,7 +126,7 @@ def test_a_filter_that_the_kernel_refuses_does_not_keep_the_table_of_addresses_f
 
 
 def test_after_a_transaction_that_was_refused_all_is_written_and_read_back(
-    kernel: Kernel, state: KernelState, tables: Tables, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.change(contents("wlan0"))
     refused: list[str] = []
@@ -168,10 +142,9 @@ def test_after_a_transaction_that_was_refused_all_is_written_and_read_back(
     tables.change(contents("wlan0", "wlan1"))
     assert "delete table" not in refused[0]
     assert all(f"delete table {family} wifimgrd" in kernel.transactions[-1] for family in ("ip", "netdev"))
-    assert tables._listing is None
     kernel.listing = "it"
-    state._plan = state._wanted = plan("wlan0", "wlan1")
-    state.read_back()
+    assert not tables.are_as_written(), "nobody has read them back yet"
+    tables.read_back(lambda: contents("wlan0", "wlan1"))
     assert tables.are_as_written()
 
 
@@ -209,33 +182,32 @@ def test_what_another_program_changes_beside_a_change_is_not_taken_for_it(
     assert "delete table ip wifimgrd" in kernel.transactions[-1]
 
 
-def test_what_is_read_back_is_not_the_work_of_another_program(
-    kernel: Kernel, state: KernelState, tables: Tables
-) -> None:
-    state._plan = state._wanted = plan("wlan0")
+def test_what_is_read_back_is_not_the_work_of_another_program(kernel: Kernel, tables: Tables) -> None:
     tables.change(contents("wlan0"))
     kernel.listing = "it"
-    state.read_back()
-    state.read_back()
-    assert (tables._listing, len(kernel.transactions)) == ("itit", 1)
+    for _ in range(2):
+        tables.read_back(lambda: contents("wlan0"))
+    assert (kernel.lists, len(kernel.transactions)) == (2, 1), "each table was read once"
+    assert tables.are_as_written()
 
     tables.change(contents("wlan0", "wlan1"))
     kernel.others += 1
-    state.read_back()
-    assert (tables._listing, len(kernel.transactions)) == ("itit", 3)
+    tables.read_back(lambda: contents("wlan0", "wlan1"))
+    assert len(kernel.transactions) == 3
+    assert tables.are_as_written()
     assert "delete table ip wifimgrd" in kernel.transactions[-1]
     assert "table netdev wifimgrd" in kernel.transactions[-1]
 
 
 def test_tables_that_cannot_be_read_back_count_as_changed(
-    kernel: Kernel, state: KernelState, tables: Tables, monkeypatch: pytest.MonkeyPatch
+    kernel: Kernel, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers = iter(range(0, 1000, 10))
     monkeypatch.setattr(kernel, "generation", lambda: next(numbers))
-    state._plan = plan("wlan0")
+    kernel.listing = "it"
     tables.change(contents("wlan0"))
-    state.read_back()
-    assert tables._listing == ""
+    tables.read_back(lambda: contents("wlan0"))
+    assert not tables.are_as_written()
 
 
 def test_tables_are_read_again_after_a_transaction_or_a_doubt_alone(
@@ -263,20 +235,22 @@ def test_after_a_transaction_of_another_program_tables_are_read_once(
     tables.read_back(lambda: contents("wlan0"))
     kernel.others += 1
     assert tables.are_as_written()
-    with monkeypatch.context() as without_reading:
-        without_reading.setattr(tables, "_list", lambda: pytest.fail("read again"))
-        assert tables.are_as_written()
-    real = tables._list
+    lists = kernel.lists
+    assert tables.are_as_written()
+    assert kernel.lists == lists, "it is not read again"
+    real = kernel.run
 
-    def read_beside_another() -> str:
-        listing = real()
-        kernel.others += 1
-        kernel.listing = "another"
+    def run(commands: str) -> str:
+        """Another program changes the tables right after both were read."""
+        listing = real(commands)
+        if commands.startswith("list table netdev"):
+            kernel.others += 1
+            kernel.listing = "another"
         return listing
 
     kernel.others += 1
     with monkeypatch.context() as during:
-        during.setattr(tables, "_list", read_beside_another)
+        during.setattr(kernel, "run", run)
         assert tables.are_as_written()
     assert not tables.are_as_written()
 

@@ -476,7 +476,7 @@ async def helper(
     indices = {"eth0": 2, "wlan0": 3, "wlan1": 4, "wlan9": 0x10000}
     for interface in indices:
         (tmp_path / "sys" / interface / ("device" if interface == "eth0" else "phy80211")).mkdir(parents=True)
-    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path / "sys")
+    monkeypatch.setattr(interfaces, "INTERFACES", tmp_path / "sys")
     monkeypatch.setattr(socket, "if_nametoindex", indices.__getitem__)
     tasks = Tasks("test")
     kernel = KernelState()

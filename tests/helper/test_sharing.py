@@ -11,6 +11,8 @@ import pytest
 from tests.helper.small_world import SmallWorld, run, small_world
 from wifimgrd.bus.connection import BusError
 
+pytestmark = pytest.mark.slow
+
 SHARE = ("192.168.8.0/24",)
 
 

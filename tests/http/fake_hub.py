@@ -104,19 +104,19 @@ class FakeHub(HubClient):
             self._notify(change)
 
     async def create_device(self, properties: Mapping[str, Any]) -> int:
-        await self._do("create", dict(properties))
+        await self.do("create", dict(properties))
         return self.made_id
 
     async def update_device(self, device_id: int, properties: Mapping[str, Any]) -> None:
-        await self._do("update", device_id, dict(properties))
+        await self.do("update", device_id, dict(properties))
 
     async def connect_group(self, name: str, *, partial: bool = False) -> list[OutcomeRecord]:
-        await self._do("connect_group", name, partial)
+        await self.do("connect_group", name, partial)
         return []
 
     async def remove_device(self, device_id: int, *, history: bool = False) -> None:
         del history
-        await self._do("remove", device_id)
+        await self.do("remove", device_id)
 
     async def command_device(
         self,
@@ -127,16 +127,16 @@ class FakeHub(HubClient):
         wait_s: float = 0,
         until_waiting: bool = False,
     ) -> None:
-        await self._do(command.name, device_id, wait_s)
+        await self.do(command.name, device_id, wait_s)
 
     async def record(
         self, device_ids: Iterable[int], *, on: bool, everyone: Everyone = Everyone.NOBODY
     ) -> list[ResultRecord]:
-        await self._do("record", list(device_ids), on, everyone)
+        await self.do("record", list(device_ids), on, everyone)
         return self.results
 
     async def diagnose(self) -> str:
-        await self._do("diagnose")
+        await self.do("diagnose")
         return self.report
 
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
@@ -145,7 +145,7 @@ class FakeHub(HubClient):
         assert camera.camera_address
         return await open_socket(camera.interface, IPv4Address(camera.camera_address), port, SocketKind.TCP)
 
-    async def _do(self, *asked: Any) -> None:
+    async def do(self, *asked: Any) -> None:
         self.asked.append(asked)
         if self.answer is not None:
             raise self.answer

@@ -27,11 +27,11 @@ class Answer:
 
     status: int
     headers: Mapping[str, str]
-    octets: bytes
+    data: bytes
 
     @property
     def json(self) -> Any:
-        return json.loads(self.octets)
+        return json.loads(self.data)
 
     @property
     def problem(self) -> Any:
@@ -100,11 +100,11 @@ class Served:
         self.sockets.append(socket)
         return socket
 
-    async def raw(self, octets: bytes, *, first_line: bool = False) -> bytes:
-        """Send octets as they are and read until the other side closes, or a line alone."""
+    async def raw(self, data: bytes, *, first_line: bool = False) -> bytes:
+        """Send bytes as they are and read until the other side closes, or a line alone."""
         host, _, port = self.host.partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(octets)
+        writer.write(data)
         try:
             return await asyncio.wait_for(reader.readline() if first_line else reader.read(), 5)
         finally:

@@ -248,11 +248,11 @@ async def test_a_body_that_is_not_as_announced_is_not_valid(
     assert json.loads(body)["code"] == "invalid-request"
 
 
-@pytest.mark.parametrize("octets", [b"GARBAGE\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n"])
+@pytest.mark.parametrize("raw", [b"GARBAGE\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n"])
 async def test_what_is_no_http_is_answered_as_a_problem(
-    served: Served, octets: bytes, capsys: pytest.CaptureFixture[str]
+    served: Served, raw: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    head, _, body = (await served.raw(octets)).partition(b"\r\n\r\n")
+    head, _, body = (await served.raw(raw)).partition(b"\r\n\r\n")
     assert b"application/problem+json" in head
     assert b"Python" not in head
     assert json.loads(body)["status"] == 400
@@ -291,7 +291,7 @@ async def test_no_json_breaks_the_service(shim: Served, body: Any) -> None:
 
 @SLOWLY
 @given(body=st.binary(max_size=200))
-async def test_no_octets_break_the_service(served: Served, fake_hub: FakeHub, body: bytes) -> None:
+async def test_no_bytes_break_the_service(served: Served, fake_hub: FakeHub, body: bytes) -> None:
     fake_hub.appear(DeviceRecord(1))
     for method, path in (("POST", P), ("PATCH", P + "/1")):
         assert (await served.ask(method, path, data=body, headers=JSON)).status in {200, 201, 400}

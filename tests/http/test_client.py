@@ -65,9 +65,9 @@ ANSWERS = [
 
 @given(st.sampled_from(ANSWERS), st.lists(st.integers(0, 120), max_size=6))
 def test_an_answer_is_the_same_in_any_pieces(answer: tuple[bytes, bytes], cuts: list[int]) -> None:
-    octets, body = answer
-    places = [0, *sorted(cuts), len(octets)]
-    pieces = [octets[start:end] for start, end in pairwise(places)]
+    data, body = answer
+    places = [0, *sorted(cuts), len(data)]
+    pieces = [data[start:end] for start, end in pairwise(places)]
     assert asyncio.run(exchanged(*pieces))[1] == body
 
 
@@ -109,7 +109,7 @@ async def test_the_framing_of_a_body_is_no_larger_than_its_content() -> None:
 
 
 async def test_others_have_their_turn_among_many_chunks() -> None:
-    """A piece that is received has 1,600 chunks of five octets, and is passed on as one."""
+    """A piece that is received has 1,600 chunks of five bytes, and is passed on as one."""
     count = 1600
     async with connected() as (connection, _, writer):
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -202,3 +202,27 @@ async def test_a_connection_that_the_server_has_closed_is_replaced() -> None:
     async with origin(server) as ours:
         assert [await got(ours) for _ in range(5)] == [200] * 5
     assert server.connections == 5
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["a new one", "a kept one"])
+async def test_a_request_that_is_given_up_closes_its_connection(before: int) -> None:
+    closed, asked = asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(before):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(OK)
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        assert await reader.read() == b""
+        closed.set()
+
+    async with stream_server(serve) as port, asyncio.timeout(30):
+        ours = Origin(f"http://127.0.0.1:{port}/{{z}}", 2)
+        for _ in range(before):
+            assert await got(ours) == 200
+        request = asyncio.create_task(got(ours))
+        await asked.wait()
+        request.cancel()
+        await closed.wait()
+        ours.close()

@@ -52,7 +52,7 @@ async def test_it_names_the_platform_and_the_script_of_the_page(served: Served) 
     async with Served.start(FakeHub(), Settings(platform="b.os")) as other:
         assert P.replace("platform_", "b.os_") + "/" in (await other.get("/openapi.json")).json["paths"]
     for marker in (PLATFORM, SCRIPT):
-        assert marker not in answer.octets.decode()
+        assert marker not in answer.data.decode()
 
 
 @pytest.mark.parametrize("name", TYPE_OF_FORMAT)

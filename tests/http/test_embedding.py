@@ -1,4 +1,4 @@
-"""The platform's page behind a proxy, with the lines that docs/embedding.md prints, in a real nginx."""
+"""The platform's page behind a proxy, with the lines that docs/platform.md prints, in a real nginx."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def port() -> int:
 
 def printed_lines() -> str:
     """The lines for nginx in the document."""
-    [block] = [one for one in code_blocks("docs/embedding.md") if one.language == "nginx"]
+    [block] = [one for one in code_blocks("docs/platform.md") if one.language == "nginx"]
     assert KEPT in block.text
     return block.text
 
@@ -97,7 +97,7 @@ async def proxy(hub: Served, port: int, folder: Path, lines: str) -> AsyncIterat
 async def assert_works(page: Served, fake_hub: FakeHub) -> None:
     """What the platform's page does, all of it on its own origin, without a token."""
     own = {"Origin": page.url}
-    assert (await page.get("/")).octets == b"the platform's page"
+    assert (await page.get("/")).data == b"the platform's page"
     assert (await page.get("/icons/camera.svg")).headers["Content-Type"] == "image/svg+xml"
     assert [one["id"] for one in (await page.get(P + "/")).json] == [1]
     assert (await page.get(f"{P}/wifi/connect?device_id=1", headers=own)).status == 200

@@ -27,6 +27,8 @@ from wifimgrd.domain.commands import CONNECT, PAIR, STOP_RECORDING
 from wifimgrd.domain.records import CameraRecord
 from wifimgrd.http.settings import Fleet, Settings
 
+pytestmark = pytest.mark.slow
+
 TOKEN: Final = EXAMPLES["create_session"].body["token"]
 BEARER: Final = {"Authorization": f"Bearer {TOKEN}"}
 SWITCHING_PROTOCOLS: Final = 101
@@ -106,7 +108,7 @@ async def daemon(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator
 
 async def description(shim: Served) -> Mapping[str, Any]:
     answer = await shim.get("/openapi.json", headers=BEARER)
-    assert answer.status == 200, answer.octets
+    assert answer.status == 200, answer.data
     document: Mapping[str, Any] = answer.json
     return document
 
@@ -201,7 +203,7 @@ async def test_what_an_example_shows_is_in_the_answer(shim: Served, hub: HubClie
         for media_type, content in one.content.items():
             example = content.get("example")
             if media_type == "text/plain" and example is not None:
-                lines = answer.octets.decode().splitlines()
+                lines = answer.data.decode().splitlines()
                 absent += [f"{one.name}: {line}" for line in example.splitlines() if line not in lines]
             elif media_type == "application/json":
                 absent += missing(example, answer.json, one.name)

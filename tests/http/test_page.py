@@ -13,6 +13,7 @@ from aiohttp import web
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import Answer, Served
+from tests.programs import built_page
 from wifimgrd.config.web_address import web_socket_address
 from wifimgrd.http._errors import problems_middleware
 from wifimgrd.http._routes import Routes
@@ -29,7 +30,7 @@ PLAIN = {"Accept-Encoding": "identity"}
 async def page(served: Served, path: str = "/") -> str:
     answer = await served.get(path, headers=PLAIN)
     assert answer.status == 200
-    return answer.octets.decode()
+    return answer.data.decode()
 
 
 def assets_in(text: str) -> list[str]:
@@ -67,7 +68,7 @@ async def test_a_browser_at_a_wrong_address_gets_a_page_that_leads_back(served: 
     for path, root in (("/nowhere", ""), ("/far/from/here/", "../../../")):
         answer = await served.get(path, headers={"Accept": "text/html,*/*;q=0.8", **PLAIN})
         assert (answer.status, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
-        text = answer.octets.decode()
+        text = answer.data.decode()
         assert f'name="wifimgrd-root" content="{root}"' in text
         for asset in re.findall(r'(?:src|href)="([^"]*assets/[^"]+)"', text):
             assert asset.startswith(f"{root}assets/")
@@ -82,7 +83,7 @@ async def test_the_page_can_be_among_a_phones_applications(served: Served) -> No
     [manifest] = [one for one in assets_in(await page(served)) if one.endswith(".webmanifest")]
     answer = await served.get("/" + manifest)
     assert answer.headers["Content-Type"] == "application/manifest+json"
-    application = json.loads(answer.octets)
+    application = json.loads(answer.data)
     assert application["start_url"] == "../"
     assert (await served.get("/assets/" + application["icons"][0]["src"])).status == 200
 
@@ -107,14 +108,14 @@ async def test_the_page_can_end_a_session_but_where_a_proxy_adds_the_token(
 ) -> None:
     async with Served.start(FakeHub(), Settings(token=token)) as served:
         answer = await served.get("/", headers=PLAIN | headers)
-    assert f'<meta name="wifimgrd-sessions" content="{shown}">' in answer.octets.decode()
+    assert f'<meta name="wifimgrd-sessions" content="{shown}">' in answer.data.decode()
 
 
 async def test_a_client_that_has_it_gets_not_modified(served: Served) -> None:
     for path in ("/", "/" + assets_in(await page(served))[0]):
         first = await served.get(path)
         again = await served.get(path, headers={"If-None-Match": first.headers["ETag"]})
-        assert (again.status, again.octets) == (304, b"")
+        assert (again.status, again.data) == (304, b"")
         assert (await served.get(path, headers={"If-None-Match": 'W/"other", *'})).status in (200, 304)
         assert (await served.get(path, headers={"If-None-Match": '"other"'})).status == 200
 
@@ -134,7 +135,7 @@ async def test_who_takes_gzip_gets_gzip(served: Served) -> None:
     ) as answer:
         packed = Answer(answer.status, answer.headers, await answer.read())
     assert packed.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(packed.octets) == plain.octets
+    assert gzip.decompress(packed.data) == plain.data
     assert packed.headers["ETag"] != plain.headers["ETag"]
     assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
 
@@ -167,21 +168,20 @@ async def test_nothing_else_is_given_away(served: Served, name: str) -> None:
 
 
 DOCUMENTS = ("index.html", "docs.html", "fleet.html", "missing.html")
-BUILT = Path("wifimgrd/http/page/built")
 
 
 def scripts_of(document: str) -> list[str]:
     """The scripts that a document names, which are all that is read before it is drawn."""
-    return re.findall(r"(?:src|href)=\"\{root\}assets/([^\"]+\.js)\"", (BUILT / document).read_text())
+    return re.findall(r"(?:src|href)=\"\{root\}assets/([^\"]+\.js)\"", (built_page() / document).read_text())
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_the_script_is_small_without_map_and_plots(document: str) -> None:
     scripts = scripts_of(document)
-    assert 0 < sum((BUILT / "assets" / name).stat().st_size for name in scripts) < SCRIPT_LIMIT
+    assert 0 < sum((built_page() / "assets" / name).stat().st_size for name in scripts) < SCRIPT_LIMIT
     for large in ("map-", "mqtt.", "timeline-"):
         assert not any(name.startswith(large) for name in scripts)
-        assert list((BUILT / "assets").glob(f"{large}*.js")), "they are read when they are needed"
+        assert list((built_page() / "assets").glob(f"{large}*.js")), "they are read when they are needed"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -189,7 +189,7 @@ def test_a_document_names_each_script_that_it_needs(document: str) -> None:
     """A browser would learn of each only once it has read another."""
     scripts = scripts_of(document)
     for name in scripts:
-        text = (BUILT / "assets" / name).read_text()
+        text = (built_page() / "assets" / name).read_text()
         needed = re.findall(r"(?:\bfrom|\bimport)\"\./([^\"]+\.js)\"", text)
         assert set(needed) <= set(scripts)
 

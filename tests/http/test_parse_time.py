@@ -36,9 +36,9 @@ from wifimgrd.http.tiles.tilesets import Tilesets
 from wifimgrd.runtime.tasks import Tasks
 
 HEAD = 64 << 10
-"""Octets of a head, at most."""
+"""Bytes of a head, at most."""
 FIELD = 8190
-"""Octets of one of its fields."""
+"""Bytes of one of its fields."""
 RATIO = 2.5
 
 Parse = Callable[[str], object]
@@ -56,9 +56,9 @@ def _tile_head(text: str) -> object:
 
 
 def _head(text: str) -> object:
-    octets = b"GET / HTTP/1.1\r\nHost: h\r\n" + text.encode("latin-1")
+    data = b"GET / HTTP/1.1\r\nHost: h\r\n" + text.encode("latin-1")
     try:
-        return end_of_head(bytearray(octets), 0), parse_head(octets + b"\r\n\r\n")
+        return end_of_head(bytearray(data), 0), parse_head(data + b"\r\n\r\n")
     except Refused as refused:
         return refused
 
@@ -124,7 +124,7 @@ PARSERS: dict[str, tuple[Parse, int]] = {
     "Cookie for a camera": (lambda text: to_camera(CIMultiDict({"Cookie": text}), "h", 3), FIELD),
     "Connection for a camera": (lambda text: to_camera(CIMultiDict({"Connection": text}), "h", 3), FIELD),
     "Cache-Control of a tile server": (lambda text: freshness({"Cache-Control": text}), FIELD),
-    "packed octets": (_unpack, 1 << 20),
+    "packed bytes": (_unpack, 1 << 20),
     "a PMTiles directory": (_directory, 1 << 18),
 } | {f"{name} of a camera": (_from_camera(name), FIELD) for name in FIELDS}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
 
 import pytest
 
 from tests.http.served import Served
+from tests.programs import program
 from tests.soak import IS_SOAK
 
 HERE = Path(__file__).parent / "schemathesis"
@@ -20,7 +20,7 @@ PATIENCE_S = 400.0
 @pytest.mark.slow
 async def test_schemathesis_finds_nothing(shim: Served) -> None:
     process = await asyncio.create_subprocess_exec(
-        str(Path(sys.executable).parent / "schemathesis"),
+        program("schemathesis"),
         "--config-file",
         str(HERE / "schemathesis.toml"),
         "run",

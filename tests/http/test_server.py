@@ -42,7 +42,7 @@ async def test_a_request_that_waits_does_not_hold_up_the_end(
         waiting.set()
         await asyncio.Event().wait()
 
-    fake_hub._do = forever  # type: ignore[method-assign]
+    fake_hub.do = forever  # type: ignore[method-assign]
     stopping = Server(build_app(fake_hub, Settings(), Tasks("test")))
     await stopping.start(bind("127.0.0.1", 0))
     async with Served.at(stopping.addresses[0].rstrip("/")) as served:

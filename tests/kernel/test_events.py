@@ -138,5 +138,5 @@ def test_a_message_that_is_cut_reports_nothing(kind: int) -> None:
 
 
 @given(st.sampled_from([16, 17, 20, 21, 24, 25, 32, 33, 80, 81]), st.binary(max_size=80))
-def test_any_octets_are_an_event_or_none(kind: int, body: bytes) -> None:
+def test_any_bytes_are_an_event_or_none(kind: int, body: bytes) -> None:
     assert isinstance(event_in(Message(kind, body, 0)), Event | None)

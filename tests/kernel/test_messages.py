@@ -39,7 +39,7 @@ def test_attributes_are_read_as_they_were_made(wanted: dict[int, bytes]) -> None
 
 
 @given(st.binary(max_size=200), st.integers(0, 40))
-def test_any_octets_end_the_reading(data: bytes, offset: int) -> None:
+def test_any_bytes_end_the_reading(data: bytes, offset: int) -> None:
     assert sum(len(one.body) for one in messages(data)) <= len(data)
     assert sum(map(len, attributes(data, offset).values())) <= len(data)
 
@@ -71,5 +71,5 @@ def test_an_acknowledgement_and_the_end_of_a_list_say_that_it_is_all() -> None:
 
 
 @given(st.sampled_from([ERROR, DONE, 16]), st.binary(max_size=80), st.integers(0, 0xFFFF))
-def test_any_octets_are_an_answer_or_none(kind: int, body: bytes, flags: int) -> None:
+def test_any_bytes_are_an_answer_or_none(kind: int, body: bytes, flags: int) -> None:
     assert isinstance(answer_in(Message(kind, body, 0, flags)), Answer | None)

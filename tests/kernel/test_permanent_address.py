@@ -19,8 +19,8 @@ def answer(*attributes: bytes) -> bytes:
     return bytes(16) + b"".join(attributes)
 
 
-def permanent(octets: bytes) -> bytes:
-    return struct.pack("=HH", 4 + len(octets), 54) + octets + bytes(-len(octets) % 4)
+def permanent(data: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(data), 54) + data + bytes(-len(data) % 4)
 
 
 def test_it_is_found_among_other_attributes() -> None:
@@ -28,7 +28,7 @@ def test_it_is_found_among_other_attributes() -> None:
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         answer(NAME),
         answer(NAME, permanent(b"")),
@@ -39,14 +39,14 @@ def test_it_is_found_among_other_attributes() -> None:
     ],
     ids=["none", "empty", "of another kind", "no length", "cut", "nothing"],
 )
-def test_what_is_no_permanent_address_is_none(octets: bytes) -> None:
-    assert permanent_address_in(octets) == b""
+def test_what_is_no_permanent_address_is_none(data: bytes) -> None:
+    assert permanent_address_in(data) == b""
 
 
 @given(st.binary(), st.binary())
-def test_any_octets_are_taken_for_what_they_are(header: bytes, attributes: bytes) -> None:
-    for octets in (header + attributes, answer(attributes)):
-        assert len(permanent_address_in(octets)) in (0, 6)
+def test_any_bytes_are_taken_for_what_they_are(header: bytes, attributes: bytes) -> None:
+    for data in (header + attributes, answer(attributes)):
+        assert len(permanent_address_in(data)) in (0, 6)
 
 
 @pytest.mark.parametrize("name", ["no-such-if", "a name that is too long for an interface", "", "a/b"])

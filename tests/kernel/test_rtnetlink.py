@@ -93,7 +93,7 @@ def test_many_changes_are_made_in_their_order(wired: Host) -> None:
 
 
 def test_none_needs_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rtnetlink, "_connected", None)
+    monkeypatch.setattr(socket, "socket", None)
     carry_out(())
 
 

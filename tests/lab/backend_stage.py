@@ -69,10 +69,10 @@ class LabStage:
         self._adapters[interface] = self._plug(self._adapters[interface].port)
 
     async def start(self) -> None:
-        """Start the backend, and wait until it is ready; what it reported until then is forgotten."""
+        """Start the backend, and wait until it is ready; what it reported until then can be waited for."""
         await self.backend.start(self.listener)
         await self.listener.backend_is(BackendState.READY)
-        self.listener._read = 0
+        self.listener.rewind()
 
     async def end(self) -> None:
         """Take down what is up, and stop the backend."""

@@ -75,7 +75,7 @@ async def test_joins_and_leaves(
     assert 0 < link.signal_percent <= 100
     assert fetch(adapter.interface) == "A"
     (held,) = await backend.links()
-    assert (held.device_id, held.interface, held.ssid.octets) == (1, "wlan0", camera.ssid)
+    assert (held.device_id, held.interface, held.ssid.data) == (1, "wlan0", camera.ssid)
     assert replace(held.link, signal_percent=0) == replace(link, signal_percent=0)
     await backend.leave(adapter.interface)
     assert await backend.links() == []
@@ -417,7 +417,7 @@ async def test_a_scan_finds_every_kind_of_network_and_disturbs_no_link(
 
     async def listed() -> dict[bytes, Security]:
         points = [point for point in await backend.recent_scan_results() if point.interface == idle.interface]
-        return {point.ssid.octets: point.security for point in points}
+        return {point.ssid.data: point.security for point in points}
 
     async def all_listed() -> bool:
         """A scan is on each channel for a moment only, and may miss who answers late."""

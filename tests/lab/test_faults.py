@@ -272,7 +272,7 @@ async def test_a_password_is_nowhere_after_a_whole_life(hub: WholeHub, cameras: 
         run("systemctl", "kill", "--signal=ABRT", "--kill-whom=main", f"{unit}.service")
     await hub.await_daemon()
     places = {
-        "journal": run("bash", "-c", "journalctl -b -o export | grep -a secret-word || true"),  # has octets
+        "journal": run("bash", "-c", "journalctl -b -o export | grep -a secret-word || true"),  # has bytes
         "processes": run("bash", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"),
         "answers": repr(answers),
         "events": json.dumps(hub.channel.messages),

@@ -26,7 +26,7 @@ from .guest.deadline import poll_until
 from .guest.namespace import CommandError, run
 from .guest.netlink_sockets import netlink_sockets
 from .guest.network_manager import DeviceState, NetworkManager
-from .guest.whole_hub import journal_of_daemon, whole_hub
+from .guest.whole_hub import Json, journal_of_daemon, whole_hub
 from .networkmanager_listener import Listener, Memory, request_for, started
 
 Cameras = Callable[..., Camera]
@@ -125,6 +125,7 @@ async def climb(quick: str, deaf: Adapter, first: Adapter, second: Adapter, came
     async with whole_hub(quick) as hub, link_watched(deaf) as up:
         for adapter in (deaf, first, second):
             await hub.interface_state(adapter.interface, "available")
+        hub.channel.forget()
         for number, (name, used) in enumerate((("A", first), ("B", second)), 1):
             device = await hub.add(cameras(name))
             status, answer = await hub.connect(device)
@@ -132,13 +133,20 @@ async def climb(quick: str, deaf: Adapter, first: Adapter, second: Adapter, came
             poll_until(partial(seen_elsewhere, number), "the other adapters have found it", 20)
             status, answer = await hub.connect(device)
             assert (status, answer["interface"]) == (200, used.interface)
-            if used is first:
-                await hub.interface_state(deaf.interface, "unavailable", 20)
+            if used is first:  # the restart may be over before the other adapter has joined
+                await hub.channel.until(partial(is_restarting, deaf), "that the deaf adapter restarts", 20)
                 await hub.interface_state(deaf.interface, "available", 20)
         await hub.interface_state(deaf.interface, "unavailable", 20)
         assert "in quarantine" in (hub.dbus.interfaces[deaf.interface].reason or "")
         await hub.agree()
     assert False in up, "the helper has restarted its link"
+
+
+def is_restarting(adapter: Adapter, message: Json) -> bool:
+    """Whether the channel tells that the adapter cannot be used now."""
+    data = message["data"]
+    is_of_it = message["type"] == "interface.updated" and data["name"] == adapter.interface
+    return bool(is_of_it and data["state"] == "unavailable")
 
 
 def seen_elsewhere(times: int) -> bool:

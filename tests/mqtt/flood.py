@@ -1,4 +1,4 @@
-"""A sender of commands at full speed, as a process: `python -m tests.mqtt.flood PORT TOPIC OCTETS`."""
+"""A sender of commands at full speed, as a process: `python -m tests.mqtt.flood PORT TOPIC BYTES`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import socket
 import sys
 
 AT_ONCE = 256 * 1024
-"""Octets that are passed to the kernel by one call."""
+"""Bytes that are passed to the kernel by one call."""
 
 
 def number(value: int) -> bytes:
     """A Variable Byte Integer (MQTT 5, 1.5.5)."""
-    octets = bytearray()
+    data = bytearray()
     while value > 0x7F:
-        octets.append(value & 0x7F | 0x80)
+        data.append(value & 0x7F | 0x80)
         value >>= 7
-    return bytes([*octets, value])
+    return bytes([*data, value])
 
 
 def flood(port: int, topic: str, size: int) -> None:

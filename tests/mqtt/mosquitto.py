@@ -97,8 +97,8 @@ class Mosquitto:
 async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Forward one direction of a connection until it ends, and end the other side."""
     with suppress(ConnectionError):
-        while octets := await reader.read(65536):
-            writer.write(octets)
+        while data := await reader.read(65536):
+            writer.write(data)
             await writer.drain()
     writer.close()
 
@@ -108,7 +108,7 @@ async def read_packet(reader: asyncio.StreamReader) -> tuple[bytes, bytearray]:
     head = await reader.readexactly(2)
     while head[-1] & 0x80:
         head += await reader.readexactly(1)
-    length = sum((octet & 0x7F) << 7 * place for place, octet in enumerate(head[1:]))
+    length = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(head[1:]))
     return head, bytearray(await reader.readexactly(length))
 
 
@@ -187,7 +187,7 @@ async def broker_of_short_keep_alive(broker: Mosquitto, address: str = "127.0.0.
                 first[place : place + 2] = KEEP_ALIVE_S.to_bytes(2)
                 inner_writer.write(first)
                 answer = bytearray(await inner_reader.readexactly(5))
-                answer[1] += 3  # octets of the packet, and of its properties, both less than 128
+                answer[1] += 3  # bytes of the packet, and of its properties, both less than 128
                 answer[4] += 3
                 writer.write(answer + b"\x13" + KEEP_ALIVE_S.to_bytes(2))
                 await asyncio.gather(copy(reader, inner_writer), copy(inner_reader, writer))

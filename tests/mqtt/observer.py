@@ -68,12 +68,12 @@ class Observer:
         return json.loads(self.seen(reply)[before].payload)
 
     def send(self, topic: str, payload: Any, *, retain: bool = False, **properties: Any) -> None:
-        """Publish JSON, or octets as they are, with properties of MQTT 5."""
-        octets = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        """Publish JSON, or bytes as they are, with properties of MQTT 5."""
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         given: Any = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
         for name, value in properties.items():
             setattr(given, name, value)
-        sent = self.connection._client.publish(topic, octets, qos=1, retain=retain, properties=given)
+        sent = self.connection._client.publish(topic, data, qos=1, retain=retain, properties=given)
         self.connection.on_way[sent.mid] = None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +22,7 @@ from wifimgrd.client.json_text import dumps
 from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mqtt._bridge import Bridge
+from wifimgrd.mqtt._session import Session
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.mqtt._topics import Topics
 from wifimgrd.runtime.tasks import Tasks
@@ -135,6 +138,7 @@ async def test_after_a_crash_of_the_broker_it_has_the_newest_state(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bridge", ["cold"], indirect=True)
 async def test_a_broker_that_stalls_gets_the_newest_state_when_it_reads(
     hub: Hub, broker: Mosquitto, bridge: BridgeProcess, seen: Observer
@@ -170,15 +174,20 @@ async def test_rubbish_in_its_topics_is_removed(broker: Mosquitto, bridges: Star
 
 
 async def test_while_the_daemon_is_away_the_hub_is_offline(hub: Hub, seen: Observer) -> None:
-    device = await hub.create(1)
-    await hub.until(device, "connected", 20)
+    linked, idle = await hub.create(1), await hub.create(2)
+    await hub.until(linked, "connected", 20)
+    await hub.until(idle, "connected", 20)
+    await disconnect(hub.client, idle)
+    devices = {f"{HUB}/devices/{linked}", f"{HUB}/devices/{idle}"}
+    await seen.until(lambda: seen.record(f"{HUB}/devices/{idle}")["connection_status"] == "disconnected")
     await hub.end()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline")
     await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_state"] == "unavailable")
-    assert f"{HUB}/devices/{device}" in seen.retained
+    assert devices <= set(seen.retained)
     await hub.start()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"online")
     await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_state"] == "ready")
+    assert devices <= set(seen.retained)
 
 
 async def test_the_broker_publishes_that_a_bridge_has_crashed(bridge: BridgeProcess, seen: Observer) -> None:
@@ -206,6 +215,25 @@ async def test_the_daemon_is_pinged_only_while_the_broker_listens_and_a_camera_i
         fake.appear(linked)
         assert fake.relying == 1
     assert fake.relying == 0
+    await tasks.stop()
+
+
+async def test_a_change_that_was_held_back_keeps_nothing_busy_while_the_daemon_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    published: list[Session] = []
+    monkeypatch.setattr(Session, "publish", lambda session: published.append(session))  # noqa: PLW0108 - a method
+    monkeypatch.setattr("wifimgrd.mqtt._pace.SIGNAL_S", 0.01)
+    fake, tasks = FakeHub(), Tasks("test")
+    bridge = Bridge(fake, Settings(BrokerAddress("127.0.0.1", 1, tls=False), Topics("x", "boat")), tasks)
+    fake.subscribe(bridge._on_change)
+    weak = DeviceRecord(1, state="connected", signal_strength=40)
+    fake.appear(weak)
+    fake.happen(changed(replace(weak, signal_strength=80), "SignalStrength"))
+    fake.vanish()
+    published.clear()
+    await asyncio.sleep(0.1)
+    assert len(published) <= 1
     await tasks.stop()
 
 

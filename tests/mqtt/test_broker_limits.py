@@ -108,9 +108,9 @@ async def test_a_broker_that_drops_messages_beyond_its_queue_is_read_all_the_sam
             await filling.connection.until_delivered(20)
 
     async def late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while (octets := await reader.read(4096)) and b"rubbish" not in octets:
-            writer.write(octets)
-        writer.write(octets)
+        while (data := await reader.read(4096)) and b"rubbish" not in data:
+            writer.write(data)
+        writer.write(data)
         await broker.until_logged("Outgoing messages are being dropped")
         await copy(reader, writer)
 
@@ -131,8 +131,8 @@ async def test_over_a_slow_link_what_is_retained_is_read_to_its_end(
     records.replace({RECORD: b"{}"})
 
     async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while octets := await reader.read(1000):
-            writer.write(octets)
+        while data := await reader.read(1000):
+            writer.write(data)
             await asyncio.sleep(0.05)  # what makes it slow
 
     async with observer(broker.port) as seen:

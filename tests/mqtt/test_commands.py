@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
+from tests.http.fake_hub import FakeHub
 from tests.mqtt.bridge_process import BridgeProcess
 from tests.mqtt.conftest import HUB, Start
 from tests.mqtt.mosquitto import Mosquitto
 from tests.mqtt.observer import Observer, observer
 from tests.processes import Hub
+from wifimgrd.config.web_address import BrokerAddress
 from wifimgrd.domain.commands import SLEEP
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.mqtt._commands import Commands
+from wifimgrd.mqtt._library import Received
+from wifimgrd.mqtt._settings import Settings
+from wifimgrd.mqtt._topics import Topics
+from wifimgrd.runtime.tasks import Tasks
 
 RESULT = f"{HUB}/result"
 OPEN: dict[str, Any] = {"codename": "insta360-x3", "connection_type": "wifi", "ssid": "OPEN", "password": ""}
@@ -35,6 +45,7 @@ async def test_a_device_is_connected_and_disconnected(hub: Hub, seen: Observer) 
     assert hub.client.devices[device].state == "connected"
 
 
+@pytest.mark.slow
 async def test_a_camera_is_paired_put_to_sleep_and_woken(hub: Hub, seen: Observer) -> None:
     gopro = "F4:DD:11:52:0A:9A"
     options = {"connection_type": "wifi", "bluetooth_address": gopro}
@@ -124,6 +135,36 @@ async def test_a_scan_is_answered_with_the_networks(seen: Observer) -> None:
     answer = await seen.command(f"{HUB}/command", {"command": "scan"}, RESULT)
     assert answer["ok"]
     assert "SIM-CAM-1" in {one["ssid"] for one in answer["networks"]}
+
+
+class Answers:
+    """What was answered."""
+
+    def __init__(self) -> None:
+        self.given: list[dict[str, Any]] = []
+
+    def answer(self, topic: str, payload: bytes, correlation: bytes | None) -> None:
+        self.given.append(json.loads(payload))
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(RuntimeError("secret inside"), "internal"), (TimeoutError(), "backend-unavailable")]
+)
+async def test_a_command_that_fails_in_no_known_way_is_answered(error: Exception, code: str) -> None:
+    fake_hub, answers, tasks = FakeHub(), Answers(), Tasks("test")
+    fake_hub.appear(DeviceRecord(1))
+    fake_hub.answer = error
+    topics = Topics("wifimgrd", "boat")
+    settings = Settings(BrokerAddress("127.0.0.1", 1883, tls=False), topics, commands=True)
+    commands = Commands(fake_hub, settings, answers, tasks)
+    topic = f"{topics.root}/devices/1/command"
+    with capture_logs() as logs:
+        assert commands.receive(Received(topic, b'{"command":"connect"}', retained=False, is_repeat=False))
+        await tasks.settle(10)
+    [answer] = answers.given
+    assert (answer["ok"], answer["code"]) == (False, code)
+    assert "secret" not in answer["message"]
+    assert [entry["event"] for entry in logs] == ["command_failed"] * (code == "internal")
 
 
 WRONG: list[tuple[Any, str]] = [

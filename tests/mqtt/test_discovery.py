@@ -282,7 +282,7 @@ def test_the_prefix_is_kept(prefix: str) -> None:
 
 
 @given(st.binary(max_size=300) | st.text().map(lambda text: json.dumps({"prefix": text}).encode()))
-def test_a_record_of_any_octets_names_a_plain_prefix_or_none(payload: bytes) -> None:
+def test_a_record_of_any_bytes_names_a_plain_prefix_or_none(payload: bytes) -> None:
     prefix = parse_prefix(payload)
     assert prefix is None or not set(prefix) & set("+#$\0 ")
 

@@ -30,6 +30,8 @@ from wifimgrd.mqtt._connection import BrokerError
 from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._refusals import FAILURE, NOT_AUTHORIZED
 
+pytestmark = pytest.mark.slow
+
 BLOCKS = code_blocks("docs/fleet.md")
 VEHICLE = ("/etc/mosquitto/conf.d/vehicle.", "/etc/mosquitto/vehicle.")
 """What the names of files on the vehicle begin with."""
@@ -332,8 +334,8 @@ async def test_a_hub_writes_nothing_into_the_topics_of_others(fleet: Fleet) -> N
 
 def field_of(text: str) -> bytes:
     """A string with its length (MQTT 3.1.1, 1.5.3)."""
-    octets = text.encode()
-    return len(octets).to_bytes(2) + octets
+    data = text.encode()
+    return len(data).to_bytes(2) + data
 
 
 @pytest.mark.parametrize(("password", "code"), [(PASSWORDS["viewer"], 0), ("wrong", 5)])

@@ -21,6 +21,8 @@ from wifimgrd.mqtt._broker import Broker
 from wifimgrd.mqtt._library import Received
 from wifimgrd.mqtt._pace import AGAIN_S
 
+pytestmark = pytest.mark.slow
+
 SENDERS = 2
 RECORDS = 30
 LATE_S = 1.0

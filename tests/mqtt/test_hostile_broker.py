@@ -73,8 +73,8 @@ async def hostile_broker(attack: Callable[[], Iterator[bytes]]) -> AsyncIterator
         writer.transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(CONNACK)
         try:
-            for octets in attack():
-                writer.write(octets)
+            for data in attack():
+                writer.write(data)
                 await writer.drain()
             while True:  # only who writes notices that the other side has ended
                 writer.write(PINGREQ)

@@ -60,7 +60,7 @@ def test_properties_of_another_length_are_an_error(packet: bytes) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_octets_are_read_or_an_error(packet: bytes) -> None:
+def test_any_bytes_are_read_or_an_error(packet: bytes) -> None:
     with suppress(ValueError):
         _, end = read_properties(packet, 0)
         assert 0 < end <= len(packet)

@@ -299,16 +299,16 @@ def test_all_else_of_a_camera_is_published_at_once(told: dict[str, Any]) -> None
 
 def test_a_day_of_64_cameras_that_record_is_bounded() -> None:
     """Each is read every 2 s, and changes in the daemon's steps every 10 s."""
-    pace, published, octets = Pace(), 0, 0
+    pace, published, data = Pace(), 0, 0
     for now in range(0, 3600, 10):
         for number in range(1, 65):
             counted = replace(RECORDING, read_at=now + 1, recording_time_left=86_400 - now)
             record = replace(CONNECTED, id=number, camera=counted)
             if pace.offer(record, float(now)) is not None:
                 published += 1
-                octets += len(encoded(device_json(record)))
+                data += len(encoded(device_json(record)))
     assert published * 24 == 64 * 1440
-    assert octets * 24 < 200e6
+    assert data * 24 < 200e6
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_the_name_of_any_interface_is_one_level_of_a_topic(name: str) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_a_command_of_any_octets_is_read_or_refused(payload: bytes) -> None:
+def test_a_command_of_any_bytes_is_read_or_refused(payload: bytes) -> None:
     with suppress(CommandRefused):
         assert parse_command(CommandMessage(Target(1), payload)).name in DEVICE_COMMANDS
 
@@ -479,7 +479,7 @@ def test_of_two_claims_one_gives_way() -> None:
 
 
 @given(st.binary(max_size=400))
-def test_a_claim_of_any_octets_is_read_or_ignored(payload: bytes) -> None:
+def test_a_claim_of_any_bytes_is_read_or_ignored(payload: bytes) -> None:
     parse_claim(payload)
 
 

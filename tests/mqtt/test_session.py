@@ -72,6 +72,15 @@ async def test_it_serves_as_long_as_the_broker_listens(broker: Mosquitto) -> Non
     assert serving == [True, False]
 
 
+@contextmanager
+def time_stands(one: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """However long the work within takes, its messages are counted at the same moment."""
+    now = asyncio.get_running_loop().time()
+    with monkeypatch.context() as still:
+        still.setattr(one, "_admits", lambda topic: one._rate.admits(topic, now))
+        yield
+
+
 async def test_of_a_record_that_changes_too_often_the_newest_is_published_in_the_end(
     broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,9 +89,7 @@ async def test_of_a_record_that_changes_too_often_the_newest_is_published_in_the
     async with observer(broker.port) as seen:
         running = asyncio.create_task(one.run())
         await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
-        now = asyncio.get_running_loop().time()
-        with monkeypatch.context() as still:  # however long it takes, at the same moment
-            still.setattr(one, "_admits", lambda topic: one._rate.admits(topic, now))
+        with time_stands(one, monkeypatch):
             for number in range(BURST + 5):
                 records.set(topic, str(number).encode())
                 one.publish()
@@ -101,9 +108,7 @@ async def test_a_record_that_comes_and_goes_has_one_burst(
     async with observer(broker.port) as seen:
         running = asyncio.create_task(one.run())
         await seen.until(lambda: seen.retained.get(AVAILABILITY) == ONLINE)
-        now = asyncio.get_running_loop().time()
-        with monkeypatch.context() as still:
-            still.setattr(one, "_admits", lambda topic: one._rate.admits(topic, now))
+        with time_stands(one, monkeypatch):
             for number in range(3 * BURST):
                 records.set(topic, str(number).encode())
                 one.publish()

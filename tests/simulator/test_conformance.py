@@ -40,13 +40,13 @@ class SimulatedStage:
         self.backend = self.world.backend
 
     async def power_on(self) -> None:
-        self.world.power_on_camera(self.ssid.octets)
+        self.world.power_on_camera(self.ssid.data)
 
     async def power_off(self) -> None:
-        self.world.power_off_camera(self.ssid.octets, orderly=True)
+        self.world.power_off_camera(self.ssid.data, orderly=True)
 
     async def power_cut(self) -> None:
-        self.world.power_off_camera(self.ssid.octets, orderly=False)
+        self.world.power_off_camera(self.ssid.data, orderly=False)
 
     async def refuse(self) -> None:
         self.world.set_fault("refuse-association", {})

@@ -182,7 +182,9 @@ ssid = "c"
         (
             '[[camera]]\nssid = "a"\ndriver = "dji"',
             "camera[0].driver",
-            '"gopro", "gopro-hero9", "insta360" or "osc"',
+            " or ".join(f'"{driver}"' for driver in CameraDriver).replace(
+                " or ", ", ", len(CameraDriver) - 2
+            ),
         ),
         ('[[camera]]\nssid = "a"\nbattery = 5', "camera[0].battery", "nothing where there is no driver"),
         ('[[camera]]\nssid = "a"\ndriver = "osc"\nbattery = 101', "camera[0].battery", "0 to 100"),

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, cast
 
 import pytest
 
 from tests.daemon.backends.recording import Recorder
+from tests.descriptors import settled_descriptors
 from tests.simulator.emulators.served import HELLO, Insta360Client, Streams, http
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd import simulator as simulated
-from wifimgrd.daemon.ports import JoinRequest
+from wifimgrd.daemon.ports import BluetoothListener, JoinRequest
 from wifimgrd.domain.addresses import SocketKind
-from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
+from wifimgrd.domain.device import DeviceId, Passphrase, PowerState, Ssid
 from wifimgrd.domain.errors import DeviceNotReachable, InvalidRequest, ServiceRefused
+from wifimgrd.domain.power import Advertiser
 from wifimgrd.simulator import SimulatedWorld, load_scenario, parse_scenario
 
 TEXT: Final = """
@@ -52,6 +55,13 @@ class Story:
     async def start(self) -> None:
         await self.world.adapters.start(self.recorder)
         await self.world.backend.start(self.recorder)
+
+    async def advertised(self, service: str) -> Sequence[Advertiser]:
+        """Which cameras with this service a search over Bluetooth finds."""
+        found: list[Advertiser] = []
+        await self.world.bluetooth.start(cast("BluetoothListener", SimpleNamespace(advertised=found.extend)))
+        await self.world.bluetooth.search(10, [(service, "")])
+        return found
 
     async def join(self, interface: str, ssid: str) -> None:
         request = JoinRequest(DeviceId(1), interface, Ssid(ssid.encode()), Passphrase(""), 20)
@@ -192,7 +202,8 @@ async def test_a_client_puts_a_camera_to_sleep(story: Story) -> None:
     assert (await http(streams, "GET", "/gp/gpControl/command/system/sleep"))[0] == 200
     assert await streams[0].read() == b""
     assert story.recorder.about_links() == ["link_interrupted"]
-    assert story.world._cameras[b"GoPro"].asleep
+    [seen] = await story.advertised("fea6")
+    assert seen.power_state is PowerState.ASLEEP
 
 
 @in_no_time
@@ -312,3 +323,16 @@ def test_the_scenario_to_record_with() -> None:
         second.model,
     )
     assert first.serial_number != second.serial_number
+
+
+@in_no_time
+async def test_a_connection_that_is_cancelled_as_it_opens_leaves_no_descriptor(story: Story) -> None:
+    interface, ssid, port = GOPRO
+    await story.join(interface, ssid)
+    before = settled_descriptors()
+    opening = asyncio.create_task(story.open(interface, port))
+    await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    assert opening.cancelled()
+    assert settled_descriptors() == before

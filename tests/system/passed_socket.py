@@ -10,7 +10,7 @@ import threading
 
 PASSES = "/run/passed-socket"
 HOST, PORT = "127.0.0.1", 8557
-EXCHANGES, OCTETS = 100, 1000
+EXCHANGES, BYTES = 100, 1000
 
 
 def camera() -> None:
@@ -32,8 +32,8 @@ def _answer(listener: socket.socket) -> None:
     while True:
         connection, _ = listener.accept()
         with connection:
-            while octets := connection.recv(4096):
-                connection.sendall(octets)
+            while data := connection.recv(4096):
+                connection.sendall(data)
 
 
 def process() -> None:
@@ -45,11 +45,11 @@ def process() -> None:
     with socket.socket(fileno=descriptor) as connection:
         connection.settimeout(10)
         for _ in range(EXCHANGES):
-            connection.sendall(bytes(OCTETS))
-            missing = OCTETS
+            connection.sendall(bytes(BYTES))
+            missing = BYTES
             while missing:
                 missing -= len(connection.recv(missing))
-            answered += OCTETS
+            answered += BYTES
     try:
         socket.create_connection((HOST, PORT), timeout=3).close()
         own = "done"

@@ -13,6 +13,8 @@ from tests.system.conftest import APT_INSTALL
 from tests.system.hub import NET, Hub
 from tests.system.machine import Machine
 
+pytestmark = pytest.mark.slow
+
 INTRUDER = Path(__file__).with_name("intruder.py")
 PASSED_SOCKET = Path(__file__).with_name("passed_socket.py")
 PASSING = "/usr/local/lib/passed_socket.py"

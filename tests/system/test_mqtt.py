@@ -12,6 +12,8 @@ from tests.system.conftest import APT_INSTALL
 from tests.system.hub import BRIDGE, Hub, exposure
 from tests.system.machine import Machine
 
+pytestmark = pytest.mark.slow
+
 ON_THE_MACHINE = '[mqtt]\nbroker = "mqtt://127.0.0.1"\nhub = "boat"\ncommands = true\n'
 CREATE = {
     "command": "create",

@@ -16,6 +16,8 @@ from tests.system.hub import DEVICE, UNIT, Hub
 from tests.system.machine import Machine
 from wifimgrd import __version__
 
+pytestmark = pytest.mark.slow
+
 SOURCES = "/etc/apt/sources.list.d/wifimgrd.sources"
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 --quiet -y"
 UPGRADE = f"{APT.replace('apt-get', 'apt')} -o Dpkg::Options::=--force-confold upgrade"

@@ -16,7 +16,7 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, OwnerChange
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
 CAMERA: Final = "wifimgrd.camera"
 HELPER: Final = "wifimgrd.helper"
@@ -61,7 +61,7 @@ async def camera_process(bus: MessageBusDaemon, *arguments: str) -> AsyncIterato
             has_name.set()
 
     try:
-        await connection.watch_owner(changed, names.BUS_NAME)
+        await connection.watch_owner(changed, calls.BUS_NAME)
         async with program(CAMERA, "--bus", bus.address, "--user", ME, *arguments) as process:
             async with asyncio.timeout(LIMIT_S):
                 await has_name.wait()
@@ -87,7 +87,7 @@ async def test_a_second_one_leaves_the_first_alone(bus: MessageBusDaemon) -> Non
     ):
         status, line = await ended(second)
         assert status == os.EX_TEMPFAIL
-        assert names.BUS_NAME in line
+        assert calls.BUS_NAME in line
         assert first.returncode is None
 
 

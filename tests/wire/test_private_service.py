@@ -7,14 +7,14 @@ import os
 from asyncio import Task
 
 from wifimgrd.bus.connection import BusConnection, MethodCall
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls
 from wifimgrd.wire.private_service import PrivateService
 
 
 def restart_link(caller: BusConnection, service: BusConnection, member: str = "RestartLink") -> Task[object]:
     """A call that needs no more than to be admitted."""
     return asyncio.create_task(
-        caller.call(service.unique_name, names.PATH, names.INTERFACE, member, "s", ["wlan0"])
+        caller.call(service.unique_name, helper_calls.PATH, helper_calls.BUS_NAME, member, "s", ["wlan0"])
     )
 
 
@@ -25,7 +25,7 @@ async def test_no_call_of_a_daemon_overtakes_its_first(service: BusConnection, c
     async def prepare() -> None:
         await is_prepared.wait()
 
-    private = PrivateService(service, names.PATH, names.INTERFACE, os.getuid(), prepare)
+    private = PrivateService(service, helper_calls.INTERFACE, os.getuid(), prepare)
     order: list[str] = []
 
     async def admit(call: MethodCall) -> None:
@@ -59,7 +59,7 @@ async def test_where_a_daemon_cannot_be_prepared_for_none_of_its_calls_is_admitt
             raise failures.pop(0)
         prepared.append(private.daemon)
 
-    private = PrivateService(service, names.PATH, names.INTERFACE, os.getuid(), prepare)
+    private = PrivateService(service, helper_calls.INTERFACE, os.getuid(), prepare)
     service.serve(calls.put_nowait)
     requests = [restart_link(caller, service) for _ in range(4)]
     received = [await calls.get() for _ in requests]
@@ -80,7 +80,7 @@ async def test_a_daemon_is_prepared_for_while_it_is_for_no_other(
         begun.put_nowait(private.daemon)
         await is_over.wait()
 
-    private = PrivateService(service, names.PATH, names.INTERFACE, os.getuid(), prepare)
+    private = PrivateService(service, helper_calls.INTERFACE, os.getuid(), prepare)
     service.serve(calls.put_nowait)
     requests = [restart_link(one, service) for one in (caller, service)]
     admissions = [asyncio.create_task(private.admit(await calls.get())) for _ in requests]

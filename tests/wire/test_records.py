@@ -177,7 +177,7 @@ def test_each_attribute_of_a_record_is_declared_as_a_field(record: type[Record])
 VALUES = {
     Kind.ID: st.integers(1, 2**63 - 1),
     Kind.TEXT: st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1),
-    Kind.OCTETS: st.binary(max_size=32),
+    Kind.SSID: st.binary(max_size=32),
     Kind.TIME: st.integers(1, 2**52),
     Kind.PERCENT: st.integers(0, 100),
     Kind.DBM: st.integers(-(2**15), -2),

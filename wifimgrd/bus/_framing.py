@@ -1,4 +1,4 @@
-"""Splits a stream of octets into messages of D-Bus; of their headers the sender is read before all else.
+"""Splits a stream of bytes into D-Bus messages; reads the sender of a message before the rest of its header.
 
 https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-messages
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 LARGEST: Final = 256 * 1024
-"""Octets of a call or signal; the calls to wifimgrd and the signals it subscribes to are far smaller."""
+"""Bytes of a call or signal; the calls to wifimgrd and the signals it subscribes to are far smaller."""
 
 CALL: Final = 1
 REPLY: Final = 2
@@ -21,10 +21,10 @@ NO_REPLY_EXPECTED: Final = 1
 _ENDIAN: Final = {ord("l"): "<", ord("B"): ">"}
 _LARGEST_OF_ALL: Final = 128 << 20
 _LARGEST_HEAD: Final = 4 * LARGEST
-"""Octets of a header that are kept to find the sender of a message that is too large."""
+"""Bytes of a header that are kept to find the sender of a message that is too large."""
 
 FIXED: Final = 16
-"""Octets before the header's fields."""
+"""Bytes before the header's fields."""
 _SENDER: Final = 7
 _DEEPEST: Final = 64
 """Containers in each other: 32 arrays and 32 structs."""
@@ -58,33 +58,33 @@ class Frame:
     serial: int
     sender: str
     """The sender, as set by the message bus; empty if it is not set, or if no reply can be sent."""
-    octets: bytes
+    data: bytes
     """Empty if the message was too large."""
     descriptors: tuple[int, ...] = ()
     """Its file descriptors; the receiver of the message closes them."""
 
 
 class Framing:
-    """Splits a stream of octets into messages."""
+    """Splits a stream of bytes into messages."""
 
     def __init__(self, largest: int = LARGEST) -> None:
         self._largest = largest
         self._held = bytearray()
         self._begin = 0
-        """Octets that are not part of a returned message yet."""
+        """Bytes that are not part of a returned message yet."""
         self._to_skip = 0
 
     @property
     def between_messages(self) -> bool:
-        """Whether the last octet was the last of a message, or belongs to a message that is skipped."""
+        """Whether the last byte ended a message, or belongs to a message that is skipped."""
         return len(self._held) == self._begin
 
-    def feed(self, octets: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes) -> Iterator[Frame]:
         """Return the complete messages, each of them once, also if processing an earlier one fails;
         raises StreamBroken."""
-        skipped = min(self._to_skip, len(octets))
+        skipped = min(self._to_skip, len(data))
         self._to_skip -= skipped
-        self._held += octets[skipped:]
+        self._held += data[skipped:]
         try:
             while (cut := self._cut()) is not None:
                 frame, size = cut

@@ -22,7 +22,7 @@ from wifimgrd.bus._framing import CALL, ERROR, REPLY, SIGNAL, Frame, Framing, St
 
 CALLS_WAITING: Final = 1024
 """Waiting calls of one sender; dbus-daemon itself allows 128 without reply on a system bus."""
-_OCTETS_WAITING: Final = 8 << 20
+_BYTES_WAITING: Final = 8 << 20
 """Of all waiting calls together."""
 _TURN_S: Final = 0.005
 """How long calls are started without a pause for the other work of the event loop."""
@@ -32,13 +32,13 @@ _DESCRIPTORS: Final = 16
 _DESCRIPTORS_WAITING: Final = 64
 """Of all waiting calls together."""
 _CHUNKS: Final = 16
-"""Octets read without a pause: a caller behind a flood waits until it is read, not until it is answered."""
+"""Chunks read without a pause: a caller behind a flood waits until it is read, not until it is answered."""
 _WRITTEN_AT_ONCE: Final = 64
 """Messages per write; every system allows more parts (IOV_MAX is 1,024 on Linux)."""
 _TURNS: Final = 3
 """Iterations of the event loop before a write: as many as it takes from a change to the caller's reply."""
 _MUCH_UNSENT: Final = 1 << 20
-"""Octets; above this, reading is paused until less than half of it is unsent."""
+"""Bytes; above this, reading is paused until less than half of it is unsent."""
 
 
 class CallQueue:
@@ -46,7 +46,7 @@ class CallQueue:
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Frame]] = {}
-        self._octets = 0
+        self._waiting_bytes = 0
         self._descriptors = 0
 
     def __bool__(self) -> bool:
@@ -58,14 +58,14 @@ class CallQueue:
         waiting = self._waiting.setdefault(call.sender, deque())
         if (
             len(waiting) >= CALLS_WAITING
-            or self._octets + len(call.octets) > _OCTETS_WAITING
+            or self._waiting_bytes + len(call.data) > _BYTES_WAITING
             or self._descriptors + len(call.descriptors) > _DESCRIPTORS_WAITING
         ):
             if not waiting:
                 del self._waiting[call.sender]
             return False
         waiting.append(call)
-        self._octets += len(call.octets)
+        self._waiting_bytes += len(call.data)
         self._descriptors += len(call.descriptors)
         return True
 
@@ -74,7 +74,7 @@ class CallQueue:
         sender = next(iter(self._waiting))
         waiting = self._waiting.pop(sender)
         call = waiting.popleft()
-        self._octets -= len(call.octets)
+        self._waiting_bytes -= len(call.data)
         self._descriptors -= len(call.descriptors)
         if waiting:
             self._waiting[sender] = waiting
@@ -146,11 +146,11 @@ class Reader:
     def _read(self) -> None:
         try:
             for _ in range(_CHUNKS):
-                octets, descriptors = self._receive()
-                if not octets:
+                data, descriptors = self._receive()
+                if not data:
                     self._receiver.lost("closed")
                     return
-                frames = self._framing.feed(octets)
+                frames = self._framing.feed(data)
                 for frame in (
                     self._with_descriptors(frames, descriptors) if descriptors or self._early else frames
                 ):
@@ -166,14 +166,14 @@ class Reader:
     def _receive(self) -> tuple[bytes, list[int]]:
         if not self._largest_pass:
             return self._source.recv(_CHUNK), []
-        octets, descriptors, _, _ = socket.recv_fds(self._source, _CHUNK, self._largest_pass)
-        return octets, descriptors
+        data, descriptors, _, _ = socket.recv_fds(self._source, _CHUNK, self._largest_pass)
+        return data, descriptors
 
     def _with_descriptors(self, frames: Iterator[Frame], descriptors: Sequence[int]) -> Iterator[Frame]:
         """Assign file descriptors to their messages.
 
-        Descriptors come with the first octets of their message, and the kernel reads no further then
-        (unix(7), SCM_RIGHTS): they belong to the message that the last octet read belongs to.
+        Descriptors come with the first bytes of their message, and a read stops there (unix(7), SCM_RIGHTS):
+        they belong to the same message as the last byte that was read.
         """
         whole = list(frames)
         if self._early and whole:
@@ -199,12 +199,12 @@ class Reader:
             close_descriptors(frame.descriptors)
             frame = replace(frame, descriptors=())
         if frame.kind == CALL:
-            if frame.octets and self._turns.add(frame):
+            if frame.data and self._turns.add(frame):
                 self._schedule_calls()
             else:
                 close_descriptors(frame.descriptors)
                 self._receiver.refuse(frame)
-        elif frame.octets and (
+        elif frame.data and (
             frame.kind in (REPLY, ERROR)
             or (frame.kind == SIGNAL and self._receiver.is_expected(frame.sender))
         ):
@@ -256,14 +256,14 @@ def take_sockets(descriptors: list[int]) -> list[socket.socket]:
 
 @dataclass(slots=True)
 class _Part:
-    """A message, or its unsent rest, and the sockets that are sent with its first octet."""
+    """A message, or its unsent rest, and the sockets that are sent with its first byte."""
 
-    octets: memoryview
+    data: memoryview
     passed: Sequence[socket.socket]
 
 
 class Writer:
-    """Sends every octet after the handshake; the library's writer is not used."""
+    """Sends every byte after the handshake; the library's writer is not used."""
 
     def __init__(self, pipe: socket.socket, reader: Reader, lost: Callable[[str], None]) -> None:
         """`reader` is paused while much is unsent; `lost` is called, later, with the reason of a failure."""
@@ -272,21 +272,21 @@ class Writer:
         self._lost = lost
         self._loop = asyncio.get_running_loop()
         self._unsent: deque[_Part] = deque()
-        self._unsent_octets = 0
+        self._unsent_bytes = 0
 
     @property
     def busy(self) -> bool:
         """Whether there are unsent messages."""
         return bool(self._unsent)
 
-    def send(self, octets: bytes, passed: Sequence[socket.socket] = ()) -> None:
+    def send(self, data: bytes, passed: Sequence[socket.socket] = ()) -> None:
         """Send a message with sockets, which are closed here once they are sent or cannot be sent."""
         if not self._unsent:
             # The messages of a few loop iterations go out in one write, which wakes up each receiver once.
             self._write_after(_TURNS)
-        self._unsent.append(_Part(memoryview(octets), passed))
-        self._unsent_octets += len(octets)
-        if self._unsent_octets > _MUCH_UNSENT:
+        self._unsent.append(_Part(memoryview(data), passed))
+        self._unsent_bytes += len(data)
+        if self._unsent_bytes > _MUCH_UNSENT:
             self._reader.pause()
 
     def close(self) -> None:
@@ -321,23 +321,23 @@ class Writer:
         first = self._unsent[0]
         if not first.passed:
             plain = takewhile(lambda part: not part.passed, islice(self._unsent, _WRITTEN_AT_ONCE))
-            return self._pipe.sendmsg([part.octets for part in plain])
-        sent = socket.send_fds(self._pipe, [first.octets], [one.fileno() for one in first.passed])
+            return self._pipe.sendmsg([part.data for part in plain])
+        sent = socket.send_fds(self._pipe, [first.data], [one.fileno() for one in first.passed])
         close_all(first.passed)
         first.passed = ()
         return sent
 
     def _advance(self, sent: int) -> None:
-        """Remove `sent` octets from the queue."""
-        self._unsent_octets -= sent
-        if self._unsent_octets < _MUCH_UNSENT // 2:
+        """Remove `sent` bytes from the queue."""
+        self._unsent_bytes -= sent
+        if self._unsent_bytes < _MUCH_UNSENT // 2:
             self._reader.resume()
         while sent:
             first = self._unsent[0]
-            if sent < len(first.octets):
-                first.octets = first.octets[sent:]
+            if sent < len(first.data):
+                first.data = first.data[sent:]
                 return
-            sent -= len(first.octets)
+            sent -= len(first.data)
             self._unsent.popleft()
 
 

@@ -302,8 +302,8 @@ class BusConnection(Calls):
                 raise BusClosed("the connection to the message bus has ended")
             if not message.serial:
                 message.serial = self._bus.next_serial()
-            octets = library.to_octets(message, sockets=bool(passed))
-        self._sender.send(octets, passed)
+            data = library.to_bytes(message, sockets=bool(passed))
+        self._sender.send(data, passed)
         return int(message.serial)
 
     async def _drained(self) -> None:
@@ -328,7 +328,7 @@ class BusConnection(Calls):
 
     def _handle(self, frame: Frame, descriptors: list[int]) -> None:
         try:
-            message = library.read(frame.octets)
+            message = library.read(frame.data)
         except ValueError as error:
             self._refuse(frame, _INVALID_ARGUMENTS, str(error))
             return
@@ -349,7 +349,7 @@ class BusConnection(Calls):
 
     def refuse(self, call: Frame) -> None:
         """Refuse a call that is too large, or beyond the limit of pending calls."""
-        if call.octets:
+        if call.data:
             self._refuse(call, self._limit, "too many calls of this client wait")
         else:
             self._refuse(call, _INVALID_ARGUMENTS, "the message is too large")

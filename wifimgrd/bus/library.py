@@ -1,16 +1,16 @@
 """The D-Bus library: the only module that imports it. It connects, and builds and parses messages.
 
-dbus-next 0.2.3 does the wire format and the authentication, and no more (docs/dbus.md gives the reasons). Set
+dbus-next 0.2.3 does the wire format and the authentication, and no more (docs/architecture.md says why). Set
 WIFIMGRD_DBUS_LIBRARY=dbus_fast for its maintained fork.
 
-Private names of the library that are used here, as no public one does the same:
+This module uses private names of the library where no public name does the same:
 
-- `_private.unmarshaller.Unmarshaller`: reads a message of octets. The public way reads the socket itself.
+- `_private.unmarshaller.Unmarshaller`: reads a message from bytes. The public way reads the socket itself.
 - `SignatureTree._get`: the signature of a variant, from the library's cache. The public way parses it again.
-- `Message._marshall`: the octets of a message. The public way writes them to the socket itself.
+- `Message._marshall`: the bytes of a message. The public way writes them to the socket itself.
 - `MessageBus._sock`, `_negotiate_unix_fd`: the socket after authentication, for the transport.
 - `MessageBus._stream`, `_disconnect_future`, `_user_disconnect`, `_finalize`: to close a connection that was
-  not set up whole, of which the library keeps the socket.
+  only partly set up; the library keeps its socket.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Incoming(Protocol):
     body: list[object]
 
 
-# What is used of the library's classes: it ships no types.
+# The parts of the library's classes that are used here: it ships no types.
 if TYPE_CHECKING:
 
     class Variant:
@@ -282,7 +282,7 @@ def signal(path: str, interface: str, member: str, signature: str, body: Sequenc
     )
 
 
-def to_octets(message: Outgoing, *, sockets: bool) -> bytes:
+def to_bytes(message: Outgoing, *, sockets: bool) -> bytes:
     """A message with its serial in the wire format; `sockets` is whether it carries some."""
     return bytes(message._marshall(sockets))
 
@@ -389,10 +389,10 @@ def _read_text(buffer: bytearray, offset: int, order: str) -> tuple[str, int]:
 _Reader = _PlainReader if LIBRARY == "dbus_next" else _Unmarshaller
 
 
-def read(octets: bytes) -> Signal | MethodCall | Reply:
+def read(data: bytes) -> Signal | MethodCall | Reply:
     """Parse a complete message; raises ValueError where the library cannot."""
     try:
-        message = _Reader(BytesIO(octets)).unmarshall()
+        message = _Reader(BytesIO(data)).unmarshall()
     except Exception as error:
         raise ValueError("the message cannot be understood") from error
     if message is None:  # to the library, more could come

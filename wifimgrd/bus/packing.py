@@ -69,10 +69,10 @@ def pack_rows(rows: Iterable[Mapping[str, Value]]) -> PackedRows:
             out += _PADDING[-len(out) & 7]
             out += _head(name, signature)
             if isinstance(value, str):
-                octets = value.replace("\0", "").encode("utf-8", "replace")
+                data = value.replace("\0", "").encode("utf-8", "replace")
                 out += _PADDING[-len(out) & 3]
-                out += struct.pack("<I", len(octets))
-                out += octets
+                out += struct.pack("<I", len(data))
+                out += data
                 out.append(0)
             else:
                 layout, size = _NUMBERS[signature]

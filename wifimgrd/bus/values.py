@@ -1,7 +1,7 @@
-"""What came over a message bus, as values of declared types.
+"""Values of declared types, from the arguments of messages that came over a bus.
 
 The other side may send anything. A value is checked once, where it comes in, against the type that the code
-after it works with: a class, `list[str]`, `dict[str, object]`, a tuple or a NamedTuple for the arguments of a
+expects: a class, `list[str]`, `dict[str, object]`, a tuple or a NamedTuple for the arguments of a
 message, a TypedDict for the properties of an interface.
 """
 
@@ -87,7 +87,7 @@ def _list(check: _Check, value: object) -> list[object]:
 
 
 def _named_values(value: object) -> object:
-    """What `a{sv}` is: common, and not copied."""
+    """Check an `a{sv}`, which is common, and is not copied."""
     if not isinstance(value, dict) or not {str}.issuperset(map(type, value)):  # the fastest way
         raise _OfAnotherType
     return value

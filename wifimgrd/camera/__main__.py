@@ -14,8 +14,8 @@ from typing import Final
 
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.camera._service import CameraService
-from wifimgrd.camera.control import CameraSessions
 from wifimgrd.camera.conversations import now_us
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire.private_process import command_line, process, serve, uid_of
 

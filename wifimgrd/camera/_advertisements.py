@@ -1,7 +1,7 @@
-"""What cameras advertise, as BlueZ reports it, without I/O.
+"""Advertisements of cameras, as BlueZ reports them, without I/O.
 
 Everybody within range can send any of this, also another camera's name, serial number or address: nothing
-here identifies a camera. Each value is checked by itself, and one that is not valid is left out.
+here identifies a camera. Each value is checked by itself, and an invalid one is left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PAIRING_MODE: Final = 1 << 2
 
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """What one advertiser says of itself; empty or None where it says nothing."""
+    """The state that one advertiser reports; empty or None for a value that it does not report."""
 
     name: str
     power_state: str = ""
@@ -51,7 +51,7 @@ class Advertisement:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a search looks for: devices with this service, and devices with such a name."""
+    """The devices that a search looks for: those with this service, and those with such a name."""
 
     service: str
     """A UUID in BlueZ's form; empty for any."""
@@ -83,7 +83,7 @@ def is_address(text: str) -> bool:
 
 
 def matching_service(targets: Sequence[Target], device: DeviceProperties) -> str | None:
-    """The service of the target that a device matches, empty for one with a name alone; None if it matches
+    """The service of the target that a device matches, empty if it matches only by name; None if it matches
     none."""
     services = {*device.get("UUIDs", ()), *device.get("ServiceData", ())}
     name = name_of(device)
@@ -104,8 +104,8 @@ def name_of(device: DeviceProperties) -> str:
 
 
 def parse(device: DeviceProperties, service: str) -> Advertisement:
-    """Parse what a device advertises that was found by a service, or by its name (empty): the words of a
-    maker count for its own cameras alone."""
+    """Parse the advertisement of a device that was found by a service, or by its name (then `service` is
+    empty). Manufacturer data counts only for the cameras of that manufacturer."""
     name = name_of(device)
     for company in _GOPRO_COMPANIES:
         status = device.get("ManufacturerData", {}).get(company, b"")

@@ -10,10 +10,10 @@ from wifimgrd.bus.connection import BusConnection, BusError, MethodCall
 from wifimgrd.camera._radio import Radio
 from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.proxies.bluez import definitions as bluez
-from wifimgrd.proxies.bluez.objects import AgentManager
-from wifimgrd.wire import camera_names as names
+from wifimgrd.proxies.bluez.objects import NO_ANSWER, AgentManager
+from wifimgrd.wire import camera_calls as calls
 
-AGENT_PATH: Final = names.PATH + "/agent"
+AGENT_PATH: Final = calls.PATH + "/agent"
 _CAPABILITY: Final = "NoInputNoOutput"
 """Cameras show nothing and ask for nothing: the user has put them into their pairing mode."""
 
@@ -39,7 +39,7 @@ class Agent:
                 if error.name != bluez.ALREADY_EXISTS:
                     raise self._radio.refusal(error) from None
             except TimeoutError:
-                raise BluetoothUnavailable("bluetoothd does not answer") from None
+                raise BluetoothUnavailable(NO_ANSWER) from None
             self._registered_at = owner
 
     @contextmanager

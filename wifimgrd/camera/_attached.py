@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.bus.connection import BusConnection, MethodCall, OwnerChange, Watch
-from wifimgrd.bus.packing import ROWS_SIGNATURE, PackedRows, pack_rows
-from wifimgrd.bus.values import typed
+from wifimgrd.bus.packing import PackedRows, pack_rows
 from wifimgrd.camera._wanted_sockets import WantedSockets
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult
 from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import Cancelled, InvalidRequest
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import encode
+from wifimgrd.wire.private_service import Handlers
 
 _READ_PAUSE_S: Final = 0.25
 """From one report of a camera's state to the next."""
@@ -28,7 +29,7 @@ class _Attached:
 
     driver: CameraDriver
     reading: CameraReading | None = None
-    """What is not reported yet."""
+    """The reading that is not reported yet."""
     pause: asyncio.TimerHandle | None = None
     """Until the next report."""
 
@@ -36,16 +37,17 @@ class _Attached:
 class AttachedCameras:
     """The methods and signals of the process about connected cameras; implements CameraControlListener."""
 
-    METHODS: Final = frozenset({"Attach", "Detach", "Record", "SetClock", "GiveSocket", "RefuseSocket"})
-
     def __init__(
         self,
         connection: BusConnection,
         control: CameraControl,
+        emit: Callable[..., None],
         read_pause_s: float = _READ_PAUSE_S,
         wanted_s: float = names.WANTED_S,
     ) -> None:
+        """`emit` is that of PrivateService."""
         self._connection = connection
+        self._emit = emit
         self._control = control
         self._read_pause_s = read_pause_s
         self._wanted = WantedSockets(self._ask, wanted_s)
@@ -71,29 +73,33 @@ class AttachedCameras:
 
     # -- what the daemon calls
 
-    async def carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        """Answer a call of one of the METHODS; raises the errors of the tree, BusError."""
-        match call.member:
-            case "Attach":
-                device, driver = typed(tuple[int, str], call.body)
-                await self._attach(call.sender, DeviceId(device), _driver(driver))
-            case "Detach":
-                self._detach(DeviceId(*typed(tuple[int], call.body)))
-            case "Record":
-                devices, on = typed(tuple[list[int], bool], call.body)
-                return ROWS_SIGNATURE, (await self._record(devices, on=on),)
-            case "SetClock":
-                await self._control.set_clock(DeviceId(*typed(tuple[int], call.body)))
-            case "GiveSocket":
-                serial, _ = typed(tuple[int, int], call.body)
-                self._wanted.give(serial, call.passed)
-            case "RefuseSocket":
-                self._wanted.refuse(*typed(tuple[int, str, str], call.body))
-        return "", ()
+    def handlers(self) -> Handlers:
+        """The handlers of the calls about connected cameras."""
+        return {
+            calls.ATTACH: self._attach,
+            calls.DETACH: self._stop_reading,
+            calls.RECORD: self._record,
+            calls.SET_CLOCK: self._set_clock,
+            calls.GIVE_SOCKET: self._give_socket,
+            calls.REFUSE_SOCKET: self._refuse_socket,
+        }
 
-    async def _attach(self, daemon: str, device_id: DeviceId, driver: CameraDriver) -> None:
-        await self._follow(daemon)
-        if daemon != self._daemon:
+    async def _stop_reading(self, _: MethodCall, device: int) -> None:
+        self._detach(DeviceId(device))
+
+    async def _set_clock(self, _: MethodCall, device: int) -> None:
+        await self._control.set_clock(DeviceId(device))
+
+    async def _give_socket(self, call: MethodCall, serial: int, _: int) -> None:
+        self._wanted.give(serial, call.passed)
+
+    async def _refuse_socket(self, _: MethodCall, serial: int, code: str, message: str) -> None:
+        self._wanted.refuse(serial, code, message)
+
+    async def _attach(self, call: MethodCall, device: int, name: str) -> None:
+        device_id, driver = DeviceId(device), _driver(name)
+        await self._follow(call.sender)
+        if call.sender != self._daemon:
             raise Cancelled("the caller has gone")
         attached = self._attached.get(device_id)
         if attached is not None and attached.driver is driver:
@@ -119,11 +125,11 @@ class AttachedCameras:
         self._wanted.end()
         self.on_idle()
 
-    async def _record(self, devices: Sequence[int], *, on: bool) -> PackedRows:
+    async def _record(self, _: MethodCall, devices: Sequence[int], on: bool) -> tuple[PackedRows]:
         if len(devices) > names.MOST_CAMERAS:
             raise InvalidRequest(f"at most {names.MOST_CAMERAS} cameras record together")
         device_ids = [DeviceId(one) for one in dict.fromkeys(devices)]
-        return _packed(await self._control.record(device_ids, on=on) if device_ids else {})
+        return (_packed(await self._control.record(device_ids, on=on) if device_ids else {}),)
 
     # -- the daemon
 
@@ -152,9 +158,7 @@ class AttachedCameras:
     # -- what the process sends
 
     def _ask(self, serial: int, device_id: DeviceId, port: int) -> None:
-        self._connection.emit(
-            names.PATH, names.INTERFACE, "SocketWanted", "ttq", [serial, int(device_id), port]
-        )
+        self._emit(calls.SOCKET_WANTED, serial, int(device_id), port)
 
     def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
         """See CameraControlListener.camera_read. Of those that come faster than they are reported, the last
@@ -170,7 +174,7 @@ class AttachedCameras:
         if attached.reading is None:
             return
         values, attached.reading = encode(attached.reading), None
-        self._connection.emit(names.PATH, names.INTERFACE, "CameraRead", "ta{sv}", [int(device_id), values])
+        self._emit(calls.CAMERA_READ, int(device_id), values)
         attached.pause = asyncio.get_running_loop().call_later(
             self._read_pause_s, self._report, device_id, attached
         )
@@ -184,7 +188,7 @@ def _driver(text: str) -> CameraDriver:
 
 
 def values_of(result: CommandResult) -> dict[str, tuple[str, object]]:
-    """What a command has done, with the types of its members."""
+    """The result of a command, with the types of its members."""
     return {
         "after": ("t", max(0, result.after_us)),
         "code": ("s", "" if result.error is None else result.error.code.value),

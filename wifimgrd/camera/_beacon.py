@@ -13,10 +13,10 @@ from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, MethodCall, Variant
 from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.proxies.bluez import definitions as bluez
-from wifimgrd.proxies.bluez.objects import AdvertisingManager
-from wifimgrd.wire import camera_names as names
+from wifimgrd.proxies.bluez.objects import NO_ANSWER, AdvertisingManager
+from wifimgrd.wire import camera_calls as calls
 
-BEACONS_PATH: Final = names.PATH + "/beacon/"
+BEACONS_PATH: Final = calls.PATH + "/beacon/"
 _ERROR: Final = bus_names.BUS_DAEMON + ".Error."
 _COMPANY: Final = 2
 """Bytes of the company's number, little endian, before the data."""
@@ -64,7 +64,7 @@ class Beacons:
         except BusError as error:
             raise BluetoothUnavailable(f"the adapter cannot advertise: {error.message[:200]}") from None
         except TimeoutError:
-            raise BluetoothUnavailable("bluetoothd does not answer") from None
+            raise BluetoothUnavailable(NO_ANSWER) from None
         finally:
             del self._beacons[path]
             if not beacon.released.is_set():

@@ -20,7 +20,7 @@ from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.errors import BluetoothUnavailable, NotPaired
 from wifimgrd.proxies.bluez import definitions as bluez
 from wifimgrd.proxies.bluez.definitions import CONNECT_FAULTS, DeviceProperties, Fault
-from wifimgrd.proxies.bluez.objects import Adapter, Device
+from wifimgrd.proxies.bluez.objects import NO_ANSWER, Adapter, Device
 from wifimgrd.runtime.tasks import Tasks
 
 _REFUSALS: Final = 2
@@ -75,7 +75,7 @@ class Central:
         except BusError as error:
             raise self.radio.refusal(error) from None
         except TimeoutError:
-            raise BluetoothUnavailable("bluetoothd does not answer") from None
+            raise BluetoothUnavailable(NO_ANSWER) from None
         if not objects.adapters:
             raise BluetoothUnavailable(self.radio.status.reason)
         adapters = {one.get("Address", "") for one in objects.adapters.values()}
@@ -232,8 +232,8 @@ class Central:
         return _AdapterBusy()
 
     def let_go(self, path: str, *, is_dead: bool = False) -> None:
-        """End the connection with a device, without waiting for that, if this process has made it, or nothing
-        works on it: another one that was there before stays, and nothing here listens to it any more."""
+        """End the connection with a device, without waiting, if this process has made it, or if it `is_dead`:
+        nothing works on it. A connection that was there before stays, but nothing here listens to it."""
         self.objects.forget_values(path)
         if is_dead or path in self.objects.own_links:
             self._disconnect_soon(path)
@@ -416,7 +416,7 @@ class Central:
             if error.name != bluez.DOES_NOT_EXIST:
                 raise self.radio.refusal(error) from None
         except TimeoutError:
-            raise BluetoothUnavailable("bluetoothd does not answer") from None
+            raise BluetoothUnavailable(NO_ANSWER) from None
         await self.objects.until(lambda: path not in self.objects.devices, self.limits.answer_s)
 
     async def _remove_quietly(self, path: str) -> None:

@@ -7,15 +7,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from wifimgrd.camera._credentials import Credentials, credentials_of
+from wifimgrd.camera._bluetooth_camera import CommandedCamera
+from wifimgrd.camera._credentials import credentials_of
 from wifimgrd.camera._link import Link, LinkLost, Trouble
 from wifimgrd.camera.conversations import now_us
 from wifimgrd.camera.drivers import gopro_messages as protocol
 from wifimgrd.camera.drivers import protocol as driver
+from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.gopro_messages import Answer, Assembler, Channel, HardwareInfo
 from wifimgrd.camera.drivers.gopro_state import Status
 from wifimgrd.camera.drivers.protocol import Request
 from wifimgrd.domain.errors import CameraBusy
+from wifimgrd.domain.power import PairedCamera
 
 _HOST_NAME: Final = "wifimgrd"
 _MOST_WAITING: Final = 64
@@ -27,17 +30,15 @@ _NEEDED: Final = (
 )
 
 
-async def gopro_bonds(link: Link) -> bool:
-    """True, once the camera has what a GoPro has; raises Trouble if it has not."""
-    await link.require(_NEEDED)
-    return True
+class GoPro(CommandedCamera):
+    """A GoPro that is connected and bonded."""
 
-
-class GoPro:
-    """A camera that is connected and bonded."""
+    SERVICE = protocol.SERVICE
+    NEEDS_BOND = True
+    DRIVER = GoProBluetoothDriver
 
     def __init__(self, link: Link) -> None:
-        self._link = link
+        super().__init__(link)
         self._limits = link.limits
         self._received: dict[Channel, asyncio.Queue[bytes]] = {}
         self._asking = asyncio.Lock()
@@ -45,8 +46,31 @@ class GoPro:
         self._access_point = asyncio.Event()
         """Set once the camera has said that its access point is on."""
 
-    async def start(self) -> HardwareInfo:
-        """Subscribe, and wait until the camera has booted; every connection needs that. Raises Trouble."""
+    @classmethod
+    async def wants_bond(cls, link: Link) -> bool:
+        """True, once the camera has what a GoPro has."""
+        await link.require(_NEEDED)
+        return True
+
+    async def start(self) -> None:
+        """Subscribe, and wait until the camera has booted."""
+        await self._started()
+
+    async def wake(self) -> None:
+        """A connection wakes it; its access point has to be switched on."""
+        await self._started()
+        await self._start_access_point()
+
+    async def pair(self) -> PairedCamera:
+        """A bond is not enough: the camera stays at its pairing screen until `_finish_pairing`."""
+        info = await self._started()
+        await self._finish_pairing()
+        ssid, password = await self._link.read(protocol.SSID), await self._link.read(protocol.PASSWORD)
+        credentials = credentials_of(ssid, password)
+        await self._start_access_point()
+        return PairedCamera(credentials.ssid, credentials.password, info.model, info.serial)
+
+    async def _started(self) -> HardwareInfo:
         await self._link.require(_NEEDED)
         for channel in protocol.CHANNELS:
             queue = self._received[channel] = asyncio.Queue(_MOST_WAITING)
@@ -56,20 +80,16 @@ class GoPro:
         )
         return protocol.hardware_info_of(answer.data)
 
-    async def finish_pairing(self) -> None:
-        """End the camera's pairing screen; raises Trouble."""
+    async def _finish_pairing(self) -> None:
+        """End the camera's pairing screen."""
         message = await self._ask(
             protocol.MANAGEMENT, protocol.pairing_finished(_HOST_NAME), protocol.is_pairing_answer
         )
         if not protocol.is_pairing_accepted(message):
             raise Trouble("the camera did not accept the end of the pairing")
 
-    async def read_credentials(self) -> Credentials:
-        """Read the SSID and the password of its access point; raises Trouble."""
-        return credentials_of(await self._link.read(protocol.SSID), await self._link.read(protocol.PASSWORD))
-
-    async def start_access_point(self) -> None:
-        """Switch the access point on; returns once the camera says that it is on. Raises Trouble."""
+    async def _start_access_point(self) -> None:
+        """Switch the access point on; returns once the camera says that it is on."""
         await self._answer(protocol.QUERY, protocol.register_statuses(Status.ACCESS_POINT))
         await self._until_answered(
             protocol.COMMAND,
@@ -85,7 +105,8 @@ class GoPro:
             raise Trouble("the camera's access point does not come up") from None
 
     async def sleep(self) -> None:
-        """Put it to sleep; raises Trouble, and CameraBusy while it records."""
+        """Put it to sleep; raises CameraBusy, too, while it records."""
+        await self._started()
         answer = await self._answer(protocol.QUERY, protocol.get_statuses(Status.ENCODING))
         if answer is not None and protocol.is_set(protocol.statuses_of(answer).get(Status.ENCODING)):
             raise CameraBusy("the camera is recording")
@@ -97,7 +118,7 @@ class GoPro:
             raise Trouble("the camera refused to sleep")
 
     async def exchange(self, request: Request) -> driver.Answer:
-        """Send a driver's request, and return its answer with its times; raises Trouble."""
+        """Send a driver's request, and return its answer with its times."""
         loop = asyncio.get_running_loop()
         sent_s = loop.time()
         answer = await self._answer(protocol.channel_of(request.data), request.data)
@@ -107,7 +128,7 @@ class GoPro:
         return driver.Answer(answer.status, answer.data).timed(now_us(), took_us)
 
     async def keep_awake(self) -> None:
-        """Keep it awake until this is cancelled; raises Trouble."""
+        """It sleeps, connected or not, if nothing keeps it awake."""
         while True:
             await self._answer(protocol.SETTING, protocol.KEEP_ALIVE)
             await asyncio.sleep(protocol.KEEP_ALIVE_S)
@@ -123,7 +144,7 @@ class GoPro:
     async def _until_answered(
         self, channel: Channel, message: bytes, limit_s: float, otherwise: str
     ) -> Answer:
-        """Send a command until the camera accepts it; raises Trouble."""
+        """Send a command until the camera accepts it."""
         try:
             async with asyncio.timeout(limit_s):
                 while True:
@@ -135,7 +156,7 @@ class GoPro:
             raise Trouble(otherwise) from None
 
     async def _answer(self, channel: Channel, message: bytes) -> Answer | None:
-        """Send a command or a query, and return its answer; None if that is too short. Raises Trouble."""
+        """Send a command or a query, and return its answer; None if that is too short."""
         answer = await self._ask(channel, message, lambda received: received[:1] == message[:1])
         return protocol.answer_of(answer)
 

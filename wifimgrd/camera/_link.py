@@ -40,6 +40,10 @@ class Link:
         """Whether the device is connected."""
         return self._objects.is_connected(self.path)
 
+    async def until_down(self) -> None:
+        """Return once the link has ended."""
+        await self._objects.until(lambda: not self.is_up, None)
+
     async def require(self, uuids: Collection[str]) -> None:
         """Wait until the device has these characteristics; raises Trouble."""
 
@@ -77,7 +81,7 @@ class Link:
         """Await a call to BlueZ, which may leave it unanswered when the link ends, or when the camera hangs;
         raises Trouble."""
         calling = asyncio.ensure_future(call)
-        lost = asyncio.ensure_future(self._objects.until(lambda: not self.is_up, None))
+        lost = asyncio.ensure_future(self.until_down())
         try:
             await asyncio.wait({calling, lost}, return_when=asyncio.FIRST_COMPLETED)
             if not calling.done():

@@ -56,7 +56,7 @@ class Objects:
         self._characteristics: dict[str, dict[str, str]] = {}
         """Of each device that has some, by object path: the UUID of each, by its own."""
         self._on_value: dict[str, Callable[[bytes], None]] = {}
-        """What is called with each notification, by the characteristic's object path."""
+        """The function that takes each notification, by the characteristic's object path."""
         self.on_own_links: Callable[[], None] = lambda: None
         """Called when these have changed."""
         self._on_heard: list[Callable[[str, DeviceProperties], None]] = []

@@ -1,4 +1,4 @@
-"""What a device offers beside what a camera does, without I/O: with some of it no bond is made or kept.
+"""Services that no camera has, without I/O: no bond is made or kept with a device that offers one of these.
 
 BlueZ makes an input device of each bonded device that offers one, at every connection, and takes its
 keystrokes; other profiles make sound and network devices. No camera that is paired here offers any of these

@@ -1,23 +1,22 @@
-"""What the daemon has done with cameras: one operation at a time with each, each within its own time."""
+"""The operations with cameras that the daemon requests: one at a time with each, each within its own time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.camera import _theta
 from wifimgrd.camera._beacon import Beacons
+from wifimgrd.camera._bluetooth_camera import BluetoothCamera, CommandedCamera
 from wifimgrd.camera._central import Central
-from wifimgrd.camera._gopro import GoPro, gopro_bonds
+from wifimgrd.camera._gopro import GoPro
 from wifimgrd.camera._link import Link, LinkLost, Trouble
-from wifimgrd.camera._theta import Theta, theta_bonds
+from wifimgrd.camera._theta import Theta
 from wifimgrd.camera.conversations import UNCONFIRMED, carry_out
-from wifimgrd.camera.drivers import gopro_messages
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.domain.bonds import HostBonds
 from wifimgrd.domain.camera import CameraAnswer, CameraCommand
@@ -33,11 +32,13 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.power import PairedCamera
+from wifimgrd.proxies.bluez.objects import NO_ANSWER
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_names as names
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
+_PROTOCOLS: Final[Mapping[str, type[BluetoothCamera]]] = {names.GOPRO: GoPro, names.THETA: Theta}
 
 
 class Operations:
@@ -51,7 +52,7 @@ class Operations:
         self._running: dict[str, asyncio.Task[Any]] = {}
         """By the camera's address, or the key of a beacon or of a search."""
         self._held: dict[str, asyncio.Task[None]] = {}
-        """What keeps a camera awake and connected, by its address."""
+        """The task that keeps a camera awake and connected, by its address."""
         self.on_idle: Callable[[], None] = lambda: None
         central.on_more_services = self._end_unfit
 
@@ -64,7 +65,7 @@ class Operations:
 
     async def wake(self, address: str, protocol: str, timeout_s: float) -> None:
         """Wake a camera and switch its access point on; raises NotPaired, WakeFailed and others."""
-        await self._run(address, self._wake(address, protocol), timeout_s, WakeFailed)
+        await self._run(address, self._wake(address, _kind_of(protocol)), timeout_s, WakeFailed)
 
     async def advertise(self, key: str, data: bytes, timeout_s: int) -> None:
         """Advertise for so long, or until it is cancelled; raises BluetoothUnavailable."""
@@ -77,13 +78,16 @@ class Operations:
 
     async def sleep(self, address: str, protocol: str) -> None:
         """Put a camera to sleep; raises NotPaired, CameraBusy, WakeFailed and others."""
-        await self._run(address, self._sleep(address, protocol), self._limits.sleep_s, WakeFailed)
+        await self._run(address, self._sleep(address, _kind_of(protocol)), self._limits.sleep_s, WakeFailed)
 
-    async def command(self, address: str, command: CameraCommand) -> CameraAnswer:
-        """Have a GoPro carry out a command, and disconnect; raises NotPaired, DeviceNotReachable, Unconfirmed
-        and others."""
-        driver = GoProBluetoothDriver()
-        work = self._command(address, driver, command)
+    async def command(self, address: str, protocol: str, command: CameraCommand) -> CameraAnswer:
+        """Have a camera carry out a command, and disconnect; raises NotPaired, DeviceNotReachable,
+        Unconfirmed and others."""
+        kind = _kind_of(protocol)
+        if not issubclass(kind, CommandedCamera):
+            raise InvalidRequest(f"a camera of the protocol {protocol!r} takes no commands over Bluetooth")
+        driver = kind.DRIVER()
+        work = self._command(address, kind, driver, command)
         try:
             return await self._run(address, work, self._limits.command_s, DeviceNotReachable)
         except (DeviceNotReachable, BluetoothUnavailable, Cancelled):
@@ -94,7 +98,7 @@ class Operations:
     async def pair(self, address: str, protocol: str, own: Collection[str]) -> PairedCamera:
         """Pair with a camera and read its credentials; a bond at one of `own`, addresses of adapters, that
         the camera has provably lost is replaced. Raises PairingFailed and others."""
-        work = self._pair(address, protocol, own)
+        work = self._pair(address, _kind_of(protocol), own)
         return await self._run(address, work, self._limits.pairing_s, PairingFailed)
 
     async def unpair(self, address: str, adapter: str) -> None:
@@ -207,80 +211,54 @@ class Operations:
             raise failed(str(trouble)) from None
         except TimeoutError:
             if not deadline.expired():
-                raise BluetoothUnavailable("bluetoothd does not answer") from None
+                raise BluetoothUnavailable(NO_ANSWER) from None
             raise failed(f"it took longer than {limit_s:g} s") from None
 
     # -- what they do
 
-    async def _wake(self, address: str, protocol: str) -> None:
+    async def _wake(self, address: str, kind: type[BluetoothCamera]) -> None:
         try:
-            await self._wake_once(address, protocol)
+            await self._wake_once(address, kind)
         except LinkLost:  # such as that of a camera that was just falling asleep
-            await self._wake_once(address, protocol)
+            await self._wake_once(address, kind)
 
-    async def _wake_once(self, address: str, protocol: str) -> None:
-        match protocol:
-            case names.GOPRO:
-                link = await self._taken_over(address, self._central.connect_bonded)
-                camera = GoPro(link)
-                await self._or_disconnect(link, _start_gopro(camera))
-                self._hold(address, link, camera)
-            case _:
-                link = await self._taken_over(address, self._central.connect_known)
-                await self._or_disconnect(link, _wake_theta(Theta(link)))
-                self._hold(address, link, None)
+    async def _wake_once(self, address: str, kind: type[BluetoothCamera]) -> None:
+        camera, link = await self._connected(address, kind)
+        await self._or_disconnect(link, camera.wake())
+        self._hold(address, link, camera)
 
-    async def _sleep(self, address: str, protocol: str) -> None:
-        match protocol:
-            case names.GOPRO:
-                link = await self._taken_over(address, self._central.connect_bonded)
-                await self._or_disconnect(link, _sleep_gopro(GoPro(link)))
-            case _:
-                link = await self._taken_over(address, self._central.connect_known)
-                await self._or_disconnect(link, _sleep_theta(Theta(link)))
+    async def _sleep(self, address: str, kind: type[BluetoothCamera]) -> None:
+        camera, link = await self._connected(address, kind)
+        await self._or_disconnect(link, camera.sleep())
         self._central.let_go(link.path)
 
     async def _command(
-        self, address: str, driver: GoProBluetoothDriver, command: CameraCommand
+        self,
+        address: str,
+        kind: type[CommandedCamera],
+        driver: GoProBluetoothDriver,
+        command: CameraCommand,
     ) -> CameraAnswer:
-        connect = partial(self._central.connect_bonded, pauses_s=self._limits.command_pauses_s)
-        link = await self._taken_over(address, connect)
-        answer = await self._or_disconnect(link, _command_gopro(GoPro(link), driver, command))
+        await self._end_hold(address)
+        link = await self._central.connect_bonded(address, pauses_s=self._limits.command_pauses_s)
+        answer = await self._or_disconnect(link, _carried_out(kind(link), driver, command))
         self._central.let_go(link.path)
         return answer
 
-    async def _pair(self, address: str, protocol: str, own: Collection[str]) -> PairedCamera:
+    async def _pair(self, address: str, kind: type[BluetoothCamera], own: Collection[str]) -> PairedCamera:
         await self._end_hold(address)
-        is_gopro = protocol == names.GOPRO
-        service, wants_bond = (
-            (gopro_messages.SERVICE, gopro_bonds) if is_gopro else (_theta.SERVICE, theta_bonds)
-        )
-        link, is_new = await self._central.bond(address, service, wants_bond, own)
+        link, is_new = await self._central.bond(address, kind.SERVICE, kind.wants_bond, own)
+        camera = kind(link)
         try:
-            return await (self._pair_gopro if is_gopro else self._pair_theta)(address, link)
+            paired = await camera.pair()
         except BaseException:
             if is_new:
                 self._central.undo(address, link)
             else:
                 self._central.let_go(link.path)
             raise
-
-    async def _pair_gopro(self, address: str, link: Link) -> PairedCamera:
-        camera = GoPro(link)
-        info = await camera.start()
-        await camera.finish_pairing()
-        credentials = await camera.read_credentials()
-        await camera.start_access_point()
         self._hold(address, link, camera)
-        return PairedCamera(credentials.ssid, credentials.password, info.model, info.serial)
-
-    async def _pair_theta(self, address: str, link: Link) -> PairedCamera:
-        camera = Theta(link)
-        await camera.start()
-        credentials, model, serial = await camera.read_identity()
-        await camera.wake()
-        self._hold(address, link, None)
-        return PairedCamera(credentials.ssid, credentials.password, model, serial)
+        return paired
 
     async def _advertise(self, data: bytes, timeout_s: int) -> None:
         async with (
@@ -302,18 +280,15 @@ class Operations:
 
     # -- keeping awake
 
-    def _hold(self, address: str, link: Link, camera: GoPro | None) -> None:
+    def _hold(self, address: str, link: Link, camera: BluetoothCamera) -> None:
         """Keep a camera connected and awake until `release`, or for `hold_s`."""
-        task = self._held[address] = self._tasks.start("hold", self._keep(link, camera))
+        task = self._held[address] = self._tasks.start("hold", self._keep(camera))
         task.add_done_callback(partial(self._hold_ended, address, link))
 
-    async def _keep(self, link: Link, camera: GoPro | None) -> None:
+    async def _keep(self, camera: BluetoothCamera) -> None:
         try:
             async with asyncio.timeout(self._limits.hold_s):
-                if camera is None:
-                    await self._central.objects.until(lambda: not link.is_up, None)
-                else:
-                    await camera.keep_awake()
+                await camera.keep_awake()
         except (Trouble, TimeoutError) as end:
             _log.debug("hold_ended", reason=str(end))
 
@@ -325,10 +300,12 @@ class Operations:
             self._central.let_go(link.path)
             self.on_idle()
 
-    async def _taken_over(self, address: str, connect: Callable[[str], Coroutine[Any, Any, Link]]) -> Link:
+    async def _connected(self, address: str, kind: type[BluetoothCamera]) -> tuple[BluetoothCamera, Link]:
         """Connect, or use the link of a camera that is kept awake."""
         await self._end_hold(address)
-        return await connect(address)
+        connect = self._central.connect_bonded if kind.NEEDS_BOND else self._central.connect_known
+        link = await connect(address)
+        return kind(link), link
 
     async def _end_hold(self, address: str) -> None:
         """Stop keeping a camera awake without disconnecting it."""
@@ -338,33 +315,16 @@ class Operations:
             await asyncio.wait({held})
 
 
-async def _start_gopro(camera: GoPro) -> None:
-    await camera.start()
-    await camera.start_access_point()
-
-
-async def _sleep_gopro(camera: GoPro) -> None:
-    await camera.start()
-    await camera.sleep()
-
-
-async def _command_gopro(camera: GoPro, driver: GoProBluetoothDriver, command: CameraCommand) -> CameraAnswer:
+async def _carried_out(
+    camera: CommandedCamera, driver: GoProBluetoothDriver, command: CameraCommand
+) -> CameraAnswer:
     await camera.start()
     return await carry_out(driver, command, camera.exchange, lost=(Trouble,))
 
 
-async def _wake_theta(camera: Theta) -> None:
-    await camera.start()
-    await camera.wake()
-
-
-async def _sleep_theta(camera: Theta) -> None:
-    await camera.start()
-    await camera.sleep()
-
-
-def protocol_of(text: str) -> str:
-    """The protocol of a camera to connect to; raises InvalidRequest."""
-    if text not in (names.GOPRO, names.THETA):
-        raise InvalidRequest(f"there is no protocol {text!r}")
-    return text
+def _kind_of(protocol: str) -> type[BluetoothCamera]:
+    """How a camera of a protocol is spoken to; raises InvalidRequest."""
+    try:
+        return _PROTOCOLS[protocol]
+    except KeyError:
+        raise InvalidRequest(f"there is no protocol {protocol!r}") from None

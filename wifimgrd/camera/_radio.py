@@ -12,7 +12,7 @@ from wifimgrd.camera._objects import Objects
 from wifimgrd.domain.errors import BluetoothUnavailable
 from wifimgrd.kernel import bluetooth as host
 from wifimgrd.proxies.bluez import definitions as bluez
-from wifimgrd.proxies.bluez.objects import Adapter
+from wifimgrd.proxies.bluez.objects import NO_ANSWER, Adapter
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_names as names
 
@@ -124,7 +124,7 @@ class Radio:
                 if error.name != bluez.IN_PROGRESS:
                     raise self.refusal(error) from None
             except TimeoutError:
-                raise BluetoothUnavailable("bluetoothd does not answer") from None
+                raise BluetoothUnavailable(NO_ANSWER) from None
 
     async def _end_discovery(self) -> None:
         async with self._discovering:

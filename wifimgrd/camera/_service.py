@@ -1,4 +1,4 @@
-"""`org.wifimgrd1.Cameras`: the camera process on the message bus, for the daemon's user alone."""
+"""`org.wifimgrd1.Cameras`: the camera process on the message bus, only for the daemon's user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, MethodCall, OwnerChange, Variant, Watch
-from wifimgrd.bus.values import typed
 from wifimgrd.camera._advertisements import Target, is_address
 from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._attached import AttachedCameras, values_of
@@ -16,17 +15,18 @@ from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._central import Central
 from wifimgrd.camera._limits import Limits
 from wifimgrd.camera._objects import Objects
-from wifimgrd.camera._operations import Operations, protocol_of
+from wifimgrd.camera._operations import Operations
 from wifimgrd.camera._radio import Radio, Status
-from wifimgrd.camera._search import Row, Searches
+from wifimgrd.camera._search import Searches
 from wifimgrd.domain.camera import CameraCommand
 from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.power import PairedCamera
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import encode
-from wifimgrd.wire.private_service import PrivateService
+from wifimgrd.wire.private_service import Handler, Handlers, PrivateService, Values
 
 _ERROR: Final = "org.freedesktop.DBus.Error."
 _END_S: Final = 3.0
@@ -51,19 +51,20 @@ class CameraService:
         self._connection = connection
         self._linger_s = linger_s
         self._tasks = tasks
-        self._private = PrivateService(connection, names.PATH, names.INTERFACE, uid, self._daemon_calls)
+        self._private = PrivateService(connection, calls.INTERFACE, uid, self._daemon_calls)
         self.objects = Objects(connection, tasks)
         self.objects.watch_changes(self._status_changed)
         self.objects.on_own_links = self._tell_links
         self.radio = Radio(connection, self.objects, tasks)
         self.central = Central(connection, self.radio, tasks, limits or Limits())
-        self.central.on_unfit = partial(self._tell, "Unfit")
-        self.central.on_bonding = partial(self._tell, "Bonding")
+        self.central.on_unfit = partial(self._private.emit, calls.UNFIT)
+        self.central.on_bonding = partial(self._private.emit, calls.BONDING)
         self._operations = Operations(connection, self.central, tasks)
         self._operations.on_idle = self._stay
-        self._searches = Searches(self.central, self._report)
-        self._attached = AttachedCameras(connection, control)
+        self._searches = Searches(self.central, partial(self._private.emit, calls.ADVERTISED))
+        self._attached = AttachedCameras(connection, control, self._private.emit)
         self._attached.on_idle = self._stay
+        self._carries_out = self.handlers()
         self._daemon_watch: Watch | None = None
         self._calls: set[asyncio.Task[None]] = set()
         """The daemon's that are not answered yet."""
@@ -77,24 +78,17 @@ class CameraService:
         await self._attached.start()
         await self.radio.start()
         self._published = self.radio.status
-        await self._connection.request_name(names.BUS_NAME)
+        await self._connection.request_name(calls.BUS_NAME)
         self._stay()
 
     def _status_changed(self) -> None:
         status = self.radio.status
         if self._published.state and status != self._published:
             self._published = status
-            self._connection.emit(names.PATH, names.INTERFACE, "StatusChanged", "ss", list(status))
-
-    def _tell(self, signal: str, address: str, text: str) -> None:
-        self._connection.emit(names.PATH, names.INTERFACE, signal, "ss", [address, text])
+            self._private.emit(calls.STATUS_CHANGED, *status)
 
     def _tell_links(self) -> None:
-        links = sorted(self.objects.own_links)
-        self._connection.emit(names.PATH, names.INTERFACE, "LinksChanged", "ao", [links])
-
-    def _report(self, rows: Sequence[Row]) -> None:
-        self._connection.emit(names.PATH, names.INTERFACE, "Advertised", "aa{sv}", [rows])
+        self._private.emit(calls.LINKS_CHANGED, sorted(self.objects.own_links))
 
     # -- calls
 
@@ -122,7 +116,7 @@ class CameraService:
 
     async def _answer(self, call: MethodCall) -> None:
         try:
-            answer = await self._dispatch(call)
+            answer = await self._private.carry_out(call, self._carries_out)
         except BusClosed:
             return
         except Exception as error:  # noqa: BLE001 - each failure is answered
@@ -130,62 +124,80 @@ class CameraService:
         else:
             self._connection.reply(call, *answer)
 
-    async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        if (standard := await self._private.admit(call)) is not None:
-            return standard
-        if call.member in AttachedCameras.METHODS:
-            return await self._attached.carry_out(call)
-        return await self._carry_out(call)
+    def handlers(self) -> Handlers:
+        """The handler of each call: its arguments have the types of the call's row."""
+        over_bluetooth: Handlers = {
+            calls.GET_STATUS: self._get_status,
+            calls.SEARCH: self._search,
+            calls.WAKE: self._wake,
+            calls.SLEEP: self._sleep,
+            calls.COMMAND: self._command,
+            calls.PAIR: self._pair,
+            calls.UNPAIR: self._unpair,
+            calls.CANCEL: self._cancel,
+            calls.RELEASE: self._release,
+            calls.END_LINKS: self._end_links,
+            calls.GET_BONDS: self._get_bonds,
+        }
 
-    async def _carry_out(self, call: MethodCall) -> tuple[str, Sequence[object]]:
+        settled = {method: partial(self._settled, handler) for method, handler in over_bluetooth.items()}
+        return {**settled, **self._attached.handlers()}
+
+    async def _settled(self, handler: Handler, call: MethodCall, *arguments: object) -> Values:
+        """Carry a call out once it is known what the host has."""
         await self.radio.settled()
-        match call.member:
-            case "GetStatus":
-                return "ss", self.radio.status
-            case "Search":
-                key, duration_s, targets = typed(tuple[str, int, list[tuple[str, str]]], call.body)
-                name = _key(key)
-                searching = self._searches.search(_duration(duration_s), _targets(targets))
-                await self._operations.search(name, searching, duration_s)
-            case "Wake":
-                await self._wake(*typed(tuple[str, str, bytes, int], call.body))
-            case "Sleep":
-                address, protocol = typed(tuple[str, str], call.body)
-                await self._operations.sleep(_address(address), protocol_of(protocol))
-            case "Command":
-                address, protocol, command = typed(tuple[str, str, str], call.body)
-                if protocol != names.GOPRO:
-                    raise InvalidRequest("only a GoPro takes commands over Bluetooth")
-                answer = await self._operations.command(_address(address), _command(command))
-                result = {name: Variant(*one) for name, one in values_of(answer.result).items()}
-                return "a{sv}a{sv}", (result, encode(answer.reading))
-            case "Pair":
-                address, protocol, own = typed(tuple[str, str, list[str]], call.body)
-                paired = await self._operations.pair(_address(address), protocol_of(protocol), own)
-                return "a{sv}", (_paired_values(paired),)
-            case "Unpair":
-                address, adapter = typed(tuple[str, str], call.body)
-                await self._operations.unpair(_address(address), _address(adapter))
-            case "Cancel":
-                await self._operations.cancel(*typed(tuple[str], call.body))
-            case "Release":
-                self._operations.release(*typed(tuple[str], call.body))
-            case "EndLinks":
-                self._operations.end_links(*typed(tuple[list[str]], call.body))
-            case "GetBonds":
-                host = await self._operations.bonds(_address(*typed(tuple[str], call.body)))
-                return "asas", (sorted(host.bonded), sorted(host.adapters))
-        return "", ()
+        return await handler(call, *arguments)
 
-    async def _wake(self, address: str, protocol: str, beacon: bytes, timeout_s: int) -> None:
+    async def _get_status(self, _: MethodCall) -> Status:
+        return self.radio.status
+
+    async def _search(
+        self, _: MethodCall, search: str, seconds: int, targets: Sequence[Sequence[str]]
+    ) -> None:
+        key = _key(search)
+        searching = self._searches.search(_duration(seconds), _targets(targets))
+        await self._operations.search(key, searching, seconds)
+
+    async def _wake(self, _: MethodCall, address: str, protocol: str, beacon: bytes, timeout_s: int) -> None:
         if not 1 <= timeout_s <= names.LONGEST_WAKE_S:
             raise InvalidRequest(f"a camera is woken for 1 to {names.LONGEST_WAKE_S} s")
         if protocol != names.BEACON:
-            await self._operations.wake(_address(address), protocol_of(protocol), timeout_s)
+            await self._operations.wake(_address(address), protocol, timeout_s)
             return
         if not 2 <= len(beacon) <= names.LARGEST_BEACON:
             raise InvalidRequest(f"a beacon has 2 to {names.LARGEST_BEACON} bytes")
         await self._operations.advertise(_key(address), beacon, timeout_s)
+
+    async def _sleep(self, _: MethodCall, address: str, protocol: str) -> None:
+        await self._operations.sleep(_address(address), protocol)
+
+    async def _command(
+        self, _: MethodCall, address: str, protocol: str, command: str
+    ) -> tuple[dict[str, Variant], dict[str, Variant]]:
+        answer = await self._operations.command(_address(address), protocol, _command(command))
+        result = {name: Variant(*one) for name, one in values_of(answer.result).items()}
+        return result, encode(answer.reading)
+
+    async def _pair(
+        self, _: MethodCall, address: str, protocol: str, own: Sequence[str]
+    ) -> tuple[dict[str, Variant]]:
+        return (_paired_values(await self._operations.pair(_address(address), protocol, own)),)
+
+    async def _unpair(self, _: MethodCall, address: str, adapter: str) -> None:
+        await self._operations.unpair(_address(address), _address(adapter))
+
+    async def _cancel(self, _: MethodCall, address: str) -> None:
+        await self._operations.cancel(address)
+
+    async def _release(self, _: MethodCall, address: str) -> None:
+        self._operations.release(address)
+
+    async def _end_links(self, _: MethodCall, links: Sequence[str]) -> None:
+        self._operations.end_links(links)
+
+    async def _get_bonds(self, _: MethodCall, address: str) -> tuple[list[str], list[str]]:
+        host = await self._operations.bonds(_address(address))
+        return sorted(host.bonded), sorted(host.adapters)
 
     async def _daemon_calls(self) -> None:
         if self._daemon_watch is not None:
@@ -245,7 +257,7 @@ def _duration(duration_s: int) -> int:
     return duration_s
 
 
-def _targets(targets: Sequence[tuple[str, str]]) -> Sequence[Target]:
+def _targets(targets: Sequence[Sequence[str]]) -> Sequence[Target]:
     if not 1 <= len(targets) <= names.MOST_TARGETS:
         raise InvalidRequest(f"a search has 1 to {names.MOST_TARGETS} targets")
     try:

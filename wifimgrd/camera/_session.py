@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -25,7 +25,6 @@ from wifimgrd.camera.drivers.protocol import (
     busy_recording,
 )
 from wifimgrd.domain.camera import CameraReading, CommandResult
-from wifimgrd.domain.camera_control import OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
     CameraRefused,
@@ -108,7 +107,7 @@ class Session:
         self,
         device_id: DeviceId,
         driver: NetworkDriver,
-        open_socket: OpenCameraSocket,
+        open_socket: Callable[[], Awaitable[socket.socket]],
         report: Report,
         tasks: Tasks,
         clock: Clock,
@@ -218,7 +217,7 @@ class Session:
         self._drop()
         try:
             async with asyncio.timeout(self._limits.open_s):
-                found = await self._open_socket(self.device_id, self._driver.port)
+                found = await self._open_socket()
         except TimeoutError:
             raise DeviceNotReachable("the camera does not take a connection") from None
         try:

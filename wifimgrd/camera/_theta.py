@@ -9,8 +9,10 @@ import re
 import uuid
 from typing import Final
 
-from wifimgrd.camera._credentials import Credentials, credentials_of
+from wifimgrd.camera._bluetooth_camera import BluetoothCamera
+from wifimgrd.camera._credentials import credentials_of
 from wifimgrd.camera._link import Link, Refused, Trouble
+from wifimgrd.domain.power import PairedCamera
 from wifimgrd.kernel.bluetooth import machine_id
 
 SERVICE: Final = "8af982b1-f1ff-4d49-83f0-a56db4c431a7"
@@ -29,6 +31,7 @@ _DIRECT_MODE: Final = b"\x01"
 _FROM_SERIAL: Final = b"\x00"
 """The state of a password that was never changed, and is a part of the serial number."""
 _SERIAL_FORM: Final = re.compile("[A-Z]{2}([0-9]{8})")
+_LONGEST_MODEL: Final = 64
 _NAMESPACE: Final = uuid.UUID("8f3d6a34-5f6e-4bd4-9e3c-7a2f5b1f9c55")
 _UNKNOWN_HOST: Final = "the camera refuses this hub: register its UUID with camera._setBluetoothDevice"
 
@@ -38,25 +41,29 @@ def host_uuid() -> str:
     return str(uuid.uuid5(_NAMESPACE, machine_id()))
 
 
-async def theta_bonds(link: Link) -> bool:
-    """Whether the camera is one that pairs: an X, not a V or Z1. Raises Trouble."""
-    await Theta(link).start()
-    return not link.has(_AUTH)
+class Theta(BluetoothCamera):
+    """A Theta that is connected."""
 
+    SERVICE = SERVICE
+    NEEDS_BOND = False
 
-class Theta:
-    """A camera that is connected."""
-
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    @classmethod
+    async def wants_bond(cls, link: Link) -> bool:
+        """Whether the camera is one that pairs: an X, not a V or Z1."""
+        await cls(link).start()
+        return not link.has(_AUTH)
 
     async def start(self) -> None:
-        """Wait for its characteristics; raises Trouble."""
+        """Wait for its characteristics."""
         await self._link.require((_POWER, _NETWORK))
 
     async def wake(self) -> None:
-        """Wake it and switch its access point on; raises Trouble. It accepts power commands of everybody,
-        and others after the authentication, again once it is awake."""
+        """It accepts power commands of everybody, and others after the authentication, again once it is
+        awake."""
+        await self.start()
+        await self._switch_on()
+
+    async def _switch_on(self) -> None:
         await self._authenticate()
         await self._link.write(_POWER, _ON)
         await self._authenticate()
@@ -66,13 +73,19 @@ class Theta:
             raise Trouble(_UNKNOWN_HOST) from None
 
     async def sleep(self) -> None:
-        """Put it to sleep; raises Trouble."""
+        """Put it to sleep."""
+        await self.start()
         await self._authenticate()
         await self._link.write(_POWER, _ASLEEP)
 
-    async def read_identity(self) -> tuple[Credentials, str, str]:
-        """The credentials, the model and the serial number; raises Trouble. The password cannot be read: what
-        it is before it is changed follows from the serial number."""
+    async def pair(self) -> PairedCamera:
+        """The password cannot be read: what it is before it is changed follows from the serial number."""
+        await self.start()
+        paired = await self._read_identity()
+        await self._switch_on()
+        return paired
+
+    async def _read_identity(self) -> PairedCamera:
         await self._link.require((_SERIAL, _MODEL))
         serial = (await self._link.read(_SERIAL)).rstrip(b"\0").decode("ascii", "replace")
         model = (await self._link.read(_MODEL)).rstrip(b"\0").decode("ascii", "replace")
@@ -82,7 +95,8 @@ class Theta:
         if self._link.has(_PASSWORD_STATE) and await self._link.read(_PASSWORD_STATE) != _FROM_SERIAL:
             raise Trouble("the camera's password was changed: register it by SSID and password")
         credentials = credentials_of(f"THETA{serial}.OSC".encode(), found[1].encode())
-        return credentials, model if model.isprintable() and len(model) <= 64 else "", serial
+        said = model if model.isprintable() and len(model) <= _LONGEST_MODEL else ""
+        return PairedCamera(credentials.ssid, credentials.password, said, serial)
 
     async def _authenticate(self) -> None:
         if self._link.has(_AUTH):

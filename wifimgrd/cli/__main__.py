@@ -118,7 +118,7 @@ _CHECKS: Final[Mapping[str, Callable[[argparse.Namespace], None]]] = {
     STOP: _check_recording,
     BACKUP: _check_backup,
 }
-"""What raises UsageError where the options of a command do not go together."""
+"""By command, the check that raises UsageError if the command's options do not go together."""
 
 
 def _replace_closed_streams() -> None:

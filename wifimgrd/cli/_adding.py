@@ -21,7 +21,8 @@ from wifimgrd.domain.device import CONNECTION_TYPE, Ssid
 from wifimgrd.domain.errors import InvalidRequest, WifimgrdError
 
 _SETTINGS: Final = ("name", "priority", "auto_reconnect", "auto_wake", "pin")
-"""What beside network and model is given as it is: names of arguments, and of properties on D-Bus."""
+"""Options beside network and model that are passed on as they are, by their names as arguments, which are
+also those of the properties on D-Bus."""
 _NOT_WITH: Final = ("password_file", "password_stdin", "open")
 
 

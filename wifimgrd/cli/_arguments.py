@@ -36,7 +36,7 @@ BACKUP: Final = "backup"
 _NAMES: Final = {SET_CLOCK.name: "clock"}
 """The names of commands to a device that are called otherwise here."""
 COMMAND_OF: Final = {
-    _NAMES.get(name, name): command
+    _NAMES.get(name, name.replace("_", "-")): command
     for name, command in DEVICE_COMMANDS.items()
     if command.interface != CAMERA or name in _NAMES
 }

@@ -1,4 +1,4 @@
-"""`wifimgrctl backup` and `restore`, for root alone: passwords are write-only everywhere else."""
+"""`wifimgrctl backup` and `restore`, only for root: passwords are write-only everywhere else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HINTS: Final = {
 
 
 def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
-    """Write the state into a new file that root alone can read, or to stdout; False if that fails."""
+    """Write the state into a new file that only root can read, or to stdout; False if that fails."""
     if not _is_root(screen):
         return False
     is_stdout = arguments.file == _STREAM
@@ -35,15 +35,15 @@ def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
         return _failed(screen, "a backup has passwords and is not text: pipe it into a program")
     try:
         with _as_owner(_state()):
-            octets = back_up(_state())
+            data = back_up(_state())
         if not is_stdout:
-            _write_new(arguments.file, octets)
+            _write_new(arguments.file, data)
     except StoreError as error:
         return _failed(screen, error.message)
     except OSError as error:
-        return _failed(screen, f"{error.filename}: {error.strerror}")
+        return _failed(screen, f"{error.filename or arguments.file}: {error.strerror}")
     if is_stdout:
-        sys.stdout.buffer.write(octets)
+        sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return True
     screen.show({"file": str(arguments.file)}, [f"The state is in {arguments.file}, including passwords."])
@@ -56,13 +56,13 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
         return False
     name = "stdin" if arguments.file == _STREAM else str(arguments.file)
     try:
-        octets = _read(arguments.file)
-        if len(octets) > _LARGEST:
+        data = _read(arguments.file)
+        if len(data) > _LARGEST:
             return _failed(screen, f"{name} is not a backup: it is too large")
-        if octets.startswith(_ENCRYPTED):
+        if data.startswith(_ENCRYPTED):
             return _failed(screen, f"{name} is encrypted", "age -d FILE | wifimgrctl restore -")
         with _as_owner(_state()):
-            count = restore(octets, _state(), replace=arguments.replace)
+            count = restore(data, _state(), replace=arguments.replace)
     except StoreError as error:
         return _failed(screen, error.message, _HINTS.get(type(error), ""))
     except OSError as error:
@@ -75,7 +75,7 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    """A file or stdin, with one octet more where it is too large."""
+    """The bytes of a file or of stdin, one more than the limit if it is too large."""
     if path == _STREAM:
         return sys.stdin.buffer.read(_LARGEST + 1)
     with path.open("rb") as file:
@@ -106,13 +106,13 @@ def _as_owner(directory: Path) -> Iterator[None]:
         os.setegid(0)
 
 
-def _write_new(path: Path, octets: bytes) -> None:
-    """Write a new file that root alone can read; an incomplete file is removed."""
+def _write_new(path: Path, data: bytes) -> None:
+    """Write a new file that only root can read; remove it if it is incomplete."""
     file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(file, "wb") as writer:
             os.fchmod(file, 0o600)
-            writer.write(octets)
+            writer.write(data)
             writer.flush()
             os.fsync(file)
     except BaseException:

@@ -34,7 +34,7 @@ _HEADS: Final = (
     Column("DEVICE", rank=3),
 )
 _STEP: Final = "   "
-"""What stands before the lines behind the first one of a step."""
+"""The indent of all lines of a step but the first."""
 _WAKE_S: Final = 130.0
 """Longer than the hub's own limits."""
 _NONE_HEARD: Final = "No camera was heard over Bluetooth lately. Search: wifimgrctl bluetooth search"
@@ -158,7 +158,7 @@ class Step:
     is_passed: bool | None
     """None if it could not be tried, or asks the owner for something."""
     advice: str = ""
-    """What to do next; empty if that is nothing."""
+    """The next thing to do; empty if there is nothing."""
 
 
 async def _check(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -231,7 +231,7 @@ def heard_step(found: Sequence[BluetoothRecord]) -> Step:
 
 
 def device_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecord]) -> list[Step]:
-    """What is known of each device that can be woken."""
+    """One step for each device that can be woken: whether it is paired, and whether it was heard."""
     steps = []
     heard = {one.device_id for one in found if one.device_id is not None}
     for device in devices:
@@ -257,7 +257,7 @@ def device_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecor
 
 
 def camera_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecord]) -> list[Step]:
-    """What is known of each registered device that can be woken, and of cameras that can be registered."""
+    """The steps of registered devices that can be woken, and of cameras that can be registered."""
     steps = device_steps(found, devices)
     is_none_able = not steps
     new = [one for one in found if one.pairing_mode and one.device_id is None]
@@ -290,7 +290,7 @@ def camera_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecor
 
 
 def _next_of(device: DeviceRecord) -> str:
-    """What the owner tries next with a device."""
+    """The next thing for the owner to try with a device."""
     if device.state != DeviceState.DISCONNECTED:
         return f"wifimgrctl disconnect {device.id}, let it fall asleep, and check again"
     if device.power_state == PowerState.AWAKE:

@@ -43,7 +43,7 @@ _NO_TEXT: Final = re.compile(
     r"|\s*(true|false)\s*",
     re.IGNORECASE | re.DOTALL,
 )
-"""What a spreadsheet does not keep as it is; an apostrophe before it says that it is a text."""
+"""Cells that a spreadsheet changes; an apostrophe before a cell says that it is a text."""
 _DELIMITERS: Final = (",", ";", "\t")
 _NAMED_DELIMITER: Final = re.compile(r'"?sep=([,;\t|:])"?[,;\t|:]*(\r\n|\r|\n)', re.IGNORECASE)
 """The first line that Excel writes and reads."""
@@ -52,7 +52,7 @@ _PINS: Final = {
     "mac": 'not a MAC address such as "02:00:00:00:01:00"',
     "usb_port": 'not a USB port such as "1-1.4"',
 }
-"""What a pin that cannot be used is called."""
+"""By the kind of pin, the words for one that cannot be used."""
 
 
 def csv_entries(text: str, source: str) -> list[Entry]:
@@ -119,7 +119,7 @@ def _entry(names: list[str], least: int, row: list[str], where: str) -> Entry:
     password = cells.pop("password", "")
     cells = {name: _plain(cell) if name in _TEXTS else cell.strip() for name, cell in cells.items()}
     try:
-        ssid = _ssid(cells.get("ssid", "").encode(), _octets(cells.get("ssid_hex", "")))
+        ssid = _ssid(cells.get("ssid", "").encode(), _decoded(cells.get("ssid_hex", "")))
         is_open = _switch("open", cells.get("open", "") or "no")
         settings = {
             name: read(name, cells[name]) for name, read in _READERS.items() if cells.get(name, "").strip()
@@ -137,17 +137,17 @@ def _entry(names: list[str], least: int, row: list[str], where: str) -> Entry:
     return entry.with_problem("an open network has no password") if is_open and password else entry
 
 
-def _octets(text: str) -> bytes:
+def _decoded(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
         raise ValueError("ssid_hex: these are not pairs of hexadecimal digits") from None
 
 
-def _ssid(text: bytes, octets: bytes) -> bytes:
-    if text and octets and text != octets:
+def _ssid(text: bytes, data: bytes) -> bytes:
+    if text and data and text != data:
         raise ValueError("ssid and ssid_hex are different networks")
-    return octets or text
+    return data or text
 
 
 def _pin(pin: dict[str, str]) -> dict[str, str]:
@@ -209,5 +209,5 @@ def _guarded(text: str) -> str:
 
 
 def _plain(cell: str) -> str:
-    """What `_guarded` was given, and what a person writes without an apostrophe."""
+    """The text that `_guarded` was given, or that a person wrote without an apostrophe."""
     return cell[1:] if cell[:1] == "'" and _NO_TEXT.fullmatch(cell[1:]) else cell

@@ -65,7 +65,7 @@ def _entries_or_problem(path: Path, screen: Screen) -> list[Entry]:
 def _entries_in(path: Path, screen: Screen, flags: int = 0) -> list[Entry]:
     """Those of a file; a note if others can read passwords in it."""
     try:
-        octets, mode = _read(path, flags)
+        data, mode = _read(path, flags)
     except PermissionError:
         raise NotAuthorized(
             f"{path} cannot be read by this user; NetworkManager's profiles are root's"
@@ -74,7 +74,7 @@ def _entries_in(path: Path, screen: Screen, flags: int = 0) -> list[Entry]:
         if error.errno == errno.ELOOP and flags & os.O_NOFOLLOW:
             raise InvalidRequest(f"{path} is a link, which is not followed in a directory") from None
         raise InvalidRequest(f"{path}: {error.strerror}") from None
-    text = _text(octets, str(path))
+    text = _text(data, str(path))
     entries = entries_of(text, path.name)
     if mode & 0o077 and any(one.password and one.password.reveal() for one in entries):
         screen.hint(f"{safe(path)} has passwords, and other users can read it: chmod 600 {safe(path)}")
@@ -106,13 +106,13 @@ def _read(path: Path, flags: int) -> tuple[bytes, int]:
         os.close(descriptor)
 
 
-def _text(octets: bytes, source: str) -> str:
-    if len(octets) > _LARGEST:
+def _text(data: bytes, source: str) -> str:
+    if len(data) > _LARGEST:
         raise InvalidRequest(f"{source} has more than {_LARGEST} bytes, and is not a list of cameras")
     try:
-        return octets.decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        what = next(what for start, what in _NOT_TEXT if octets.startswith(start))
+        what = next(what for start, what in _NOT_TEXT if data.startswith(start))
         raise InvalidRequest(f"{source} {what}") from None
 
 

@@ -1,4 +1,4 @@
-"""What cameras say of themselves, as lines for people: battery, card, recording, problems."""
+"""The state that cameras report, as lines for people: battery, card, recording, problems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CARD_WORDS: Final[Mapping[str | None, str]] = {
     StorageState.ERROR: "unusable",
     StorageState.SLOW: "too slow",
 }
-"""What is said of a card instead of its space."""
+"""The words for a card, shown instead of its space."""
 _SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -73,7 +73,7 @@ def recording_count(devices: Iterable[DeviceRecord], *, current: bool) -> list[t
 
 
 def camera_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]:
-    """What a camera says of itself; nothing if the hub cannot command it."""
+    """The state that a camera reports; nothing if the hub cannot command it."""
     camera = device.camera
     if camera is None:
         return []
@@ -106,7 +106,7 @@ def _recording(camera: CameraRecord, now_us: int) -> str | None:
 
 
 def battery(camera: CameraRecord) -> str | None:
-    """What is left of a battery."""
+    """The charge that is left in a battery."""
     if camera.battery_level is None:
         return None
     charging = ", charging" if camera.battery_state == BatteryState.CHARGING else ""
@@ -150,10 +150,10 @@ def _clock(camera: CameraRecord, now_us: int) -> str | None:
 
 
 def problems(camera: CameraRecord) -> Cell:
-    """What is wrong with a camera."""
+    """A camera's problems."""
     return Cell(", ".join(map(problem_words, camera.problems)) or None, Style.BAD)
 
 
 def problem_words(code: str) -> str:
-    """What is wrong with a camera; a code of a later version as it is."""
+    """A camera's problem in words; the code of a later version stays as it is."""
     return PROBLEM_WORDS.get(code, code)

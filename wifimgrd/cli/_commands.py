@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from wifimgrd.bus.connection import Variant
 from wifimgrd.cli._adding import add
 from wifimgrd.cli._arguments import COMMAND_OF, RECORD, STOP
 from wifimgrd.cli._bluetooth import bluetooth
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._groups import connect_group, groups, members
 from wifimgrd.cli._history import history
+from wifimgrd.cli._hub_arguments import FAULT_OPTIONS
 from wifimgrd.cli._monitor import monitor
 from wifimgrd.cli._outcome import (
     TIMEOUT,
@@ -29,7 +32,6 @@ from wifimgrd.cli._outcome import (
 from wifimgrd.cli._parser import Words
 from wifimgrd.cli._recording import named, record
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._simulate import simulate
 from wifimgrd.cli._text import safe
 from wifimgrd.cli._views import (
     device_view,
@@ -44,8 +46,63 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interfaces_json, search_json, service_json
 from wifimgrd.domain.camera_state import CameraState, camera_state_of, is_current, is_recording
 from wifimgrd.domain.commands import CONNECT, DeviceCommand
-from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.errors import DeviceNotFound, InvalidRequest, NotSupported, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
+
+_SIMULATED: Final = "simulated"
+_SIGNATURES: Final = {bool: "b", int: "x", float: "d", str: "s", bytes: "ay"}
+
+
+async def simulate(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
+    """Change the simulated world. Nothing is printed, since what follows is an event like any other.
+
+    Raises NotSupported if this hub has real adapters, InvalidRequest for what is not in the world.
+    """
+    if hub.service.backend != _SIMULATED:
+        raise NotSupported(
+            f"this hub has real adapters (backend {hub.service.backend or 'unknown'}); simulate needs a"
+            " simulated world: make run BACKEND=simulated, or wifimgrd --simulate"
+        )
+    match arguments.action:
+        case "power-on":
+            await hub.simulate("PowerOnCamera", "ay", _network(hub, arguments.camera))
+        case "power-off":
+            await hub.simulate("PowerOffCamera", "ayb", _network(hub, arguments.camera), not arguments.cut)
+        case "sleep":
+            await hub.simulate("SleepCamera", "ay", _network(hub, arguments.camera))
+        case "plug":
+            await hub.simulate("PlugAdapter", "s", arguments.adapter)
+        case "unplug":
+            await hub.simulate("UnplugAdapter", "s", arguments.adapter)
+        case "fault":
+            await hub.simulate("SetFault", "sa{sv}", arguments.kind, _options(hub, arguments))
+    screen.show({"action": arguments.action}, [])
+    return True
+
+
+def _options(hub: HubClient, arguments: argparse.Namespace) -> dict[str, Variant]:
+    """The options of a fault that were given."""
+    given = vars(arguments)
+    values: dict[str, bool | float | str | bytes] = {
+        name: given[name] for name in FAULT_OPTIONS if name in given
+    }
+    if "camera" in given:
+        values["ssid"] = _network(hub, given["camera"])
+    return {name: Variant(_SIGNATURES[type(value)], value) for name, value in values.items()}
+
+
+def _network(hub: HubClient, camera: str) -> bytes:
+    """The network of a camera: that of the device with this name or id, or else the one with this name.
+    Raises InvalidRequest if several devices have the name."""
+    try:
+        return find_device(hub.devices, camera).ssid
+    except DeviceNotFound:
+        pass
+    network = os.fsencode(camera)
+    if not 0 < len(network) <= 32:
+        raise InvalidRequest(f"an SSID has 1 to 32 bytes, this one {len(network)}")
+    return network
+
 
 CHANGEABLE: Final = ("name", "ssid", "password", "codename", "priority", "auto_reconnect", "auto_wake", "pin")
 """The settings that `set` can change: names of arguments, and of properties on D-Bus."""
@@ -252,7 +309,7 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
 
 
 def _shared_outcome(outcome: str, devices: Sequence[DeviceRecord]) -> str:
-    """What has come of one device or of several, said once."""
+    """The outcome of one device or of several, said once."""
     names = ", ".join(map(title, devices))
     return f"{names} is {outcome}" if len(devices) == 1 else f"{len(devices)} devices are {outcome}: {names}"
 

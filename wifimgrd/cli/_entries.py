@@ -30,7 +30,7 @@ class Entry:
     password: Passphrase | None = None
     """Empty for an open network; None if the file does not have it."""
     settings: dict[str, object] = field(default_factory=dict)
-    """What else the file has, by the names of CreateDevice."""
+    """The other settings in the file, by the names of CreateDevice."""
     problem: str = ""
     """Why it cannot be registered."""
     is_told_by_name: bool = False
@@ -38,7 +38,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """The camera's name, or else its network."""
         return str(self.settings.get("name") or self.network)[:LONGEST_TEXT]
 
     @property
@@ -55,7 +55,7 @@ class Entry:
         return replace(self, problem=problem)
 
     def request(self, codename: str) -> Mapping[str, object]:
-        """What registers it, with a model for one that the file has none for."""
+        """The request that registers it; `codename` is its model if the file names none."""
         return {
             "codename": codename,
             "connection_type": CONNECTION_TYPE,
@@ -73,6 +73,6 @@ class Entry:
         try:
             parse_registration(self.request("any"))
         except InvalidRequest as error:
-            # In a file an empty password alone makes no open network.
+            # In a file, it takes more than an empty password to make a network open.
             return self.with_problem(error.message.replace(LEFT_EMPTY, ""))
         return self

@@ -91,7 +91,7 @@ class EventText:
         return f"device {device_id}" if device is None else f"{device['name']} ({device_id})"
 
     def _service_updated(self, data: Data) -> list[Sentence]:
-        """What is new of the backend and of Bluetooth."""
+        """The changes of the backend and of Bluetooth."""
         before, self._service = self._service, data
         backend, bluetooth = _backend(data), _bluetooth(data)
         if not before:
@@ -111,7 +111,7 @@ class EventText:
         return [Sentence(self._name(data["id"]), str(state))]
 
     def _camera(self, data: Data) -> list[Sentence]:
-        """What is new of a camera: whether it records, why it has ended that, and its problems."""
+        """The changes of a camera: whether it records, why it has stopped recording, and its problems."""
         if "reason" in data:
             return [_recording_stopped(self._name(data["id"]), data["reason"])]
         device_id, subject, now = data["id"], self._name(data["id"]), data["camera"] or {}

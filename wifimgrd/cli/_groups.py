@@ -66,7 +66,7 @@ async def connect_group(hub: HubClient, arguments: argparse.Namespace, screen: S
 
 
 def _line(outcome: OutcomeRecord, devices: Mapping[int, DeviceRecord]) -> str:
-    """What has come of the command at one device, as a sentence."""
+    """The outcome of the command at one device, as a sentence."""
     device = devices.get(outcome.device_id)
     if outcome.done and device is not None:
         return summary(device)

@@ -28,7 +28,7 @@ FAULT_OPTIONS: Final = (
 )
 """The options of faults, by their names in the simulated world, beside the camera's network."""
 _WORDS_OF: Final = {"CAMERA": Words.DEVICES, "INTERFACE": Words.INTERFACES}
-"""What completes a fault's options that are called so."""
+"""The words that complete a fault's options, by the name of the option's value."""
 
 
 def bluetooth_arguments(bluetooth: argparse.ArgumentParser) -> None:

@@ -44,7 +44,7 @@ _STYLES: Final = {_NEW: Style.PLAIN, _REGISTERED: Style.GOOD, _KNOWN: Style.FAIN
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """What is done with an entry, or was."""
+    """An entry, and the result that is planned for it or that it had."""
 
     entry: Entry
     codename: str
@@ -93,7 +93,7 @@ async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
 
 
 def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> list[_Planned]:
-    """What is to be done with each entry, before anything is."""
+    """The planned result of each entry, before anything is done."""
     models = known_models().values()
     known = {(device.ssid, device.name): device for device in devices.values()}
     by_network = {device.ssid: device for device in devices.values()}

@@ -1,4 +1,4 @@
-"""What came of a command to a device, and what is under way, as sentences."""
+"""Outcomes of commands to a device, and actions under way, as sentences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STARTED: Final = {
     SLEEP.name: "is going to sleep",
     PAIR.name: "is pairing with this hub",
 }
-"""What is said of a camera, by the command that is done, or that goes on."""
+"""The words for a camera, by the command that is done, or that goes on."""
 
 
 def title(device: DeviceRecord) -> str:
@@ -44,7 +44,7 @@ def title(device: DeviceRecord) -> str:
 
 
 def summary(device: DeviceRecord) -> str:
-    """What came of a command, or what is under way, as a sentence."""
+    """The outcome of a command, or the action under way, as a sentence."""
     state = camera_state_of(device)
     if state is CameraState.WAITING:
         return f"{title(device)} is waiting for an adapter, and connects as soon as one is free"
@@ -60,7 +60,7 @@ def summary(device: DeviceRecord) -> str:
 
 
 def outcome_text(command: DeviceCommand, device: DeviceRecord, *, is_done: bool = True) -> str:
-    """What came of a command that has succeeded or goes on, as a sentence."""
+    """The outcome of a command that has succeeded or goes on, as a sentence."""
     words = (_DONE if is_done else _STARTED).get(command.name)
     if words is None:
         return summary(device)

@@ -13,7 +13,7 @@ from wifimgrd.cli._text import safe
 from wifimgrd.domain.errors import InvalidRequest
 
 _LONGEST: Final = 4096
-"""A file with more octets is not a password but a mistake."""
+"""A file with more bytes is not a password but a mistake."""
 
 _NO_TERMINAL: Final = "there is no terminal for a prompt; use --password-file, --password-stdin or --open"
 
@@ -54,18 +54,18 @@ def read_stdin(what: str) -> str:
     return _text(sys.stdin.buffer.read(_LONGEST + 1), "stdin", what)
 
 
-def _text(octets: bytes, source: str, what: str = "the password") -> str:
-    if len(octets) > _LONGEST:
+def _text(data: bytes, source: str, what: str = "the password") -> str:
+    if len(data) > _LONGEST:
         raise InvalidRequest(f"{source} contains more than a password")
     try:
-        text = octets.decode()
+        text = data.decode()
     except UnicodeDecodeError:
         raise InvalidRequest(f"{what} in {source} is not text") from None
     return text.removesuffix("\n").removesuffix("\r")
 
 
 def prompted(prompt: str, no_terminal: str) -> str:
-    """What is typed at a terminal, and not shown; raises UsageError (`no_terminal`), InvalidRequest."""
+    """Text that is typed at a terminal and not shown; raises UsageError (`no_terminal`), InvalidRequest."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", getpass.GetPassWarning)
         try:

@@ -1,4 +1,7 @@
-"""NetworkManager's profile files (nm-settings-keyfile(5)): the networks in them that cameras may have."""
+"""NetworkManager's profile files (nm-settings-keyfile(5)): the networks in them that cameras may have.
+
+They are key files as GLib reads them (GKeyFile): groups of keys, each on a line of its own.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,55 @@ from collections.abc import Mapping
 from typing import Final
 
 from wifimgrd.cli._entries import Entry, unsupported
-from wifimgrd.cli._keyfile import Groups, NotKeyFile, is_well_escaped, read_keyfile, unescaped
 from wifimgrd.domain.device import Passphrase
+
+_BLANKS: Final = " \t\f\r"
+_GROUP: Final = re.compile(r"\[([^\[\]\x00-\x1f\x7f]+)\][ \t]*")
+_PAIR: Final = re.compile(rf"([^=\[\]]*[^=\[\]{_BLANKS}])(\[[\w.@-]+\])?[{_BLANKS}]*=[{_BLANKS}]*(.*)")
+_ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
+_ESCAPES: Final = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+
+Groups = Mapping[str, Mapping[str, str]]
+"""Group -> key -> value, as it stands in the file."""
+
+
+class NotKeyFile(ValueError):
+    """A text is not a key file; the sentence has the number of the line, and nothing of its content."""
+
+
+def read_keyfile(text: str) -> Groups:
+    """The groups of a key file; raises NotKeyFile.
+
+    A line ends at LF, and blanks at its end belong to the value. Of two groups or keys with the same name the
+    later one adds to the first, or replaces it. Translations of values are left out.
+    """
+    if "\0" in text:
+        raise NotKeyFile("it has NUL characters")
+    groups: dict[str, dict[str, str]] = {}
+    group: dict[str, str] | None = None
+    for number, whole in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        line = whole.lstrip(_BLANKS)
+        if not line or line.startswith("#"):
+            continue
+        if found := _GROUP.fullmatch(line):
+            group = groups.setdefault(found[1], {})
+        elif group is not None and (found := _PAIR.fullmatch(line)):
+            if found[2] is None:
+                group[found[1]] = found[3]
+        else:
+            raise NotKeyFile(f"line {number} is neither a group nor a key with a value")
+    return groups
+
+
+def unescaped(value: str) -> str:
+    """A string without its escapes; one that GLib does not know stays as it is."""
+    return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[0] if found[1] else ""), value)
+
+
+def is_well_escaped(value: str) -> bool:
+    """Whether GLib knows each escape of a string; otherwise it says that there is an error, too."""
+    return all(found[1] in _ESCAPES for found in _ESCAPE.finditer(value))
+
 
 SUFFIX: Final = ".nmconnection"
 _WIFI: Final = "802-11-wireless"
@@ -22,7 +72,7 @@ _NOT_IN_FILE: Final = 0x1 | 0x2
 _WITH_PASSWORD: Final = ("wpa-psk", "sae")
 _OPEN: Final = ("none", "owe")
 _OTHERS: Final = ("ieee8021x", "wpa-eap", "wpa-eap-suite-b-192")
-"""What else NetworkManager has as key-mgmt; another word is not quoted."""
+"""Other words that NetworkManager has for key-mgmt; any word beyond these is not quoted."""
 _WEP_AUTHENTICATION: Final = ("shared", "leap")
 
 
@@ -46,7 +96,7 @@ def profile_entry(text: str, where: str) -> Entry | None:
         return Entry(where, problem="not a profile of NetworkManager: it has no type")
     if kind not in (_WIFI, _SHORT[_WIFI]) or network.get("mode", "infrastructure") != "infrastructure":
         return None
-    ssid = _octets(network.get("ssid", ""))
+    ssid = _encoded(network.get("ssid", ""))
     if not ssid:
         return Entry(where, problem="the profile has no valid SSID")
     entry = _secured(profile, Entry(where, ssid))
@@ -94,7 +144,7 @@ def _secured(profile: Groups, entry: Entry) -> Entry:
     return entry.with_password(Passphrase(unescaped(security["psk"])))
 
 
-def _octets(value: str) -> bytes:
+def _encoded(value: str) -> bytes:
     """An SSID: a list of numbers, each followed by a semicolon, or else a text in which semicolons may be
     escaped."""
     text = unescaped(value)

@@ -46,7 +46,7 @@ def named(devices: Mapping[int, DeviceRecord], wanted: Iterable[str]) -> list[in
 def result_line(
     result: ResultRecord, devices: Mapping[int, DeviceRecord], screen: Screen, *, on: bool
 ) -> str:
-    """What a command has done at one camera, as a sentence."""
+    """The result of a command at one camera, as a sentence."""
     device = devices.get(result.device_id)
     subject = f"device {result.device_id}" if device is None else title(device)
     if result.done:

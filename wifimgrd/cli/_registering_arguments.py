@@ -68,10 +68,10 @@ def import_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def _ssid(command: argparse.ArgumentParser, *, required: bool) -> argparse._MutuallyExclusiveGroup:
-    """The network, as text or as octets; the arguments have no `ssid` if it is not given."""
+    """The network, as text or as bytes; the arguments have no `ssid` if it is not given."""
     network = command.add_mutually_exclusive_group(required=required)
     network.add_argument(
-        "--ssid", type=values.octets, default=argparse.SUPPRESS, help="the name of the camera's network"
+        "--ssid", type=values.data, default=argparse.SUPPRESS, help="the name of the camera's network"
     )
     network.add_argument(
         "--ssid-hex",

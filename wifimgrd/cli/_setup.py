@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli import _setup_file as setup_file
-from wifimgrd.cli._countries import known_countries
 from wifimgrd.cli._password import UsageError, prompted, read_password_file
 from wifimgrd.cli._screen import Screen
-from wifimgrd.cli._setup_dialog import ask, ask_switch, tell
+from wifimgrd.cli._setup_dialog import ask, ask_switch, known_countries, tell
 from wifimgrd.cli._setup_writing import NotWritten, write
 from wifimgrd.cli._text import safe
 from wifimgrd.config.configuration import DEFAULT_PATH, Config, ConfigError
@@ -45,7 +44,7 @@ _NOTHING: Final = "name at least one setting, such as --country DE; on a termina
 
 @dataclass
 class _Plan:
-    """What is to be written."""
+    """The values and the secrets to write."""
 
     main: Path
     """The configuration file, beside whose drop-ins everything is."""
@@ -103,7 +102,8 @@ def setup(arguments: argparse.Namespace, screen: Screen) -> bool:
 def _take(
     plan: _Plan, before: Config, given: Mapping[str, str | bool], arguments: argparse.Namespace
 ) -> None:
-    """What the command line has, each checked by itself, so that an error names it; secrets are in files."""
+    """Take the command line's values, and check each by itself so that an error names it; secrets are in
+    files."""
     for name, one in given.items():
         key = _KEYS[name]
         value = _read_as(key, one) if isinstance(one, str) else one
@@ -288,7 +288,7 @@ def _write_all(plan: _Plan, files: dict[Path, str]) -> None:
 
 
 def _differences(plan: _Plan, files: dict[Path, str]) -> list[str]:
-    """What is going to be written; of secrets only where they are."""
+    """The lines that are going to be written; for secrets only their files."""
     lines = [
         f"{path}: {'another' if path.exists() else 'new'}, for {group} only"
         for path, (_, group) in plan.secrets.items()

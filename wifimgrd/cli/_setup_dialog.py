@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 from wifimgrd.cli._password import UsageError
 from wifimgrd.cli._text import safe
+
+DATABASE: Final = Path("/lib/firmware/regulatory.db")
+"""Of Debian's `wireless-regdb`; its format is in the kernel's net/wireless/reg.c."""
+_HEADER: Final = struct.Struct(">4sI")
+_COUNTRY: Final = struct.Struct(">2sH")
+_FORMAT: Final = (b"RGDB", 20)
+
+
+def known_countries() -> frozenset[str] | None:
+    """The codes of the countries; None where there is no database that can be read."""
+    try:
+        data = DATABASE.read_bytes()
+    except OSError:
+        return None
+    if len(data) < _HEADER.size or _HEADER.unpack_from(data) != _FORMAT:
+        return None
+    codes = set()
+    for at in range(_HEADER.size, len(data) - _COUNTRY.size + 1, _COUNTRY.size):
+        code, rules = _COUNTRY.unpack_from(data, at)
+        if not rules:  # the end of the list
+            break
+        codes.add(code.decode("ascii", "replace"))
+    return frozenset(codes)
+
 
 _MEANINGS = {"": None, "y": True, "yes": True, "n": False, "no": False}
 

@@ -42,7 +42,7 @@ _UNITS: Final[Mapping[str, str]] = {
     "http": "wifimgrd-http.service",
     "mqtt": "wifimgrd-mqtt.service",
 }
-"""What has to be restarted after a change in a table; a reload is enough for the others."""
+"""The units to restart after a change in a table; a reload is enough for the other tables."""
 
 
 def read_values(file: Path) -> dict[Key, str | bool]:

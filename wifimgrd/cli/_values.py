@@ -53,13 +53,13 @@ def moment(argument: str) -> int:
         ) from None
 
 
-def octets(argument: str) -> bytes:
-    """An argument as the octets that were typed, even if they are not text."""
+def data(argument: str) -> bytes:
+    """An argument as the bytes that were typed, even if they are not text."""
     return os.fsencode(argument)
 
 
 def hexadecimal(argument: str) -> bytes:
-    """Octets, each of two digits."""
+    """Bytes, each of two digits."""
     try:
         return bytes.fromhex(argument)
     except ValueError:

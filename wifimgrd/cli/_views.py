@@ -76,8 +76,8 @@ def _device_row(device: DeviceRecord, now_us: int, *, current: bool) -> Row:
 
 
 def suspicion(health: str | None, reason: str | None) -> str:
-    """What is said of an adapter that may not work; empty if nothing is held against it. That one is being
-    recovered or in quarantine is why it is unavailable."""
+    """The text about an adapter that may not work; empty if nothing is held against it, or if it is being
+    recovered or in quarantine: then that is why it is unavailable."""
     return f"Being checked: {reason}" if health == Health.SUSPECT and reason else ""
 
 
@@ -233,7 +233,7 @@ def _or_now(now_us: int | None) -> int:
 
 
 def _power_fields(device: DeviceRecord, now_us: int) -> list[tuple[str, object]]:
-    """What is known over Bluetooth of a camera that can be woken."""
+    """Facts known over Bluetooth about a camera that can be woken."""
     if device.auto_wake is None:
         return []
     seen = moment(device.last_seen, now_us)
@@ -251,8 +251,8 @@ def interface_label(interface: InterfaceRecord, devices: Mapping[int, DeviceReco
 
 
 def _details(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]) -> str:
-    """What its state leaves out: why it is unavailable, or may not work, and for whom it is while it is not
-    available."""
+    """The facts that its state leaves out: why it is unavailable or may not work, and for whom it is while it
+    is not available."""
     reservation = "" if interface.is_kept else _reservation(interface, devices)
     health = suspicion(interface.health, interface.health_reason)
     return "; ".join(filter(None, (interface.reason, health, reservation)))
@@ -267,7 +267,7 @@ def _reservation(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]
 
 
 def reserved_for(device: str) -> str:
-    """What is said of an interface that is for one device alone."""
+    """The words for an interface that is only for one device."""
     return f"reserved for {device}"
 
 

@@ -72,7 +72,7 @@ async def watch(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -
 
 
 class _Watching:
-    """What is shown, and what keys have begun."""
+    """The contents of the screen, and the commands that keys have begun."""
 
     def __init__(self, hub: HubClient, plain: Screen) -> None:
         """`plain` is a screen without colour."""
@@ -113,7 +113,7 @@ class _Watching:
 
     @property
     def watched(self) -> Watched:
-        """What is shown now."""
+        """The current contents of the screen."""
         devices = [self._devices[one] for one in sorted(self._devices)]
         return Watched(
             devices,

@@ -46,7 +46,7 @@ _MOST_EVENTS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What is shown."""
+    """The contents of the screen."""
 
     devices: Sequence[DeviceRecord]
     service: ServiceRecord
@@ -57,7 +57,7 @@ class Watched:
     selected: int | None = None
     """The id of the device that keys command."""
     said: str = ""
-    """What came of the last command."""
+    """The outcome of the last command."""
     said_style: Style = Style.PLAIN
 
 

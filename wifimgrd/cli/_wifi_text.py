@@ -27,7 +27,7 @@ _FAULTS: Final[Mapping[str, str]] = {
     "password-missing": "a password is missing: the text says that its network has one",
     "password-unused": "the text has a password, and says that its network has none (T:nopass)",
 }
-"""What is wrong with a text that can be read."""
+"""The faults of a text that can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class WifiText:
     unsupported: str = ""
     """The security that it has, if that is one that cameras do not have."""
     fault: str = ""
-    """What is wrong with its password: a key of `_FAULTS`."""
+    """The fault of its password: a key of `_FAULTS`."""
 
     @property
     def problem(self) -> str:
@@ -64,7 +64,7 @@ def wifi_text(text: str) -> WifiText | None:
 
 
 def _fault(kind: str, password: str) -> str:
-    """What is not said in full is never an open network, and no password is dropped."""
+    """The fault of a password: an incomplete text never means an open network, and no password is dropped."""
     if password:
         return "password-unused" if kind == "nopass" else ""
     return "" if kind in _OPEN else "password-missing"

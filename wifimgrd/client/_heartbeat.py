@@ -15,7 +15,7 @@ since most commands are answered before that."""
 PING_LIMIT_S: Final = 5.0
 """How long the answer to a ping may take."""
 NOTICED_S: Final = PING_PERIOD_S + PING_LIMIT_S
-"""The time within which it is noticed that the daemon does not answer any more."""
+"""The time within which a daemon that no longer answers is noticed."""
 _LATE_S: Final = 1.0
 """A time-out that comes so late shows that this process did not run either, e.g. because it was stopped by
 Ctrl-Z: the answer may be there, unread."""
@@ -64,7 +64,7 @@ class Heartbeat:
                 self._update()
 
     def set_current(self, is_current: bool) -> None:
-        """What the daemon has said is current from now on, or is not any more."""
+        """The daemon's data is current from now on, or no longer is."""
         self._is_current = is_current
         self._update()
 
@@ -97,7 +97,7 @@ class Heartbeat:
 
     def _pinged(self, pinging: asyncio.Task[bool]) -> None:
         if pinging is not self._pinging or pinging.cancelled():
-            return  # it is not needed any more, or the process ends
+            return  # it is no longer needed, or the process ends
         self._pinging = None
         if pinging.exception() is None and not pinging.result():
             self._notice()

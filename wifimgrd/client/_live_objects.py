@@ -288,7 +288,7 @@ class LiveObjects:
 
 
 class ObjectCache:
-    """Devices, interfaces and the service, changed by the daemon's signals alone."""
+    """Devices, interfaces and the service, changed only by the daemon's signals."""
 
     def __init__(self) -> None:
         self.service = ServiceRecord()

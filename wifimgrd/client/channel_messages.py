@@ -196,7 +196,7 @@ class ChannelMessages:
 
 
 def _signalled(change: OperationFailed | RecordingStopped) -> Message:
-    """What is told by a signal, and changes no record."""
+    """The message about a signal that changes no record."""
     match change:
         case OperationFailed(device_id, operation, code, message):
             failed = {"id": device_id, "operation": operation, "code": code, "message": message}

@@ -24,7 +24,7 @@ STARTED: Final = "started"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What has come of a command that was not refused and has not failed."""
+    """The outcome of a command that was not refused and has not failed."""
 
     command: DeviceCommand
     device: DeviceRecord | None
@@ -56,7 +56,7 @@ def known_device(hub: HubClient, device_id: int) -> DeviceRecord:
     """A device as it is now; raises DeviceNotFound, and BackendUnavailable."""
     device = available(hub).devices.get(device_id)
     if device is None:
-        raise DeviceNotFound(f"there is no device {device_id}")
+        raise DeviceNotFound.of(device_id)
     return device
 
 
@@ -151,7 +151,7 @@ MOST_AT_ONCE: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class RecordingOrder:
-    """What several cameras are to do."""
+    """The order to several cameras to record, or to stop."""
 
     on: bool
     """Start recording, or stop."""

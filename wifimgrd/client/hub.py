@@ -278,7 +278,7 @@ class HubClient(LiveObjects):
 
     @asynccontextmanager
     async def _answering(self) -> AsyncIterator[None]:
-        """Convert the exceptions of a call. One that takes too long is no evidence against the daemon, whose
+        """Convert the exceptions of a call. One that takes too long is not evidence against the daemon, whose
         other answers count; a ping that is not answered ends it early."""
         with with_own_errors(LATE):
             try:
@@ -296,15 +296,15 @@ def _explained(properties: Mapping[str, object]) -> dict[str, Variant]:
 def _variant(value: object) -> Variant:
     """Wrap a plain value, of any JSON type or bytes, for D-Bus; None becomes an empty array.
 
-    A text that D-Bus cannot carry (NUL, lone surrogates) is passed as its octets.
+    A text that D-Bus cannot carry (NUL, lone surrogates) is passed as its bytes.
     """
     match value:
         case bool():
             return Variant("b", value)
         case str():
-            octets = value.encode("utf-8", "surrogatepass")
-            carried = "\0" not in value and octets.decode("utf-8", "replace") == value
-            return Variant("s", value) if carried else Variant("ay", octets)
+            data = value.encode("utf-8", "surrogatepass")
+            carried = "\0" not in value and data.decode("utf-8", "replace") == value
+            return Variant("s", value) if carried else Variant("ay", data)
         case bytes():
             return Variant("ay", value)
         case int():

@@ -99,7 +99,7 @@ _REPLACED: Final[Mapping[tuple[type[Record], str], tuple[Member, ...]]] = Mappin
         (NetworkRecord, "ssid"): (
             Member(
                 "ssid",
-                Annotated[str, "Its name; octets that are not UTF-8 are replaced."],
+                Annotated[str, "Its name; bytes that are not UTF-8 are replaced."],
                 lambda network: network.ssid.decode("utf-8", "replace"),
             ),
             Member(
@@ -186,7 +186,7 @@ def _reader(one: BoundField) -> Reader:
 
 
 class CameraJson(JsonObject, of=members_of(CameraRecord)):
-    """What a camera says of itself; null is what is not known."""
+    """The state that a camera reports; null means that a value is not known."""
 
 
 _OBJECTS: Final[Mapping[type[Record], type[JsonObject]]] = MappingProxyType({CameraRecord: CameraJson})
@@ -220,7 +220,7 @@ class PowerStateJson(JsonObject, of=(_BY_NAME["id"], _BY_NAME["power_state"], _B
 
 
 class CameraUpdateJson(JsonObject, of=(_BY_NAME["id"], _BY_NAME["camera"])):
-    """What a camera says of itself has changed."""
+    """The state that a camera reports has changed."""
 
 
 class StatusJson(
@@ -254,15 +254,15 @@ def _interface_members() -> tuple[Member, ...]:
 
 
 class ResultJson(JsonObject, of=members_of(ResultRecord)):
-    """What a command to several cameras has done at one of them."""
+    """The result of a command to several cameras at one of them."""
 
 
 class OutcomeJson(JsonObject, of=members_of(OutcomeRecord)):
-    """What has come of a command to a group at one of its devices."""
+    """The outcome of a command to a group at one of its devices."""
 
 
 class OutcomesJson(TypedDict):
-    """What has come of a command to a group."""
+    """The outcomes of a command to a group."""
 
     results: Annotated[list[OutcomeJson], "One for each device of the group."]
 
@@ -282,7 +282,7 @@ class GroupsJson(TypedDict):
 
 
 class ResultsJson(TypedDict):
-    """What a command to several cameras has done."""
+    """The results of a command to several cameras."""
 
     results: Annotated[list[ResultJson], "One for each camera."]
 

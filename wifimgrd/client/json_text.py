@@ -15,7 +15,7 @@ def dumps(value: object) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def loads(octets: bytes, what: str) -> Any:
+def loads(data: bytes, what: str) -> Any:
     """Read JSON: UTF-8 (RFC 8259), no duplicate keys, no NaN. Raises InvalidRequest, in whose sentence the
     text is called `what`."""
 
@@ -29,7 +29,7 @@ def loads(octets: bytes, what: str) -> Any:
         raise InvalidRequest(f"{what} holds NaN or Infinity, which JSON does not have")
 
     try:
-        return json.loads(octets.decode("utf-8-sig"), object_pairs_hook=members, parse_constant=constant)
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=members, parse_constant=constant)
     except RecursionError:
         raise InvalidRequest(f"{what} is nested too deeply") from None
     except UnicodeDecodeError:

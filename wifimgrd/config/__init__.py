@@ -3,9 +3,9 @@
 `configuration.py` has the sections and keys, `toml_tables.py` is the one reader of TOML (also of models and
 of the simulator's scenarios), `web_address.py` reads addresses, and `catalog/` has the models as data. Each
 program but the camera process reads its settings at its start and passes them on as values: the daemon
-through `_live_settings.py`, which reads them again on a reload, to `manager/settings.py`; the shim to
-`http/settings.py`; the bridge to `mqtt/_settings.py`; the helper reads its own for each new daemon. The
-daemon's rooms read none.
+through `daemon/_live_settings.py`, which reads them again on a reload, to `daemon/manager/settings.py`; the
+shim to `http/settings.py`; the bridge to `mqtt/_settings.py`; the helper reads its own for each new daemon.
+The daemon's rooms read none.
 
 Used by: `cli`, `daemon`, `helper`, `http`, `mqtt`, `simulator`.
 Imports: `domain`.

@@ -24,7 +24,7 @@ from wifimgrd.domain.recovery import RecoveryStep
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
 TOPIC_PREFIX: Final = rf"{TOPIC_LEVEL}(/{TOPIC_LEVEL}){{0,7}}"
-"""What topics may begin with, as a pattern of a whole string."""
+"""The beginning of topics, as a pattern of a whole string."""
 _PLAIN_NAME: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
 """A name that is part of paths."""
 

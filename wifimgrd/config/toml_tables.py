@@ -70,7 +70,7 @@ class Document:
             raise TomlError(f"{file}: is not TOML: expected UTF-8") from None
 
     def build(self, table_class: type[_T]) -> _T:
-        """What `build` makes of it; raises TomlError."""
+        """The object that the function `build` makes of the document; raises TomlError."""
         with self.naming():
             return build(table_class, self.table)
 

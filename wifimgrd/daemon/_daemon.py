@@ -314,7 +314,7 @@ def _report(hub: Hub, live: LiveSettings, history: History, tasks: Tasks) -> Cal
 
 
 def _simulator() -> Simulate:
-    """What makes a simulated world; raises ConfigError on a host that has none."""
+    """The function that makes a simulated world; raises ConfigError on a host where none is installed."""
     module = None
     try:
         module = import_module(_SIMULATOR)

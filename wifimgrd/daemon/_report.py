@@ -33,7 +33,7 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire.kinds import time_text
 
 LARGEST: Final = 256 * 1024
-"""Octets of a report, of which the end is left out."""
+"""Bytes of a report; the end of a longer one is left out."""
 KEPT_S: Final = 5.0
 """How long a report is returned to whoever requests one, before another is made."""
 _MOST_DEVICES: Final = 100
@@ -50,7 +50,7 @@ _ABOUT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the report is made of."""
+    """The contents of the report."""
 
     service: ServiceRecord
     interfaces: Mapping[str, InterfaceRecord]
@@ -78,7 +78,7 @@ class DaemonReport:
         self._latest: asyncio.Task[str] | None = None
 
     async def text(self) -> str:
-        """The report, at most LARGEST octets."""
+        """The report, at most LARGEST bytes."""
         if self._latest is None:
             self._latest = self._tasks.start("report", self._make())
             self._latest.add_done_callback(self._forget_later)
@@ -133,10 +133,10 @@ def report_text(facts: Facts, key: bytes, host: str) -> str:
     settings = aliases.applied_to_value(settings_of(facts.config))
     sections = {"Configuration": json.dumps(settings, indent=1, ensure_ascii=False), **sections}
     text = _ABOUT + "\n".join(as_text(sections))
-    octets = text.encode("utf-8", "replace")
-    if len(octets) > LARGEST:
-        octets = octets[: LARGEST - len(_CUT)].rpartition(b"\n")[0] + _CUT.encode()
-    return octets.decode()
+    data = text.encode("utf-8", "replace")
+    if len(data) > LARGEST:
+        data = data[: LARGEST - len(_CUT)].rpartition(b"\n")[0] + _CUT.encode()
+    return data.decode()
 
 
 def _history_line(row: HistoryRow) -> str:

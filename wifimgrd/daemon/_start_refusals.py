@@ -1,7 +1,8 @@
-"""What ends the daemon with a line and a status in place of a traceback; docs/service.md has the same table.
+"""The errors that end the daemon with a line and a status instead of a traceback; docs/service.md has the
+same table.
 
-The unit's RestartPreventExitStatus= has the statuses of what only a person can mend. After the others systemd
-starts the daemon again for as long as it lasts: nobody may be there to do it.
+The unit's RestartPreventExitStatus= has the statuses of errors that only a person can mend. After the others
+systemd starts the daemon again for as long as the cause lasts: nobody may be there to do it.
 """
 
 from __future__ import annotations

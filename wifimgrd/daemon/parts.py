@@ -1,4 +1,4 @@
-"""What of the daemon depends on the backend."""
+"""The parts of the daemon that depend on the backend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wifimgrd.runtime.tasks import Tasks
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the hub is given that depends on the backend."""
+    """The hub's parts that depend on the backend."""
 
     backend: Backend
     adapters: AdapterSource

@@ -150,7 +150,7 @@ class Backend(Protocol):
         when it is done. Raises InterfaceLost, Busy, BackendUnavailable. The caller limits the time."""
 
     def loss_of(self, interface: str) -> InterfaceLost:
-        """What happened to an adapter whose interface the kernel has removed."""
+        """The error that says what happened to an adapter whose interface the kernel has removed."""
 
     async def recent_scan_results(self, interface: str | None = None) -> Sequence[ScanResult]:
         """The access points in the recent scan results of each interface, or of one. Raises
@@ -218,8 +218,8 @@ class CameraBluetooth(Protocol):
 
     async def pair(self, address: str, service: str, own: Collection[str]) -> PairedCamera:
         """Pair a camera and read its network's name and password. Its keys at the adapters whose addresses
-        are in `own` are the hub's: those that the camera has provably lost are replaced. What is not such a
-        camera is left alone. Raises PairingFailed."""
+        are in `own` are the hub's: those that the camera has provably lost are replaced. A device that is not
+        such a camera is left as it is. Raises PairingFailed."""
 
     async def unpair(self, address: str, adapter: str) -> None:
         """Remove the keys of a camera from the adapter with an address; there may not be any. What runs with

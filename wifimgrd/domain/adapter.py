@@ -24,7 +24,7 @@ class Band(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdapterIdentity:
-    """What stays the same when an adapter is renamed or plugged in in another order.
+    """The properties of an adapter that stay the same when it is renamed or plugged in in another order.
 
     Any part may be unknown (empty): some adapters have no serial number, and cheap ones share one
     MAC address. So identities are compared by strength, not by equality.
@@ -83,7 +83,7 @@ NO_PIN: Final = AdapterPin()
 
 
 class Mode(StrEnum):
-    """What an interface is, as the kernel has it; a station alone joins networks."""
+    """The kind of an interface, as the kernel has it; only a station joins networks."""
 
     STATION = "a station"
     ACCESS_POINT = "an access point"

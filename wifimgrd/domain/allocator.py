@@ -80,7 +80,7 @@ class Claim:
 
 
 NameOf = Callable[[DeviceId], str]
-"""What a device is called; empty where that is not known."""
+"""A device's name; empty if it is not known."""
 
 
 def _nameless(_: DeviceId) -> str:
@@ -176,7 +176,7 @@ class Allocator:
         it or the device is taken.
         """
         if name not in self.interfaces:
-            raise InterfaceNotFound(f"there is no interface {name}")
+            raise InterfaceNotFound.of(name)
         if self.holders.get(name, device_id) != device_id or self.assignments.get(device_id, name) != name:
             raise NoInterfaceAvailable(f"{name} or device {device_id} is assigned otherwise")
         assigned = replace(
@@ -262,7 +262,7 @@ class Allocator:
         """An interface's status for clients; raises InterfaceNotFound."""
         interface = self.interfaces.get(name)
         if interface is None:
-            raise InterfaceNotFound(f"there is no interface {name}")
+            raise InterfaceNotFound.of(name)
         holder = self.holders.get(name)
         if holder is not None:
             return InterfaceStatus(interface, InterfaceState.IN_USE, device_id=holder)

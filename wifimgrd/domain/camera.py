@@ -1,4 +1,4 @@
-"""What a connected camera says of itself: battery, card, recording, temperature, clock.
+"""The state that a connected camera reports: battery, card, recording, temperature, clock.
 
 Values and rules, without a clock and without I/O; what is not known is None, and never 0.
 """
@@ -38,38 +38,51 @@ _DRIFT_US: Final = 3600 * 1_000_000
 
 
 class CameraDriver(StrEnum):
-    """What a camera is spoken to in, over its network."""
+    """The language in which the hub speaks to a camera, over the camera's network."""
 
     GOPRO = "gopro"
     """Open GoPro over HTTP: HERO10 and newer."""
     GOPRO_HERO9 = "gopro-hero9"
     """The same of a HERO9, which says what it does, and is only told what to do over Bluetooth."""
     INSTA360 = "insta360"
-    """Insta360's own messages at TCP port 6666: ONE RS, X3, X4, X5."""
+    """Insta360's own messages: ONE RS, X3, X4, X5."""
     OSC = "osc"
     """Open Spherical Camera over HTTP: Ricoh Theta, and Insta360 models without port 6666."""
 
     @property
     def port(self) -> int:
         """The TCP port of the camera that it uses: no other one is opened for it."""
-        return _PORTS[self]
+        return _DRIVERS[self].port
 
     @property
     def has_bluetooth(self) -> bool:
         """Whether a paired camera takes commands over Bluetooth, too."""
-        return self in (CameraDriver.GOPRO, CameraDriver.GOPRO_HERO9)
+        return _DRIVERS[self].has_bluetooth
 
     @property
     def records_over_network(self) -> bool:
         """Whether the camera starts and stops recording over its network; else only over Bluetooth."""
-        return self is not CameraDriver.GOPRO_HERO9
+        return _DRIVERS[self].records_over_network
+
+    @property
+    def module(self) -> str:
+        """The name of the module that speaks so, and of the one that emulates it."""
+        return _DRIVERS[self].module
 
 
-_PORTS: Final[Mapping[CameraDriver, int]] = {
-    CameraDriver.GOPRO: 8080,
-    CameraDriver.GOPRO_HERO9: 8080,
-    CameraDriver.INSTA360: 6666,
-    CameraDriver.OSC: 80,
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    module: str
+    port: int
+    has_bluetooth: bool = False
+    records_over_network: bool = True
+
+
+_DRIVERS: Final[Mapping[CameraDriver, _Driver]] = {
+    CameraDriver.GOPRO: _Driver("gopro", 8080, has_bluetooth=True),
+    CameraDriver.GOPRO_HERO9: _Driver("gopro", 8080, has_bluetooth=True, records_over_network=False),
+    CameraDriver.INSTA360: _Driver("insta360", 6666),
+    CameraDriver.OSC: _Driver("osc", 80),
 }
 
 
@@ -133,7 +146,7 @@ class EndSeen(Enum):
 
 
 class Problem(StrEnum):
-    """What is wrong with a camera, in the order in which people need it."""
+    """A camera's problems, in the order in which people need them."""
 
     NOT_RECORDING = "not-recording"
     """It should record, and has not for 10 s."""
@@ -184,7 +197,7 @@ class CameraReading:
     clock_read_us: int = 0
     """When that was read, microseconds since the epoch; 0 = the offset is not known."""
     model: str = ""
-    """What it calls itself; empty if it has not said."""
+    """The model's name as the camera reports it; empty if it has not."""
     serial_number: str = ""
     firmware_version: str = ""
 
@@ -198,7 +211,7 @@ class CameraReading:
         return self.battery_level if now_us - self.read_us < _FRESH_US else None
 
     def after_link(self) -> CameraReading:
-        """What is still true once its link has ended, or it does not answer any more."""
+        """The values that are still true once its link has ended, or it no longer answers."""
         return replace(
             self,
             recording=None,
@@ -214,7 +227,7 @@ class CameraReading:
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """What a command has done at one camera."""
+    """The result of a command at one camera."""
 
     after_us: int = 0
     """From the sending of the request to the camera's answer, microseconds; 0 without an answer."""
@@ -223,7 +236,7 @@ class CommandResult:
 
 
 class CameraCommand(StrEnum):
-    """What a camera is told."""
+    """A command to a camera."""
 
     START = "start-recording"
     STOP = "stop-recording"
@@ -232,7 +245,7 @@ class CameraCommand(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CameraAnswer:
-    """What a camera that is not connected has done and said, over a connection for one command."""
+    """The result and the reading from a connection for one command, to a camera that is not connected."""
 
     result: CommandResult
     reading: CameraReading
@@ -250,7 +263,7 @@ class CameraStatus:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a camera should do: what the last command has asked for."""
+    """The state that the last command has asked of a camera."""
 
     records: bool = False
     """It should record, until it is told to stop."""
@@ -319,10 +332,10 @@ def problems_of(
     differs_s: float,
     held: Collection[str] = (),
 ) -> tuple[Problem, ...]:
-    """What is wrong with a camera that says this; `differs_s` is for how long it has not done what it should,
-    `held` the values that are held. Of `before` a problem with a number goes only once that is better by a
-    margin, two steps at least, so that it comes and goes only with changes that count. One of a value that is
-    held does not go."""
+    """The problems of a camera with this reading. `differs_s` is for how long it has not done what it should,
+    `held` the values that are held. A problem with a number that is in `before` goes only once the number is
+    better by a margin, two steps at least, so that the problem comes and goes only with changes that count.
+    The problem of a value that is held does not go."""
     is_late = differs_s >= DIFFERS_S
     low_battery = LOW_BATTERY + _BATTERY_MARGIN * (Problem.BATTERY_LOW in before)
     little_time_s = LITTLE_TIME_S + 2 * TIME_LEFT_STEP_S * (Problem.STORAGE_LOW in before)

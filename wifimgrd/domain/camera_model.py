@@ -64,7 +64,7 @@ def _is_interface(text: str) -> bool:
 
 
 class WakeMethod(StrEnum):
-    """What wakes a sleeping camera over Bluetooth LE."""
+    """The way to wake a sleeping camera over Bluetooth LE."""
 
     CONNECT = "connect"
     """A connection, and the command that switches its Wi-Fi on."""
@@ -133,8 +133,8 @@ class Bluetooth:
     name_pattern: str = ""
     """A regular expression that matches the whole name that it advertises."""
     beacon: str = ""
-    """What this host advertises to wake it: manufacturer data in hexadecimal, the company's id first, in
-    little endian; `{name6}` are the six characters that the group `name6` of `ssid_pattern` matches."""
+    """The advertisement of this host that wakes it: manufacturer data in hexadecimal, the company's id first,
+    in little endian; `{name6}` are the six characters that the group `name6` of `ssid_pattern` matches."""
     pairing: bool = False
     """It has to be paired before it can be woken, and says then what its network and the password are."""
     sleep: bool = False
@@ -151,8 +151,8 @@ class Bluetooth:
         expect(self.service or self.name_pattern, "service", "either service or name_pattern, or both")
         is_beacon = self.wake is WakeMethod.BEACON
         expect(bool(self.beacon) == is_beacon, "beacon", 'bytes if wake is "beacon", and otherwise none')
-        octets = self.beacon.replace(NAME6, "00" * 6)
-        data = re.fullmatch(r"([0-9a-f]{2}){3,26}", octets) and self.beacon.count(NAME6) <= 1
+        raw = self.beacon.replace(NAME6, "00" * 6)
+        data = re.fullmatch(r"([0-9a-f]{2}){3,26}", raw) and self.beacon.count(NAME6) <= 1
         expect(not self.beacon or data, "beacon", '3 to 26 bytes in hexadecimal such as "4c000215{name6}"')
         expect(not self.pairing or self.wake is WakeMethod.CONNECT, "pairing", 'false if wake is "beacon"')
 
@@ -208,7 +208,7 @@ class CameraModel:
     """A regular expression that matches the whole factory name of its network; empty if it
     is not known."""
     oui: tuple[str, ...] = ()
-    """The first three octets of the MAC addresses of its access point, e.g. `d4:d9:19`."""
+    """The first three bytes of the MAC addresses of its access point, e.g. `d4:d9:19`."""
     hidden: bool = False
     """Its access point does not send its name."""
     probe: Probe = Probe()
@@ -229,8 +229,8 @@ class CameraModel:
         icon = re.fullmatch(r"(https?://[^\s/]+)?/[^\s]*", self.icon)
         expect(not self.icon or icon, "icon", 'a path or an address such as "https://cameras.example/x.svg"')
         expect(_is_pattern(self.ssid_pattern), "ssid_pattern", 'a regular expression such as "SKYCAM-[0-9]+"')
-        octets = all(re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){2}", one) for one in self.oui)
-        expect(octets, "oui", 'three octets each, such as "d4:d9:19"')
+        raw = all(re.fullmatch(r"[0-9a-f]{2}(:[0-9a-f]{2}){2}", one) for one in self.oui)
+        expect(raw, "oui", 'three bytes each, such as "d4:d9:19"')
         known = not self.camera_address or _is_address(self.camera_address)
         expect(known, "camera_address", 'an IPv4 address such as "192.168.42.1"')
         expect(
@@ -277,7 +277,7 @@ def closest_codename(codename: str, known: Iterable[str]) -> str:
 
 
 def codename_key(codename: str) -> str:
-    """What is equal in codenames that mean the same model."""
+    """The key of a codename; codenames with the same key mean the same model."""
     return codename.replace("_", "").replace("-", "").casefold()
 
 

@@ -1,7 +1,7 @@
 """The states of a camera for people: one vocabulary for the command line and the page.
 
-The page has the same rules in `frontend/src/camera_state.ts`, since it gets the records alone;
-`tests/cli/test_states.py` holds both against one table. What clients of the API get is DeviceState.
+The page has the same rules in `frontend/src/camera_state.ts`, since it gets only the records;
+`tests/cli/test_states.py` holds both against one table. Clients of the API get DeviceState.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.records import DeviceRecord
 
 UNKNOWN: Final = "unknown"
-"""What is said of a camera or adapter while what was last known of it may no longer be true."""
+"""The word for a camera or adapter while its last known state may no longer be true."""
 
 
 def is_current(backend_state: str) -> bool:
@@ -27,7 +27,7 @@ def is_current(backend_state: str) -> bool:
 
 
 def last_known(state: str) -> str:
-    """A state that may no longer be true, as it stands alone."""
+    """A state that may no longer be true, as a label."""
     return f"{UNKNOWN.capitalize()}, was {state[:1].lower()}{state[1:]}"
 
 
@@ -50,7 +50,7 @@ class CameraState(StrEnum):
 
     @property
     def label(self) -> str:
-        """The word as it stands alone, in a table or on a badge."""
+        """The word as a label, in a table or on a badge."""
         return self.value.capitalize()
 
 
@@ -133,7 +133,7 @@ PROBLEM_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         Problem.CLOCK_WRONG: "clock wrong",
     }
 )
-"""What is wrong with a camera, by its code, in a word or two."""
+"""A camera's problems, by their codes, in a word or two."""
 
 
 def is_recording(device: DeviceRecord) -> bool:
@@ -142,8 +142,8 @@ def is_recording(device: DeviceRecord) -> bool:
 
 
 def recording_label(device: DeviceRecord, now_us: int) -> str:
-    """What a badge or a table says in place of `Connected` of a camera that records: `Recording 12:03`, or
-    `Recording` where it is not known since when; empty for any other camera."""
+    """The text of a badge or a table in place of `Connected` for a camera that records: `Recording 12:03`, or
+    `Recording` if it is not known since when; empty for any other camera."""
     if device.camera is None or not is_recording(device):
         return ""
     if camera_state_of(device) is not CameraState.CONNECTED:

@@ -1,4 +1,4 @@
-"""What a value has to be, and the error that names its key if it is not."""
+"""Conditions for values, and the error that names a value's key if it does not meet them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ CONNECTION_TYPE: Final = "wifi"
 
 
 class DeviceState(StrEnum):
-    """The state of a device's connection; the specification's `connected` is true in CONNECTED alone."""
+    """The state of a device's connection; the specification's `connected` is true only in CONNECTED."""
 
     DISCONNECTED = "disconnected"
     CONNECTING = "connecting"
@@ -28,22 +28,22 @@ class DeviceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ssid:
-    """A network name: 1 to 32 octets, mostly but not necessarily UTF-8 (IEEE 802.11-2020, 9.4.2.2)."""
+    """A network name: 1 to 32 bytes, mostly but not necessarily UTF-8 (IEEE 802.11-2020, 9.4.2.2)."""
 
-    octets: bytes
+    data: bytes
 
     @property
     def text(self) -> str | None:
         """The name as text, or None if it is not UTF-8."""
         try:
-            return self.octets.decode("utf-8")
+            return self.data.decode("utf-8")
         except UnicodeDecodeError:
             return None
 
     @property
     def printable(self) -> str:
         """The name for people: unprintable characters are escaped as in Python."""
-        text = self.octets.decode("utf-8", "backslashreplace")
+        text = self.data.decode("utf-8", "backslashreplace")
         return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -60,7 +60,7 @@ class Passphrase:
         self._secret = secret
 
     def reveal(self) -> str:
-        """The secret itself, for the store and the backend alone."""
+        """The secret itself, only for the store and the backend."""
         return self._secret
 
     @property
@@ -163,7 +163,7 @@ class BitRates:
     """From it."""
 
     def stepped(self, shown: BitRates) -> BitRates:
-        """What to show after `shown`: a rate is another one only if it differs by a step."""
+        """The rates to show after `shown`: a rate changes only if it differs by a step."""
         return BitRates(_stepped(self.tx_kbps, shown.tx_kbps), _stepped(self.rx_kbps, shown.rx_kbps))
 
 
@@ -208,7 +208,7 @@ class PowerState(StrEnum):
 
 
 class ConnectionPhase(StrEnum):
-    """What an attempt to connect, or a wake, does now."""
+    """The current phase of an attempt to connect, or of a wake."""
 
     WAKING = "waking"
     JOINING = "joining"
@@ -244,7 +244,7 @@ class DeviceStatus:
     icon: str = ""
     """The address of an icon of its model; empty if there is none."""
     phase: ConnectionPhase | None = None
-    """What its attempt, or its wake, does now."""
+    """The current phase of its attempt, or of its wake."""
     power: PowerStatus | None = None
     """None if cameras of its model cannot be woken."""
     camera: CameraStatus | None = None

@@ -1,5 +1,5 @@
-"""What a client may give as the values of a device, each by itself: type, length and characters. A reader
-raises Fault for what it is not."""
+"""The values that a client may give a device, each by itself: type, length and characters. A reader raises
+Fault for any other value."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def read_ssid(value: object) -> Ssid:
     """A network's name, as text or as 1 to 32 bytes."""
     if not isinstance(value, str | bytes):
         raise Fault("Not a valid string.")
-    octets = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
-    if not octets:
+    data = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    if not data:
         raise Fault("The SSID must not be empty.")
-    if len(octets) > 32:
-        raise Fault(f"An SSID has at most 32 bytes; this one has {len(octets)}.")
-    if b"\0" in octets:
+    if len(data) > 32:
+        raise Fault(f"An SSID has at most 32 bytes; this one has {len(data)}.")
+    if b"\0" in data:
         raise Fault("NUL characters are not allowed.")
-    if _has_surrogates(octets):
+    if _has_surrogates(data):
         raise Fault("Lone surrogates are not allowed.")
-    ssid = Ssid(octets)
+    ssid = Ssid(data)
     if ssid.text is not None:
         _refuse_control_characters(ssid.text)
     return ssid
@@ -132,10 +132,10 @@ def _not_text(value: object) -> str:
     return "Not a valid string."
 
 
-def _has_surrogates(octets: bytes) -> bool:
+def _has_surrogates(data: bytes) -> bool:
     """Whether bytes are text except for lone surrogates: not a rare SSID but a client's mistake."""
     try:
-        octets.decode("utf-8", "surrogatepass").encode()
+        data.decode("utf-8", "surrogatepass").encode()
     except UnicodeDecodeError:
         return False
     except UnicodeEncodeError:

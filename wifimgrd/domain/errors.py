@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 
 class ErrorCode(StrEnum):
@@ -91,6 +91,11 @@ class DeviceNotFound(WifimgrdError):
     status = 404
     title = "No such device"
 
+    @classmethod
+    def of(cls, device_id: int) -> Self:
+        """The error for an id."""
+        return cls(f"there is no device {device_id}")
+
 
 class InterfaceNotFound(WifimgrdError):
     """No listed interface has that name."""
@@ -98,6 +103,11 @@ class InterfaceNotFound(WifimgrdError):
     code = ErrorCode.INTERFACE_NOT_FOUND
     status = 404
     title = "No such interface"
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """The error for a name."""
+        return cls(f"there is no interface {name}")
 
 
 class GroupNotFound(WifimgrdError):
@@ -170,7 +180,7 @@ class AddressFailed(WifimgrdError):
 
 
 class InterfaceLost(WifimgrdError):
-    """The adapter cannot be used any more; the message says what happened to it (`domain/interface.py`)."""
+    """The adapter can no longer be used; the message says what happened to it (`domain/interface.py`)."""
 
     code = ErrorCode.INTERFACE_LOST
     status = 502

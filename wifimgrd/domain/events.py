@@ -181,7 +181,7 @@ class GroupsChanged:
 
     groups: Mapping[str, tuple[DeviceId, ...]]
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What groups name that is not a registered device, as it is written there."""
+    """Entries of groups that do not name a registered device, as they are written there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,16 @@ NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 
 class Kind(StrEnum):
-    """What the value of a field is; `wifimgrd.wire.kinds` has how it is written.
+    """The kind of a field's value; `wifimgrd.wire.kinds` has how it is written.
 
-    If the field may be None, D-Bus has 0, an empty value or `/` for that, which is no value of its own then,
-    unless it is `while_connected`. OCTETS, lists and COUNTS are never None, and FLAG is only if the D-Bus
-    interface of the field may be missing.
+    If the field may be None, D-Bus has 0, an empty value or `/` for that, which then is not a value of its
+    own, unless the field is `while_connected`. SSID, lists and COUNTS are never None, and FLAG is None only
+    if the D-Bus interface of the field may be missing.
     """
 
     ID = "id"
     TEXT = "text"
-    OCTETS = "octets"
+    SSID = "ssid"
     TIME = "time"
     """Microseconds since the epoch; RFC 3339 in JSON."""
     PERCENT = "percent"
@@ -71,7 +71,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What is declared of a field beside its name and its type: the metadata of an Annotated."""
+    """The declaration of a field beside its name and its type: the metadata of an Annotated."""
 
     kind: Kind
     description: str

@@ -64,7 +64,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """What is done to connect a group."""
+    """The changes that connect a group."""
 
     interfaces: Mapping[DeviceId, str] = field(default_factory=lambda: MappingProxyType({}))
     """The interface for each member that is served; another one of its radio may take its place."""
@@ -83,7 +83,7 @@ def members_of(group: Group, names: Mapping[DeviceId, str]) -> tuple[DeviceId, .
 
 
 def unknown_of(group: Group, names: Mapping[DeviceId, str]) -> tuple[DeviceId | str, ...]:
-    """What a group names that is not a registered device."""
+    """The entries of a group that do not name a registered device."""
     known = {*names, *names.values()}
     return tuple(one for one in dict.fromkeys(group.devices) if one not in known)
 

@@ -1,4 +1,4 @@
-"""What happened, as rows: values, and the signal of a session so far. No clock, no I/O."""
+"""The history as rows: values, and the signal of a session so far. No clock, no I/O."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST_ID: Final = 2**63 - 1
 
 
 class HistoryKind(StrEnum):
-    """What a row is about."""
+    """The subject of a row."""
 
     SESSION = "session"
     """A device was connected, from `time_us` to `ended_us`; code and message say why it ended."""
@@ -32,7 +32,7 @@ class HistoryKind(StrEnum):
     ADAPTER = "adapter"
     """An adapter came or went, or something was tried with one that does not work."""
     BACKEND = "backend"
-    """What joins networks came or went."""
+    """The service that joins networks came or went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class HistoryRow:
     kind: HistoryKind
     device_id: DeviceId | None = None
     device_name: str = ""
-    """What the device was called then."""
+    """The device's name then."""
     interface: str = ""
     code: str = ""
     message: str = ""

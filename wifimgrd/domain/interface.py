@@ -61,7 +61,7 @@ class Interface:
     suspect: bool = False
     """It may not work; other interfaces are preferred."""
     health: Health | None = None
-    """What is known of its radio."""
+    """The health of its radio, as far as it is known."""
     health_reason: str = ""
     """Why its radio may not work; empty if it is GOOD or nothing is known of it."""
 
@@ -109,6 +109,11 @@ class InterfaceCounts:
     free: int
     """Available to any device: AVAILABLE, and not reserved."""
     in_use: int
+
+
+def absent(name: str) -> InterfaceLost:
+    """An adapter is not there when it is to be used."""
+    return InterfaceLost(f"there is no adapter {name}")
 
 
 def unplugged(name: str) -> InterfaceLost:

@@ -97,13 +97,13 @@ def networks(results: Iterable[ScanResult], devices: Iterable[Device]) -> list[N
         owners.setdefault(device.ssid, device.id)
     groups: dict[tuple[Ssid, Security], list[ScanResult]] = {}
     for point in results:
-        if point.ssid.octets.strip(b"\0") and not 0 < point.last_seen_us < oldest_us:
+        if point.ssid.data.strip(b"\0") and not 0 < point.last_seen_us < oldest_us:
             groups.setdefault((point.ssid, point.security), []).append(point)
     found = [
         Network(ssid, security, _best(points), _interfaces(points), owners.get(ssid))
         for (ssid, security), points in groups.items()
     ]
-    return sorted(found, key=lambda one: (-one.signal_percent, one.ssid.octets, one.security))
+    return sorted(found, key=lambda one: (-one.signal_percent, one.ssid.data, one.security))
 
 
 def _best(points: list[ScanResult]) -> tuple[ScanResult, ...]:

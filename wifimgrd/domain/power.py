@@ -67,7 +67,7 @@ class Advertiser:
 
 @dataclass(frozen=True, slots=True)
 class PairedCamera:
-    """What a camera says of itself once it is paired."""
+    """The data that a camera reports once it is paired."""
 
     ssid: bytes
     password: Passphrase
@@ -85,7 +85,7 @@ class WakeRequest:
     service: str
     """The UUID of its service; empty for a beacon."""
     beacon: bytes
-    """What to advertise; empty for a connection."""
+    """The advertisement; empty for a connection."""
     timeout_s: float
 
 
@@ -109,7 +109,7 @@ camera that is out of Bluetooth's range may be on the air all the same, on anoth
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is known of a camera over Bluetooth, from the last time it was seen."""
+    """The state of a camera as known over Bluetooth, from the last time it was seen."""
 
     state: PowerState | None = None
     seen_us: int = 0
@@ -180,7 +180,7 @@ def wake_request(model: CameraModel, ssid: Ssid, address: str, key: str) -> Wake
 
 
 def beacon_of(model: CameraModel, ssid: Ssid) -> bytes:
-    """What this host advertises to wake a camera, the company's id first; raises NotSupported."""
+    """The advertisement of this host that wakes a camera, the company's id first; raises NotSupported."""
     text = supported(model).beacon
     if NAME6 in text:
         found = re.fullmatch(model.ssid_pattern, ssid.text or "")

@@ -14,24 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from wifimgrd.domain.device import DeviceId, HeldLink
 from wifimgrd.domain.interface import natural_key
-
-
-class Phase(Enum):
-    """The state of a device's link in memory."""
-
-    IDLE = auto()
-    """It has none, and no interface."""
-    JOINING = auto()
-    """An attempt runs on its interface."""
-    UP = auto()
-    WAITING = auto()
-    """It was interrupted, and the backend tries to restore it."""
-    ENDING = auto()
-    """It is being taken down, or its end is being reported."""
+from wifimgrd.domain.lifecycle import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +133,11 @@ def _of_own(view: DeviceView, own: HeldLink | None, inventory: Inventory) -> Act
     if view.interface not in inventory.listed:
         return Lose(view.device_id)
     match view.phase:
-        case Phase.UP | Phase.WAITING if own is None:
+        case Phase.ARRIVING | Phase.UP | Phase.INTERRUPTED if own is None:
             return Lose(view.device_id)
         case Phase.UP if own is not None and not own.up:
             return Interrupt(own)
-        case Phase.WAITING if own is not None and own.up:
+        case Phase.INTERRUPTED if own is not None and own.up:
             return Restore(own)
     return None
 

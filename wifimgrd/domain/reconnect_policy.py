@@ -64,7 +64,7 @@ class PendingDevice:
     """When it was last tried in vain; _NEVER if it may be on the air: it was not tried yet, or was heard
     since."""
     is_refused: bool = False
-    """It was found at the last try, and the attempt failed: that it is heard again is no news."""
+    """It was found at the last try, and the attempt failed: hearing it again is nothing new."""
     barred_s: float = 0.0
     """Signs of life are ignored until then."""
     trying: bool = False
@@ -164,7 +164,7 @@ class ReconnectPolicy:
         return self._with(replace(_with_sign_of_life(known, now_s), failures=known.failures))
 
     def retry_allowed(self, device_id: DeviceId) -> ReconnectPolicy:
-        """The password was changed: the refusal of the old one has no effect any more."""
+        """The password was changed: the refusal of the old one no longer has an effect."""
         known = self.all.get(device_id)
         if known is None or known.waiting:
             return self

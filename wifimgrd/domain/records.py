@@ -1,11 +1,11 @@
-"""What clients see: devices, interfaces, networks, rows of the history, and the service.
+"""The records that clients see: devices, interfaces, networks, rows of the history, and the service.
 
 Each field is declared here and nowhere else.
 
-What D-Bus has of them and its introspection XML, the JSON of HTTP, of the channel and of `wifimgrctl --json`,
-OpenAPI, AsyncAPI and the page's types are derived from these classes. A field has one name: `waiting_since`
-here and in JSON is the property `WaitingSince` on D-Bus, unless its Field gives another one; an entry of a
-row, which is a dictionary in the reply of a method, is named as here.
+These classes are the source of the records' form on D-Bus and its introspection XML, of the JSON of HTTP, of
+the channel and of `wifimgrctl --json`, of OpenAPI, AsyncAPI and the page's types. A field has one name:
+`waiting_since` here and in JSON is the property `WaitingSince` on D-Bus, unless its Field gives another one.
+An entry of a row, which is a dictionary in the reply of a method, is named as here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _one_of(values: type[StrEnum]) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class CameraRecord(Record):
-    """What a camera says of itself, as clients see it."""
+    """The state that a camera reports, as clients see it."""
 
     battery_level: Annotated[int | None, Field(Kind.LEVEL, "How full the battery is.")] = None
     battery_state: Annotated[
@@ -136,9 +136,9 @@ class DeviceRecord(Record):
             in_status=True,
         ),
     ] = DeviceState.DISCONNECTED.value
-    ssid: Annotated[
-        bytes, Field(Kind.OCTETS, "The network's name, as bytes.", json="connection_settings")
-    ] = b""
+    ssid: Annotated[bytes, Field(Kind.SSID, "The network's name, as bytes.", json="connection_settings")] = (
+        b""
+    )
     interface: Annotated[
         str | None, Field(Kind.INTERFACE, "The interface that it is assigned.", in_status=True)
     ] = None
@@ -327,7 +327,7 @@ class DeviceRecord(Record):
 
     @property
     def is_connected(self) -> bool:
-        """Whether it is connected; the fields that are `while_connected` count then alone."""
+        """Whether it is connected; the fields that are `while_connected` count only then."""
         return self.state == DeviceState.CONNECTED.value
 
 
@@ -402,7 +402,7 @@ class InterfaceRecord(Record):
 class NetworkRecord(Record):
     """A network in the scan results."""
 
-    ssid: Annotated[bytes, Field(Kind.OCTETS, "The network's name, as bytes.")]
+    ssid: Annotated[bytes, Field(Kind.SSID, "The network's name, as bytes.")]
     bssids: Annotated[tuple[str, ...], Field(Kind.TEXTS, "Its access points, the strongest first.")]
     frequencies_mhz: Annotated[
         tuple[int, ...], Field(Kind.NUMBERS, "In MHz, one for each access point.", dbus="frequencies")
@@ -535,7 +535,7 @@ class BluetoothRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRecord(Record):
-    """What has come of a command to several devices at one of them."""
+    """The outcome of a command to several devices at one of them."""
 
     device_id: Annotated[int, Field(Kind.DEVICE, "The device.", {"minimum": 1}, dbus="device")]
     done: Annotated[bool, Field(Kind.FLAG, "Whether it does what was wanted.")]
@@ -545,7 +545,7 @@ class OutcomeRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRecord(OutcomeRecord):
-    """What a command to several cameras has done at one of them."""
+    """The result of a command to several cameras at one of them."""
 
     after: Annotated[
         int | None,
@@ -654,7 +654,7 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         name=device.name,
         codename=device.codename,
         state=status.state.value,
-        ssid=device.ssid.octets,
+        ssid=device.ssid.data,
         expected=device.expected,
         interface=status.interface,
         local_address=link.local_address if link else None,
@@ -689,7 +689,7 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
 
 
 def camera_record(status: CameraStatus) -> CameraRecord:
-    """What a camera says of itself, for clients."""
+    """The state that a camera reports, for clients."""
     reading = status.reading
     return CameraRecord(
         battery_level=reading.battery_level,
@@ -717,13 +717,13 @@ def _text(value: StrEnum | None) -> str | None:
 
 
 def outcome_record(device_id: int, error: WifimgrdError | None) -> OutcomeRecord:
-    """What has come of a command at one device, for clients."""
+    """The outcome of a command at one device, for clients."""
     code, message = (None, None) if error is None else (error.code.value, error.message)
     return OutcomeRecord(device_id=device_id, done=error is None, code=code, message=message)
 
 
 def result_record(device_id: int, result: CommandResult) -> ResultRecord:
-    """What a command has done at one camera, for clients."""
+    """The result of a command at one camera, for clients."""
     error = result.error
     return ResultRecord(
         device_id=device_id,
@@ -759,7 +759,7 @@ def network_record(network: Network) -> NetworkRecord:
     """A network for clients."""
     sightings = [point.sighting for point in network.points]
     return NetworkRecord(
-        ssid=network.ssid.octets,
+        ssid=network.ssid.data,
         bssids=tuple(sighting.bssid for sighting in sightings),
         frequencies_mhz=tuple(sighting.frequency_mhz for sighting in sightings),
         security=network.security.value,

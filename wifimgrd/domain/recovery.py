@@ -64,7 +64,7 @@ class RecoveryRules:
 
 
 class Health(StrEnum):
-    """What is known of an adapter, for clients."""
+    """The health of an adapter, for clients."""
 
     SUSPECT = "suspect"
     """There is evidence against it, or a step was taken on it and it has not worked since."""
@@ -76,7 +76,7 @@ class Health(StrEnum):
 
 
 class Symptom(StrEnum):
-    """What is wrong with an adapter, as a predicate ("wlan0 ...")."""
+    """The symptom of an adapter that does not work, as a predicate ("wlan0 ...")."""
 
     CRASHED = "had a firmware crash"
     FAILS_TO_JOIN = "fails to join networks that are in range"
@@ -144,7 +144,7 @@ class Record:
 
     @property
     def symptom(self) -> Symptom:
-        """What the evidence is for."""
+        """The symptom that the evidence is for."""
         if self.crashed_s is not None:
             return Symptom.CRASHED
         return Symptom.FAILS_TO_JOIN if self.failures or self.convicted else Symptom.SILENT
@@ -166,7 +166,7 @@ class Record:
 
     @property
     def condition(self) -> Condition:
-        """What clients are told of its adapter; the default if that is nothing."""
+        """The condition of its adapter that clients are told; the default if they are told nothing."""
         if self.quarantined_s is not None:
             until_s = self.quarantined_s
             return Condition(Health.QUARANTINED, self.why, self.why_since_s, self.last_step, until_s)
@@ -180,7 +180,7 @@ class Record:
 
     @property
     def expires_s(self) -> float | None:
-        """When it does not matter any more; None while a step runs or is due."""
+        """When it no longer matters; None while a step runs or is due."""
         if self.quarantined_s is not None:
             return self.quarantined_s
         if self.running is not None or self.is_due:
@@ -301,7 +301,7 @@ class AdapterHealth:
         return self if record is None else self._with(adapter, replace(record, running=None))
 
     def expired(self, now_s: float) -> AdapterHealth:
-        """Remove the records that do not matter any more, as after a quarantine."""
+        """Remove the records that no longer matter, as after a quarantine."""
         after = self
         for adapter, record in self.records.items():
             if (expires_s := record.expires_s) is not None and expires_s <= now_s:
@@ -325,7 +325,7 @@ class AdapterHealth:
         return ""
 
     def condition(self, adapter: AdapterIdentity) -> Condition:
-        """What clients are told of an adapter."""
+        """The condition of an adapter that clients are told."""
         record = self.records.get(adapter)
         told = Condition() if record is None else record.condition
         return Condition(Health.GOOD) if told.health is None and adapter in self.receiving else told

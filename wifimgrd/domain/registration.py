@@ -35,7 +35,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a new device begins with, beside its network."""
+    """The settings with which a new device begins, beside its network."""
 
     pin: AdapterPin = NO_PIN
     connect: bool | None = None
@@ -64,7 +64,7 @@ class Registration:
         password = self.passphrase.reveal()
         values: list[object] = [
             self.codename,
-            self.ssid.octets,
+            self.ssid.data,
             password,
             self.name,
             self.auto_reconnect,
@@ -280,7 +280,7 @@ class _Checker:
             self.blame("codename", "Invalid device codename.")
 
     def beginning(self) -> Beginning:
-        """What a new device begins with."""
+        """The settings with which a new device begins."""
         pin, connect = self.optional("pin", read_pin), self.optional("connect", read_switch)
         return Beginning(pin or NO_PIN, connect, self.optional("when_free", read_switch) or False)
 
@@ -318,4 +318,4 @@ _AMENDABLE: Final[Mapping[str, Callable[[object], Any]]] = MappingProxyType(
         "auto_wake": read_switch,
     }
 )
-"""What a client may change, and how it is read: attributes of Device, and the password."""
+"""The values that a client may change, and how each is read: attributes of Device, and the password."""

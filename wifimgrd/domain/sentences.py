@@ -13,7 +13,7 @@ from wifimgrd.domain.recovery import Condition, Health, Symptom
 
 
 def title(device_id: DeviceId | int, name: str) -> str:
-    """A device by its name and id; by its id alone where the name is not known."""
+    """A device by its name and id; only by its id if the name is not known."""
     return f'"{name}" (device {device_id})' if name else f"device {device_id}"
 
 
@@ -146,8 +146,8 @@ def recording_ended(reason: StopReason, seen: EndSeen = EndSeen.DIRECTLY, link_e
 
 
 def recorded_on_many(results: Sequence[tuple[str, str | None]], *, on: bool) -> list[str]:
-    """What has come of a command to several cameras, each with its name and the code of its error: how many
-    do what was wanted, and which of the others could not be told, or may do it."""
+    """The outcome of a command to several cameras, each with its name and the code of its error: how many do
+    what was wanted, which of the others are not connected, and which may have done it."""
     done = sum(code is None for _, code in results)
     told = [f"{done} of {len(results)} cameras {'record' if on else 'have stopped'}."]
     for what, wanted in (("Not connected", ErrorCode.NOT_CONNECTED), ("Not known", ErrorCode.UNCONFIRMED)):
@@ -182,7 +182,7 @@ _CAUSES: Final = {
 
 
 def camera_problem(problem: Problem, reading: CameraReading) -> str:
-    """What is wrong with a camera, with its cause or its value."""
+    """A camera's problem as a sentence, with its cause or its value."""
     text = _PROBLEMS[problem]
     if text.endswith("."):
         return text
@@ -242,5 +242,5 @@ def found_by_another(network: Ssid, interface: str, other: str) -> str:
 
 
 def backend_state(backend: str, state: str, reason: str) -> str:
-    """What joins networks came or went."""
+    """The state of the backend, which joins networks, as a sentence."""
     return f"{backend} is {state}{f': {reason}' if reason else ''}."

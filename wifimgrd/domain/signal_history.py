@@ -72,7 +72,7 @@ class RunningMinute:
 
     @property
     def sample(self) -> SignalSample:
-        """What is kept of it."""
+        """The sample that is kept of it."""
         return SignalSample(round(self.total / self.count), self.minimum, self.battery)
 
 

@@ -137,7 +137,7 @@ class Steadiness:
 
     _values: Mapping[str, _Value] = field(default_factory=dict)
     _read: CameraReading = _NOTHING
-    """What the camera has said last."""
+    """The camera's last reading."""
     _read_s: float = 0.0
 
     def read(self, reading: CameraReading, now_s: float) -> Steadiness:
@@ -160,11 +160,11 @@ class Steadiness:
         return any(one.is_news and one.since_s is None for one in self._values.values())
 
     def commanded(self) -> Steadiness:
-        """The camera is told to start or to stop recording: that it does is no change of its own."""
+        """The camera is told to start or to stop recording: if it does, that is not a change of its own."""
         return self._freed(RECORDING)
 
     def attached(self) -> Steadiness:
-        """The camera is read anew: that it says its values one after the other is no change."""
+        """The camera is read anew: that its values come one after the other is not a change."""
         return self._freed(*PUBLISHED)
 
     def _freed(self, *names: str) -> Steadiness:

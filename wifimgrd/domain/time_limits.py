@@ -35,9 +35,9 @@ PAIRING_S: Final = 60.0
 BLUETOOTH_S: Final = 25.0
 """The camera process does something over Bluetooth that is short."""
 LONGEST_ATTEMPT_S: Final = 600.0
-"""What `[connect] timeout_s` allows."""
+"""The largest `[connect] timeout_s`."""
 LONGEST_WAKE_S: Final = 300.0
-"""What a model's `wake_timeout_s` allows."""
+"""The largest `wake_timeout_s` of a model."""
 
 # -- their sums
 

@@ -28,7 +28,7 @@ from wifimgrd.helper._profile import Profile
 from wifimgrd.helper._supplicant import Network
 from wifimgrd.kernel.links import permanent_address
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire.helper_calls import CameraEntry
 
 _log = structlog.get_logger()
 
@@ -81,7 +81,7 @@ def network_of(
     if not device_id:
         raise InvalidRequest("a device's id is 1 or more")
     if not 1 <= len(ssid) <= _LONGEST_SSID:
-        raise InvalidRequest(f"an SSID has 1 to {_LONGEST_SSID} octets")
+        raise InvalidRequest(f"an SSID has 1 to {_LONGEST_SSID} bytes")
     if not (_PASSPHRASE if management.has_password else _NO_PASSPHRASE).fullmatch(passphrase):
         raise InvalidRequest(f"this is not a password for {management}")
     return Network(
@@ -133,9 +133,7 @@ def country_of(text: str) -> str:
     return text
 
 
-def plan_of(
-    network: str, cameras: Sequence[names.CameraEntry], policy: Policy, hosts_own: Collection[str]
-) -> Plan:
+def plan_of(network: str, cameras: Sequence[CameraEntry], policy: Policy, hosts_own: Collection[str]) -> Plan:
     """The plan of the call `Apply`; raises InvalidRequest. A camera whose interface is gone, has an index
     for which there is no mark, or is one of `hosts_own`, is left out."""
     try:
@@ -187,7 +185,7 @@ def _camera(
 @lru_cache(maxsize=_REMEMBERED)
 def _addresses(network: str, address: str, own: str) -> tuple[IPv4Address | None, IPv4Address | None]:
     """A camera's address on this host, and its own; None for the empty text. Raises InvalidRequest, and
-    ValueError for what is no address."""
+    ValueError for a text that is not an address."""
     its_address = IPv4Address(address) if address else None
     own_address = IPv4Address(own) if own else None
     parsed = parse_network(network)

@@ -1,7 +1,8 @@
-"""What the nftables tables contain for cameras, and the transaction that makes other contents of it.
+"""The contents of the nftables tables for cameras, and the transaction that changes them to other contents.
 
 A change of one camera costs the same however many others there are, and does not touch them: a limit that is
-written again counts anew. So a transaction has what differs; it has all where nobody knows what is there.
+written again counts anew. So a transaction has only the differences; it has everything if nobody knows what
+the tables contain.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TRIAL: Final = f"{TABLE_NAME}-trial"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What both tables contain."""
+    """The contents of both tables."""
 
     plan: Plan
     opened: frozenset[int]
@@ -102,9 +103,9 @@ def addresses(wanted: Contents) -> str:
 
 
 def filters(cameras: Iterable[Camera], name: str = TABLE_NAME) -> str:
-    """The commands that replace the table of family netdev, whatever is there: no IPv6, and neighbour
-    requests from the camera alone, so that it cannot fill the kernel's table of neighbours, which all
-    interfaces share. The kernel checks the reverse path of such a request, too: hence the mark."""
+    """The commands that replace the table of family netdev, whatever is there. It passes no IPv6, and
+    neighbour requests only from the camera, so that the camera cannot fill the kernel's table of neighbours,
+    which all interfaces share. The kernel checks the reverse path of such a request, too: hence the mark."""
     table = f"netdev {name}"
     new = {_filter(camera) for camera in cameras}
     begin = [f"add table {table}", f"delete table {table}", f"add table {table}"]

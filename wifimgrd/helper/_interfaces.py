@@ -16,7 +16,8 @@ from wifimgrd.helper._plan import LARGEST_INDEX
 
 _log = structlog.get_logger()
 
-_INTERFACES: Final = Path("/sys/class/net")
+INTERFACES: Final = Path("/sys/class/net")
+"""Where the kernel lists the interfaces."""
 
 
 def require_name(interface: str) -> None:
@@ -43,8 +44,8 @@ def index_of_wireless(interface: str) -> int:
 
 
 def index_of_camera(interface: str, hosts_own: Collection[str]) -> int | None:
-    """The index of a camera's interface; None where it is gone, there is no mark for it, or it is in
-    `hosts_own`. Raises InvalidRequest for one that is no camera's."""
+    """The index of a camera's interface; None if it is gone, there is no mark for it, or it is in
+    `hosts_own`. Raises InvalidRequest for an interface that is not a camera's."""
     require_name(interface)
     is_wireless = _is_wireless(interface)
     index = _index_of(interface)
@@ -59,7 +60,7 @@ def index_of_camera(interface: str, hosts_own: Collection[str]) -> int | None:
 
 
 def _is_wireless(interface: str) -> bool:
-    return has_plain_name(interface) and os.path.exists(f"{_INTERFACES}/{interface}/phy80211")  # noqa: PTH110 - for each camera in each call
+    return has_plain_name(interface) and os.path.exists(f"{INTERFACES}/{interface}/phy80211")  # noqa: PTH110 - for each camera in each call
 
 
 def _index_of(interface: str) -> int | None:

@@ -21,7 +21,7 @@ from wifimgrd.helper._tables import Tables
 from wifimgrd.kernel.addresses import Address, list_addresses
 from wifimgrd.kernel.host_addresses import broadcast_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
-from wifimgrd.kernel.nftables import NftablesError
+from wifimgrd.kernel.nftables import Nftables, NftablesError
 from wifimgrd.kernel.routes import LOCAL, MAIN, Route, RouteKind, list_routes
 from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
 from wifimgrd.kernel.rules import Rule, list_rules
@@ -51,7 +51,7 @@ class KernelState:
     """The helper's state in the kernel; the only class that changes it."""
 
     def __init__(self) -> None:
-        self._tables = Tables()
+        self._tables = Tables(Nftables())
         self._wanted: Plan | None = None
         """The plan that was last passed to `apply`."""
         self._plan: Plan | None = None
@@ -69,7 +69,7 @@ class KernelState:
         self._refused_settings: set[tuple[str, str]] = set()
         """The settings that could not be made, by interface and name."""
         self._changed_settings: dict[tuple[str, str], str] = {}
-        """What settings of interfaces were before they were changed, by interface and name."""
+        """The settings of interfaces as they were before they were changed, by interface and name."""
 
     @property
     def nftables_port(self) -> int:
@@ -100,8 +100,8 @@ class KernelState:
         self._apply_checked(plan, found)
 
     def changed(self) -> str:
-        """The part of the state that was changed since it was applied, or empty; raises as `apply`. What is
-        still to be done is done first: that it is missing is no other program's work."""
+        """The part of the state that was changed since it was applied, or empty; raises as `apply`. First
+        does what is still to be done: that it is missing is not another program's work."""
         plan = self._plan
         if plan is None or self._wanted is None:
             return ""
@@ -150,7 +150,7 @@ class KernelState:
             self._is_settled = True
 
     def take_broadcasts(self) -> None:
-        """Make the broadcast addresses of cameras' links such ones for what comes from the cameras alone.
+        """Restrict the broadcast addresses of cameras' links to packets from the cameras.
         Raises KernelError."""
         if self._plan is not None:
             taken = self._delete_broadcasts(self._plan)
@@ -238,8 +238,8 @@ class KernelState:
         for interface, name in list(self._changed_settings):
             if interface not in kept and (name != _VALID_MARK or interface not in to_open.values()):
                 self._restore_setting(interface, name)
-        # What nobody waits for takes long, so it is not done while a link is coming up: until then the helper
-        # only closes it.
+        # The routes that nobody waits for take long, so they are not made while a link is coming up: until
+        # then the helper only closes it.
         self._is_settled = self._is_settled and applied is not None and applied.reachable == plan.reachable
         if failure is not None:
             raise failure

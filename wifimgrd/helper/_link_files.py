@@ -16,12 +16,11 @@ from tempfile import mkstemp
 from typing import Final
 
 from wifimgrd.domain.errors import InternalError
-from wifimgrd.helper._interfaces import require_name
+from wifimgrd.helper._interfaces import INTERFACES, require_name
 from wifimgrd.helper._routing import LINK_TABLES
 from wifimgrd.proxies.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
 from wifimgrd.proxies.networkd.link_file import NETWORKS, PREFIX, SUFFIX, own_file
 
-_INTERFACES: Final = Path("/sys/class/net")
 _READABLE: Final = 0o644
 """networkd runs as a user of its own."""
 
@@ -130,7 +129,7 @@ class LinkFiles:
     InternalError where they cannot be changed."""
 
     def __init__(
-        self, networks: Path = NETWORKS, settings: Path = SETTINGS_FOLDER, interfaces: Path = _INTERFACES
+        self, networks: Path = NETWORKS, settings: Path = SETTINGS_FOLDER, interfaces: Path = INTERFACES
     ) -> None:
         self._networks = networks
         self._interfaces = interfaces
@@ -141,8 +140,8 @@ class LinkFiles:
         return _write(self.file(configuration.interface), configuration.text)
 
     def write_settings(self, run: str) -> bool:
-        """Write the settings that keep networkd away from what other programs have in the kernel, where they
-        are not there yet; `run` is the run of networkd, which reads them at its start alone, or empty."""
+        """Write the settings that keep networkd away from what other programs have in the kernel, if they are
+        not there yet. `run` is networkd's run, or empty: networkd reads the settings only at its start."""
         if _read(self._settings).startswith(SETTINGS_TEXT):
             return False
         return _write(self._settings, f"{SETTINGS_TEXT}{_UNREAD_BY}{run}\n" if run else SETTINGS_TEXT)

@@ -103,8 +103,8 @@ class NetworkdLinks:
             await self._reconfigure(configuration.index)
 
     async def _require_own_file(self, configuration: LinkConfiguration, turn: object) -> LinkDescription:
-        """Return networkd's description of the link once it applies the helper's file alone; otherwise remove
-        that, unless it is a later call's, and raise."""
+        """Return networkd's description of the link once networkd applies only the helper's file; otherwise
+        remove the file, unless it is a later call's, and raise."""
         interface = configuration.interface
         changed = asyncio.Event()
         self._waiting.add(changed)
@@ -153,7 +153,7 @@ class NetworkdLinks:
             return False
 
     async def release(self, interface: str) -> None:
-        """Have networkd leave an interface alone; raises as `configure`."""
+        """Have networkd no longer configure an interface; raises as `configure`."""
         self._turns.pop(interface, None)
         if not self._files.has(interface):
             return
@@ -228,7 +228,7 @@ class NetworkdLinks:
             ) from None
 
     async def clear(self) -> None:
-        """Remove all files, and have networkd leave all links alone; raises as `configure`."""
+        """Remove all files, and have networkd no longer configure any link; raises as `configure`."""
         self._turns.clear()
         if self._files.remove_all():
             await self._reread()

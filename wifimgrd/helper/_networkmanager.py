@@ -1,4 +1,4 @@
-"""What the daemon has done in NetworkManager, since its bus policy does not allow it: these methods take
+"""The daemon's changes in NetworkManager, since its bus policy does not allow them: these methods take
 profiles of any content, and any device. Here they take the hub's profiles, and wireless interfaces.
 
 https://networkmanager.dev/docs/api/1.42/spec.html

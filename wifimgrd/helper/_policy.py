@@ -1,4 +1,4 @@
-"""What the administrator allows: read from the configuration and the catalog, not from the caller."""
+"""The administrator's policy: read from the configuration and the catalog, not from the caller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Policy:
     accepted: frozenset[AcceptedPort] = frozenset()
     """Of all cameras."""
     models: CameraModels = field(default_factory=CameraModels)
-    """What cameras of each model push to."""
+    """The models of cameras, with the ports that each model pushes to."""
 
     def accepts(self, codename: str) -> tuple[AcceptedPort, ...]:
         """The ports that a camera of this model may send to."""

@@ -56,7 +56,7 @@ class Profile:
                 "auth-retries": Variant("i", 1),
             },
             WIRELESS_TYPE: {
-                "ssid": Variant("ay", network.ssid.octets),
+                "ssid": Variant("ay", network.ssid.data),
                 "mode": Variant("s", "infrastructure"),
                 "powersave": Variant("u", _POWER_SAVE_OFF),
                 "assigned-mac-address": Variant("s", "permanent"),

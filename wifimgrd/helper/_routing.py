@@ -68,7 +68,7 @@ def broadcasts(plan: Plan, routes: Iterable[Route]) -> list[tuple[Route, Camera]
 
 
 def broadcast_routes(camera: Camera, addresses: Iterable[IPv4Address]) -> list[Change]:
-    """The changes by which these are broadcast addresses for what comes from a camera alone."""
+    """The changes that make these addresses broadcast addresses, only for packets from a camera."""
     return [
         Change(
             Action.REPLACE,
@@ -220,8 +220,8 @@ def carrying(routes: Iterable[Route]) -> set[int]:
 
 
 def conflict(plan: Plan, routes: Iterable[Route], owner: int) -> str:
-    """Why the plan's network cannot be used for cameras on this host, given all its routes; empty where it
-    can. Routes of the cameras' own links are no reason: the lease of a camera must not end the addresses.
+    """Why the plan's network cannot be used for cameras on this host, given all its routes; empty if it
+    can. Routes of the cameras' own links are not a reason: the lease of a camera must not end the addresses.
     `owner` as in `is_complete`."""
     if plan.network is None:
         return ""

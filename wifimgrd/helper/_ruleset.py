@@ -42,7 +42,7 @@ def frame(plan: Plan) -> str:
 
     - `enter`, `leave_zone`: the conntrack zone of each camera, because cameras with equal addresses have
       equal connections; the mark with which the reverse path of a camera's packets is checked; and sockets
-      that the helper has opened reach their camera alone.
+      that the helper has opened reach only their camera.
     - `screen`: what a camera may send: replies, a limited amount of ICMP, DHCP, and to accepted ports, with a
       limit on new flows.
     - `steer`, `reach`: from a camera's address to its interface and its own address.

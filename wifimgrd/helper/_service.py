@@ -1,4 +1,4 @@
-"""`org.wifimgrd1.Net`: the helper on the message bus, for the daemon's user alone."""
+"""`org.wifimgrd1.Net`: the helper on the message bus, only for the daemon's user."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ from wifimgrd.kernel.routes import RouteKind, route_to
 from wifimgrd.kernel.rtnetlink import KernelError
 from wifimgrd.kernel.sockets import open_socket
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wire import helper_names, names
+from wifimgrd.wire import helper_calls as calls
+from wifimgrd.wire import names
 from wifimgrd.wire.errors import NAME_OF
-from wifimgrd.wire.private_service import PrivateService
+from wifimgrd.wire.private_service import Handlers, PrivateService
 
 _log = structlog.get_logger()
 
@@ -65,9 +66,6 @@ _END_S: Final = 5.0
 """How long running calls may take to end at the stop."""
 _PLAN_S: Final = 2.0
 """How long a call for a socket waits for the device to be in the plan: the daemon sends both at once."""
-_IN_NETWORKMANAGER: Final = frozenset(
-    ("ActivateProfile", "DeactivateProfile", "DeleteProfile", "SetManaged", "SetAutoconnect")
-)
 _LATER_S: Final = 0.05
 """From a reply to the routes in `main`, so that the caller is served first."""
 _READ_BACK_S: Final = 0.5
@@ -100,9 +98,8 @@ class NetService:
         self._planned = asyncio.Condition()
         """Notified when there is a new plan."""
         self._linger_s = linger_s
-        self._private = PrivateService(
-            connection, helper_names.PATH, helper_names.INTERFACE, uid, self._daemon_calls
-        )
+        self._private = PrivateService(connection, calls.INTERFACE, uid, self._daemon_calls)
+        self._carries_out = self.handlers()
         self._wanted: Plan | None = None
         self._conflict = ""
         self._suspected = ""
@@ -118,7 +115,7 @@ class NetService:
         """Own the bus name and serve calls; raises NameTaken."""
         self._connection.serve(self._called)
         await self._connection.watch_owner(self._daemon_came_or_went, names.BUS_NAME)
-        await self._connection.request_name(helper_names.BUS_NAME)
+        await self._connection.request_name(calls.BUS_NAME)
         if await self._connection.name_owner(names.BUS_NAME) is None:
             self._restore_and_stop()
 
@@ -160,9 +157,7 @@ class NetService:
     def _publish_conflict(self, conflict: str) -> None:
         if conflict != self._conflict:
             self._conflict = conflict
-            self._connection.emit(
-                helper_names.PATH, helper_names.INTERFACE, "ConflictChanged", "s", [conflict]
-            )
+            self._private.emit(calls.CONFLICT_CHANGED, conflict)
 
     # -- calls
 
@@ -171,7 +166,7 @@ class NetService:
 
     async def _answer(self, call: MethodCall) -> None:
         try:
-            answer = await self._dispatch(call)
+            answer = await self._private.carry_out(call, self._carries_out)
         except (KernelError, NftablesError) as error:
             _log.error("tables_unchanged", reason=str(error))
             self._connection.reply_error(call, NAME_OF[InternalError.code], str(error))
@@ -179,7 +174,7 @@ class NetService:
             self._private.refuse(call, error)
         else:
             self._connection.reply(call, *answer)
-        if call.member == "Apply":
+        if call.member == calls.APPLY.name:
             self._finish_later()
 
     def _finish_later(self) -> None:
@@ -203,92 +198,99 @@ class NetService:
         except (KernelError, NftablesError) as error:
             _log.error("tables_unknown", reason=str(error))
 
-    async def _dispatch(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        if (standard := await self._private.admit(call)) is not None:
-            return standard
-        match call.member:
-            case "Apply":
-                network, cameras = typed(tuple[str, list[helper_names.CameraEntry]], call.body)
-                return "s", (await self._apply(network, cameras),)
-            case "Open":
-                return "h", (await self._open(*typed(tuple[int, int, str], call.body)),)
-            case "RestartLink":
-                restart_link(*typed(tuple[str], call.body))
-                return "", ()
-            case "EndPowerSave":
-                return "b", (_end_power_save(*typed(tuple[str], call.body)),)
-            case "RegisterInterface" | "AddNetwork" | "LimitNetworks" | "SetCountry":
-                return await self._in_supplicant(call)
-            case "ConfigureLink" | "RequestLease" | "ReleaseLink":
-                return await self._in_networkd(call)
-            case member if member in _IN_NETWORKMANAGER:
-                return await self._in_networkmanager(call)
-        self._wanted = None
-        self._kernel.clear()
-        self._publish_conflict("")
-        await self._links.clear()
-        return "", ()
+    def handlers(self) -> Handlers:
+        """The handler of each call: its arguments have the types of the call's row."""
+        return {
+            calls.APPLY: self._apply,
+            calls.OPEN: self._open,
+            calls.CLEAR: self._clear,
+            calls.RESTART_LINK: self._restart_link,
+            calls.END_POWER_SAVE: self._end_power_save,
+            calls.REGISTER_INTERFACE: self._register_interface,
+            calls.ADD_NETWORK: self._add_network,
+            calls.LIMIT_NETWORKS: self._limit_networks,
+            calls.SET_COUNTRY: self._set_country,
+            calls.CONFIGURE_LINK: self._configure_link,
+            calls.REQUEST_LEASE: self._request_lease,
+            calls.RELEASE_LINK: self._release_link,
+            calls.ACTIVATE_PROFILE: self._activate_profile,
+            calls.DEACTIVATE_PROFILE: self._deactivate_profile,
+            calls.DELETE_PROFILE: self._delete_profile,
+            calls.SET_MANAGED: self._set_managed,
+            calls.SET_AUTOCONNECT: self._set_autoconnect,
+        }
 
-    async def _in_supplicant(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        """Handle the calls that change something in wpa_supplicant."""
-        match call.member:
-            case "RegisterInterface":
-                return "o", (await register_interface(self._to_services, *typed(tuple[str], call.body)),)
-            case "AddNetwork":
-                arguments = typed(helper_names.NetworkArguments, call.body)
-                self._require_hubs(arguments.interface)
-                network = network_of(*arguments[1:])
-                return "o", (await add_network(self._to_services, arguments.interface, network),)
-            case "LimitNetworks":
-                interface, bssid = typed(tuple[str, str], call.body)
-                self._require_hubs(interface)
-                await limit_networks(self._to_services, interface, bssid_of(bssid))
-            case "SetCountry":
-                interface, country = typed(tuple[str, str], call.body)
-                await set_country(self._to_services, interface, country_of(country))
-        return "", ()
+    # -- interfaces
 
-    async def _in_networkd(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        """Handle the calls for addresses that systemd-networkd takes."""
-        match call.member:
-            case "ConfigureLink":
-                await self._links.configure(link_configuration(*typed(tuple[str, str], call.body)))
-            case "RequestLease":
-                [interface] = typed(tuple[str], call.body)
-                await self._links.request_lease(interface, index_of_wireless(interface))
-            case "ReleaseLink":
-                await self._links.release(*typed(tuple[str], call.body))
-        return "", ()
+    async def _restart_link(self, _: MethodCall, interface: str) -> None:
+        restart_link(interface)
 
-    async def _in_networkmanager(self, call: MethodCall) -> tuple[str, Sequence[object]]:
-        """Handle the calls that change something in NetworkManager."""
-        match call.member:
-            case "ActivateProfile":
-                arguments = typed(helper_names.ProfileArguments, call.body)
-                self._require_hubs(arguments.interface)
-                return "oo", await activate_profile(self._to_services, *profile_of(*arguments))
-            case "DeactivateProfile":
-                await deactivate_profile(self._to_services, *typed(tuple[str], call.body))
-            case "DeleteProfile":
-                await delete_profile(self._to_services, *typed(tuple[str], call.body))
-            case "SetManaged":
-                interface, managed = typed(tuple[str, bool], call.body)
-                if not managed:
-                    self._require_hubs(interface)
-                await set_managed(self._to_services, interface, managed)
-            case "SetAutoconnect":
-                await set_autoconnect(self._to_services, *typed(tuple[str, bool], call.body))
-        return "", ()
+    async def _end_power_save(self, _: MethodCall, interface: str) -> tuple[bool]:
+        try:
+            return (end_power_save(interface),)
+        except OSError as error:  # mostly a driver without power save, so it is not logged
+            raise BusError(NAME_OF[InternalError.code], str(error)) from None
+
+    # -- wpa_supplicant
+
+    async def _register_interface(self, _: MethodCall, interface: str) -> tuple[str]:
+        return (await register_interface(self._to_services, interface),)
+
+    async def _add_network(self, _: MethodCall, *arguments: *calls.NetworkArguments) -> tuple[str]:
+        interface = arguments[0]
+        self._require_hubs(interface)
+        return (await add_network(self._to_services, interface, network_of(*arguments[1:])),)
+
+    async def _limit_networks(self, _: MethodCall, interface: str, bssid: str) -> None:
+        self._require_hubs(interface)
+        await limit_networks(self._to_services, interface, bssid_of(bssid))
+
+    async def _set_country(self, _: MethodCall, interface: str, country: str) -> None:
+        await set_country(self._to_services, interface, country_of(country))
+
+    # -- systemd-networkd
+
+    async def _configure_link(self, _: MethodCall, interface: str, local_address: str) -> None:
+        await self._links.configure(link_configuration(interface, local_address))
+
+    async def _request_lease(self, _: MethodCall, interface: str) -> None:
+        await self._links.request_lease(interface, index_of_wireless(interface))
+
+    async def _release_link(self, _: MethodCall, interface: str) -> None:
+        await self._links.release(interface)
+
+    # -- NetworkManager
+
+    async def _activate_profile(self, _: MethodCall, *arguments: *calls.ProfileArguments) -> tuple[str, str]:
+        self._require_hubs(arguments[0])
+        return await activate_profile(self._to_services, *profile_of(*arguments))
+
+    async def _deactivate_profile(self, _: MethodCall, active: str) -> None:
+        await deactivate_profile(self._to_services, active)
+
+    async def _delete_profile(self, _: MethodCall, profile: str) -> None:
+        await delete_profile(self._to_services, profile)
+
+    async def _set_managed(self, _: MethodCall, interface: str, managed: bool) -> None:
+        if not managed:
+            self._require_hubs(interface)
+        await set_managed(self._to_services, interface, managed)
+
+    async def _set_autoconnect(self, _: MethodCall, interface: str, autoconnect: bool) -> None:
+        await set_autoconnect(self._to_services, interface, autoconnect)
+
+    # -- addresses and sockets
 
     def _require_hubs(self, interface: str) -> None:
-        """Raise InvalidRequest for what is no adapter that the hub may use; raises KernelError."""
+        """Raise InvalidRequest for an interface that is not an adapter for the hub; raises KernelError."""
         require_wireless(interface)
         if self._kernel.hosts_own([interface]):
             raise InvalidRequest(f"{interface} carries a connection of this host")
 
-    async def _apply(self, network: str, cameras: Sequence[helper_names.CameraEntry]) -> str:
-        hosts_own = self._kernel.hosts_own(camera.interface for camera in cameras)
-        wanted = plan_of(network, cameras, self._policy, hosts_own)
+    async def _apply(self, _: MethodCall, network: str, cameras: Sequence[Sequence[object]]) -> tuple[str]:
+        entries = typed(list[calls.CameraEntry], cameras)
+        hosts_own = self._kernel.hosts_own(camera.interface for camera in entries)
+        wanted = plan_of(network, entries, self._policy, hosts_own)
         async with self._planned:
             self._wanted = wanted
             self._planned.notify_all()
@@ -298,10 +300,15 @@ class NetService:
             self._publish_conflict(str(conflict))
         else:
             self._publish_conflict("")
-        return self._conflict
+        return (self._conflict,)
 
-    async def _open(self, device_id: int, port: int, kind: str) -> socket.socket:
-        """Handle the call `Open`; raises InvalidRequest, DeviceNotReachable, and as open_socket does."""
+    async def _clear(self, _: MethodCall) -> None:
+        self._wanted = None
+        self._kernel.clear()
+        self._publish_conflict("")
+        await self._links.clear()
+
+    async def _open(self, _: MethodCall, device_id: int, port: int, kind: str) -> tuple[socket.socket]:
         try:
             wanted = SocketKind(kind)
         except ValueError:
@@ -317,11 +324,11 @@ class NetService:
                 camera.interface, camera.camera_address, port, wanted, camera.socket_mark
             )
         except ServiceRefused as refused:
-            raise BusError(helper_names.REFUSED, refused.message) from None
+            raise BusError(calls.REFUSED, refused.message) from None
         if self._reachable(device_id) != camera:
             opened.close()
             raise DeviceNotReachable("the device was reconnected meanwhile")
-        return opened
+        return (opened,)
 
     async def _planned_camera(self, device_id: int) -> Camera:
         try:
@@ -372,11 +379,3 @@ def _is_own(address: IPv4Address) -> bool:
         return route_to(address).kind is RouteKind.LOCAL
     except KernelError:  # there is no way
         return False
-
-
-def _end_power_save(interface: str) -> bool:
-    """Handle the call `EndPowerSave`; raises InvalidRequest."""
-    try:
-        return end_power_save(interface)
-    except OSError as error:  # mostly a driver without power save, so it is not logged
-        raise BusError(NAME_OF[InternalError.code], str(error)) from None

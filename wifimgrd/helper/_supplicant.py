@@ -1,4 +1,4 @@
-"""What the daemon has done in wpa_supplicant, since its bus policy does not allow it: these methods also take
+"""The daemon's changes in wpa_supplicant, since its bus policy does not allow them: these methods also take
 names of files, which wpa_supplicant reads and writes as root. Nothing that is passed here is one.
 
 https://w1.fi/wpa_supplicant/devel/dbus.html, https://w1.fi/cgit/hostap/plain/wpa_supplicant/wpa_supplicant.conf
@@ -61,7 +61,7 @@ class Network:
         """As AddNetwork takes them. There is no `bgscan`, so that a link is never interrupted by a background
         scan."""
         settings = {
-            "ssid": Variant("ay", self.ssid.octets),
+            "ssid": Variant("ay", self.ssid.data),
             "id_str": Variant("s", f"{NETWORK_MARK}{self.device_id}"),
             "mac_addr": Variant("i", _PERMANENT_ADDRESS),
             **_security(self.key_management, self.passphrase),
@@ -171,7 +171,7 @@ async def add_network(connection: BusConnection, interface: str, network: Networ
 
 
 async def limit_networks(connection: BusConnection, interface: str, bssid: str) -> None:
-    """Let the networks of an interface be joined at this access point alone; their other settings stay.
+    """Let the networks of an interface be joined only at this access point; their other settings stay.
     Raises as `register_interface`."""
     with in_time(_NO_ANSWER):
         for path in await (await _registered(connection, interface)).get("Networks", list[str]):

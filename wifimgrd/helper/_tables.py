@@ -24,10 +24,11 @@ _READS: Final = 3
 class Tables:
     """The table of family ip, and beside it the one of family netdev, where the kernel has such tables."""
 
-    def __init__(self) -> None:
-        self._nftables = Nftables()
+    def __init__(self, nftables: Nftables) -> None:
+        """`nftables` is closed by `close`."""
+        self._nftables = nftables
         self._there: Contents | None = None
-        """What the tables contain; None where that is not known."""
+        """The contents of the tables; None if they are not known."""
         self._listing: str | None = ""
         """The tables as read back after the last change; None while that is still to be done."""
         self._generation = 0

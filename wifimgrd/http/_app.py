@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from wifimgrd.client.changes import Change, DaemonAppeared, DeviceAdded, DeviceChanged, DeviceRemoved
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http._errors import RETRY_AFTER_S, TOO_MANY_REQUESTS, Handler, Problem, problems_middleware
 from wifimgrd.http._requests import BODY_LIMIT
 from wifimgrd.http._routes import Routes
 from wifimgrd.http._server import SHORT_WAYS
 from wifimgrd.http.access.cors import Cors
-from wifimgrd.http.access.link_addresses import LinkAddresses
 from wifimgrd.http.access.request_safety import RequestSafety
 from wifimgrd.http.access.token import AccessToken
+from wifimgrd.http.api.bluetooth import Bluetooth
 from wifimgrd.http.api.connect import Connect
+from wifimgrd.http.api.device_commands import DeviceCommands
 from wifimgrd.http.api.devices import Devices
 from wifimgrd.http.api.diagnose import Diagnose
 from wifimgrd.http.api.groups import Groups
@@ -26,7 +28,6 @@ from wifimgrd.http.api.history import History
 from wifimgrd.http.api.interfaces import Interfaces
 from wifimgrd.http.api.metrics import Metrics
 from wifimgrd.http.api.models import Models
-from wifimgrd.http.api.power import Power
 from wifimgrd.http.api.recording import Recording
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
@@ -43,6 +44,41 @@ from wifimgrd.runtime.tasks import Tasks
 if TYPE_CHECKING:
     from wifimgrd.http.tiles.fast import FastPath
     from wifimgrd.http.tiles.map.fast_ranges import FastRanges
+
+
+class LinkAddresses:
+    """The host's addresses on the cameras' links: cameras assign them, so they are not names of the hub."""
+
+    def __init__(self, client: HubClient) -> None:
+        self._client = client
+        self._by_device: dict[int, str] = {}
+        self._listeners: list[Callable[[], None]] = []
+        client.subscribe(self._apply)
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._by_device.values()
+
+    def subscribe(self, listener: Callable[[], None]) -> None:
+        """Call `listener` after an address was added."""
+        self._listeners.append(listener)
+
+    def _apply(self, change: Change) -> None:
+        match change:  # when the daemon vanishes the links stay
+            case DaemonAppeared():
+                for device in self._client.devices.values():
+                    self._set(device.id, device.local_address)
+            case DeviceAdded(device) | DeviceChanged(after=device):
+                self._set(device.id, device.local_address)
+            case DeviceRemoved(device_id):
+                self._by_device.pop(device_id, None)
+
+    def _set(self, device_id: int, address: str | None) -> None:
+        if not address:
+            self._by_device.pop(device_id, None)
+        elif self._by_device.get(device_id) != address:
+            self._by_device[device_id] = address
+            for listener in self._listeners:
+                listener()
 
 
 def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Application:
@@ -73,7 +109,8 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
         History(client, prefix),
         Connect(client, prefix, channel),
         Devices(client, prefix, channel),
-        Power(client, prefix),
+        DeviceCommands(client, prefix),
+        Bluetooth(client, prefix),
         Recording(client, prefix),
         Groups(client, prefix),
         Cameras(client),
@@ -168,7 +205,8 @@ def _add_ranges(
 def _add_short_ways(
     app: web.Application, links: LinkAddresses, fast: FastPath | None, ranges: FastRanges | None
 ) -> None:
-    """What makes the short way of a connection; an address of a camera's is not allowed any more at once."""
+    """Set the function that makes a connection's short way. The short way forgets its clients when an address
+    of a link changes, so that it at once no longer allows an address that a camera assigns."""
     for one in (fast, ranges):
         if one is not None:
             links.subscribe(one.forget_clients)

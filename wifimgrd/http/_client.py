@@ -23,7 +23,7 @@ from wifimgrd.runtime.streams import open_stream
 SILENCE_S: Final = 60.0
 """The longest time without data from the server, before or within an answer."""
 HEAD_S: Final = 20.0
-"""The time in which a head must be complete, from its first octet."""
+"""The time in which a head must be complete, from its first byte."""
 _CHUNKS_AT_ONCE: Final = 64
 """Chunks that are parsed before others have their turn."""
 _SWITCHING_PROTOCOLS: Final = 101
@@ -54,10 +54,10 @@ class HttpConnection:
         self._writer = writer
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
         self._received = 0
-        """Octets since the beginning of the head, then since that of the body."""
+        """Bytes since the beginning of the head, then since that of the body."""
         self._sending: asyncio.Task[None] | None = None
         self._before: bytes | None = None
-        """What was received until the answer begins; None afterwards."""
+        """The bytes received until the answer begins; None afterwards."""
 
     @classmethod
     async def open(
@@ -153,22 +153,22 @@ class HttpConnection:
         return _answer(event)
 
     async def _receive(self) -> None:
-        octets = await self._reader.read(PIECE_BYTES)
-        self._received += len(octets)
-        if (taken := self._after_begin(octets)) is not None:
+        raw = await self._reader.read(PIECE_BYTES)
+        self._received += len(raw)
+        if (taken := self._after_begin(raw)) is not None:
             self._http.receive_data(taken)
         await asyncio.sleep(0)  # what is there already is read without one, and others have their turn
 
-    def _after_begin(self, octets: bytes) -> bytes | None:
-        """What was received without the lines before the answer; None if that is not known yet."""
+    def _after_begin(self, raw: bytes) -> bytes | None:
+        """The bytes received, without the lines before the answer; None while its beginning is not known."""
         if self._before is None:
-            return octets
-        received = self._before + octets
+            return raw
+        received = self._before + raw
         try:
             begin = begin_of_answer(received)
         except NotHttp:  # h11 says what is wrong
             begin = 0
-        if begin is None and octets:
+        if begin is None and raw:
             self._before = received
             return None
         self._before = None
@@ -261,8 +261,8 @@ def _answer(head: h11.Response | h11.InformationalResponse) -> Answer:
     return Answer(head.status_code, _text(head.reason), headers)
 
 
-def _text(octets: bytes) -> str:
-    return octets.decode(errors="surrogateescape")
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="surrogateescape")
 
 
 @contextmanager

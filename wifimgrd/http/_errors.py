@@ -27,7 +27,7 @@ TILE_SOURCE_UNAVAILABLE: Final = "tile-source-unavailable"
 
 PATCH_TYPES: Final = ("application/merge-patch+json", "application/json")
 ACCEPT_PATCH: Final = ", ".join(PATCH_TYPES)
-"""What PATCH takes, as the header Accept-Patch (RFC 5789, 3.1)."""
+"""The media types that PATCH takes, as the header Accept-Patch (RFC 5789, 3.1)."""
 RETRY_AFTER_S: Final = 2
 """Short, since systemd restarts a daemon that failed within seconds."""
 

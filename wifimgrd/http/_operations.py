@@ -1,5 +1,5 @@
-"""What a handler declares about itself. `tools/generate_descriptions.py` makes OpenAPI of it; a running shim
-does nothing with it but in `access/cors.py`."""
+"""The declarations of handlers. `tools/generate_descriptions.py` makes OpenAPI of them; a running shim uses
+them only in `access/cors.py`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Reader = Callable[..., object] | Parameter
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What one handler does for one method at one path. Marks the handler."""
+    """The operation of one handler, for one method at one path. Marks the handler."""
 
     name: str
     tag: str

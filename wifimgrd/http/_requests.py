@@ -23,7 +23,7 @@ from wifimgrd.http._errors import (
 from wifimgrd.http._operations import Parameter
 
 BODY_LIMIT: Final = 64 * 1024
-"""Octets of a request body, after decompression."""
+"""Bytes of a request body, after decompression."""
 LONGEST_WAIT_S: Final = 180
 KEY_LIMIT: Final = 255
 
@@ -148,26 +148,26 @@ async def merge_patch(request: web.Request) -> object:
 async def _body(request: web.Request) -> bytes:
     if request.content_length is not None and request.content_length > BODY_LIMIT:
         raise _too_large()
-    octets = bytearray()
+    data = bytearray()
     try:
         async for chunk in request.content.iter_any():
-            octets += chunk
-            if len(octets) > BODY_LIMIT:
+            data += chunk
+            if len(data) > BODY_LIMIT:
                 raise _too_large()
     except (ClientPayloadError, HttpProcessingError, web.RequestPayloadError, ConnectionError):
         raise invalid("the body cannot be decoded as declared") from None
-    return _unpacked(bytes(octets), request.headers.get("Content-Encoding", "").strip().lower())
+    return _unpacked(bytes(data), request.headers.get("Content-Encoding", "").strip().lower())
 
 
-def _unpacked(octets: bytes, coding: str) -> bytes:
+def _unpacked(data: bytes, coding: str) -> bytes:
     """A body without its content coding, at most up to the limit."""
     if coding in ("", "identity"):
-        return octets
+        return data
     if coding not in _WINDOW_BITS:
         raise invalid("the body has a content coding that is neither gzip nor deflate")
     machine = zlib.decompressobj(_WINDOW_BITS[coding])
     try:
-        plain = machine.decompress(octets, BODY_LIMIT + 1)
+        plain = machine.decompress(data, BODY_LIMIT + 1)
     except zlib.error:
         raise invalid("the body cannot be decoded as declared") from None
     if len(plain) > BODY_LIMIT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -12,8 +13,39 @@ from wifimgrd.config.configuration import Config, ConfigError, FileUnusable, Map
 from wifimgrd.config.web_address import WebSocketAddress, listen_address, plain_origin, web_socket_address
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.http.access.request_safety import LOOPBACK_NAMES, host_name
-from wifimgrd.http.access.tls import TlsFiles
 from wifimgrd.runtime.credentials import credential
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files for HTTPS, which are read again on a reload."""
+
+    certificate: Path
+    """The server's certificate, followed by the intermediate ones."""
+    key: Path
+
+    def context(self) -> ssl.SSLContext:
+        """The context for connections; raises FileUnusable."""
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.set_alpn_protocols(["http/1.1"])
+        self.load_into(context)
+        return context
+
+    def load_into(self, context: ssl.SSLContext) -> None:
+        """Use the files as they are now for new connections; raises FileUnusable, with nothing changed."""
+        for trial in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), context):
+            try:
+                trial.load_cert_chain(self.certificate, self.key, password=_no_password)
+            except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+                files = f"{self.certificate} and {self.key}"
+                raise FileUnusable(
+                    f"[http] tls_certificate, tls_key: {files} cannot be used: {error}"
+                ) from None
+
+
+def _no_password() -> str:
+    raise ValueError("the key has a passphrase, and this service cannot prompt for it")
+
 
 TOKEN_LENGTH: Final = 16
 """The least number of characters of a token."""
@@ -22,11 +54,11 @@ _EVERYWHERE: Final = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What the page of all hubs of a broker is given."""
+    """The settings for the page of all hubs of a broker."""
 
     broker: WebSocketAddress
     prefix: str
-    """What all topics begin with."""
+    """The beginning of all topics."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ DONE: Final = 3
 HEADER: Final = struct.Struct("=IHHII")
 """struct nlmsghdr: length with this header, type, flags, sequence number, port."""
 NUMBER: Final = struct.Struct("=I")
-"""What most attributes contain."""
+"""The value of most attributes."""
 REQUEST: Final = 0x0001
 ACKNOWLEDGE: Final = 0x0004
 INTERRUPTED: Final = 0x0010
@@ -45,7 +45,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an acknowledgement, or the end of a list, says of a request."""
+    """The kernel's verdict on a request, in an acknowledgement or the end of a list."""
 
     code: int
     """0, or an errno."""
@@ -65,7 +65,7 @@ def messages(data: bytes) -> Iterator[Message]:
 
 
 def answer_in(message: Message) -> Answer | None:
-    """What a message says of the whole request; None for one that is a part of the answer."""
+    """The verdict on the whole request in a message; None for a message that is a part of the answer."""
     if message.kind > DONE:  # which is nearly each
         return None
     if message.kind not in (ERROR, DONE) or len(message.body) < _CODE.size:
@@ -92,7 +92,7 @@ def attributes(body: bytes, offset: int = 0) -> dict[int, bytes]:
 
 
 def attribute(kind: int, value: bytes | int | str) -> bytes:
-    """An attribute of a request: octets, a number of 32 bits, or a text with its NUL."""
+    """An attribute of a request: bytes, a number of 32 bits, or a text with its NUL."""
     if isinstance(value, int):
         value = NUMBER.pack(value)
     elif isinstance(value, str):

@@ -20,7 +20,7 @@ _PEER, _OWN, _BROADCAST, _FLAGS = 1, 2, 4, 8
 """IFA_ADDRESS, which is the own one where there is no peer; IFA_LOCAL; IFA_BROADCAST; IFA_FLAGS."""
 _NO_ROUTE: Final = 0x200
 """IFA_F_NOPREFIXROUTE."""
-_IPV4_OCTETS: Final = 4
+_IPV4_BYTES: Final = 4
 _ANYWHERE: Final = 0
 """The scope of an address that is valid everywhere."""
 
@@ -40,7 +40,7 @@ class Address:
 
     @property
     def network(self) -> IPv4Network:
-        """What the prefix is of."""
+        """The network of the prefix."""
         return IPv4Network((self.peer or self.address, self.prefix), strict=False)
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Address:
 
 
 def list_addresses(index: int | None = None) -> list[Address]:
-    """The IPv4 addresses of all interfaces, in the order of each, or of one alone: the kernel leaves out the
+    """The IPv4 addresses of all interfaces, in the order of each, or only of one: the kernel leaves out the
     others. One that is gone, whose index is 0, has none. Raises KernelError."""
     if index == 0:  # to the kernel, all
         return []
@@ -78,7 +78,7 @@ def first_address(index: int) -> IPv4Address | None:
 
 
 def address_in(body: bytes) -> Address | None:
-    """The address that a message is about; None where it is no IPv4 address."""
+    """The address that a message is about; None if it is not an IPv4 address."""
     _, prefix, _, _, index = _HEADER.unpack_from(body)
     found = attributes(body, _HEADER.size)
     peer = ipv4(found.get(_PEER))
@@ -88,6 +88,6 @@ def address_in(body: bytes) -> Address | None:
     return Address(index, own, prefix, None if peer == own else peer, ipv4(found.get(_BROADCAST)))
 
 
-def ipv4(octets: bytes | None) -> IPv4Address | None:
+def ipv4(data: bytes | None) -> IPv4Address | None:
     """The address in an attribute; None where there is no such attribute, or it has another length."""
-    return IPv4Address(octets) if octets is not None and len(octets) == _IPV4_OCTETS else None
+    return IPv4Address(data) if data is not None and len(data) == _IPV4_BYTES else None

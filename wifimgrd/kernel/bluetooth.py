@@ -1,4 +1,4 @@
-"""What the kernel says of the host's Bluetooth adapters.
+"""The host's Bluetooth adapters, as the kernel reports them.
 
 https://docs.kernel.org/admin-guide/abi-stable.html#rfkill - in sysfs.
 """

@@ -1,4 +1,4 @@
-"""What the kernel reports by itself of interfaces, their addresses and settings, routes and rules."""
+"""Events that the kernel reports by itself: of interfaces, their addresses and settings, routes and rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DELETIONS: Final = (DELETE_LINK, DELETE_ADDRESS, DELETE_ROUTE, DELETE_RULE)
 
 
 class Topic(IntFlag):
-    """What can be subscribed to: the kernel's multicast groups."""
+    """The topics that can be subscribed to: the kernel's multicast groups."""
 
     LINKS = 1 << 0
     ADDRESSES = 1 << 4
@@ -78,7 +78,7 @@ class NetworkEvents:
 
 
 def event_in(message: Message) -> Event | None:
-    """What a message reports; None where it is of no interest here, or cut off."""
+    """The event that a message reports; None if it is of no interest here, or cut off."""
     try:
         entry = _entry_in(message)
     except (struct.error, ValueError):

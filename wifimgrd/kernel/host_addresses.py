@@ -33,7 +33,7 @@ def host_addresses(cameras: Collection[str]) -> HostAddresses:
         _, _, _, index, state, _, _ = _NEIGHBOUR.unpack_from(body)
         if state & _ANSWERED:
             _add(neighbours, index, ipv4(attributes(body, _NEIGHBOUR.size).get(_NDA_DST)), cameras)
-    for route in list_routes():  # a gateway that nothing was sent to is no neighbour yet
+    for route in list_routes():  # a gateway that nothing was sent to is not a neighbour yet
         for way in route.ways:
             _add(neighbours, way.index, way.gateway, cameras)
     return HostAddresses(own, neighbours, used_addresses())

@@ -26,7 +26,7 @@ _TYPE: Final = struct.Struct("=H")
 _INFO_KIND: Final = 1
 _UP: Final = 1
 _LONGEST_NAME: Final = 15
-_ADDRESS_OCTETS: Final = 6
+_ADDRESS_BYTES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Link:
     kind: str = ""
     """Of one that is to be added, such as `dummy`."""
     is_up: bool | None = None
-    """What one that exists is set to."""
+    """The state to which an existing interface is set; None leaves it as it is."""
     identity: bytes = field(default=b"", compare=False, repr=False)
     """Of one that the kernel has reported: its type, and its permanent MAC address, or the present one if it
     has none. Most messages are about something else."""
@@ -91,7 +91,7 @@ def permanent_address(name: str) -> bytes:
 def permanent_address_in(body: bytes) -> bytes:
     """The permanent address in the kernel's description of an interface; empty where it has none."""
     address = attributes(body, _HEADER.size).get(_PERMANENT_ADDRESS, b"")
-    return address if len(address) == _ADDRESS_OCTETS else b""
+    return address if len(address) == _ADDRESS_BYTES else b""
 
 
 def index_of(name: str) -> int:

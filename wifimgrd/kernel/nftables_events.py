@@ -14,7 +14,7 @@ _NFNETLINK_FAMILY: Final = 12
 _GROUPS: Final = 1 << 6
 """NFNLGRP_NFTABLES, which is group 7."""
 _SUBSYSTEM: Final = 10
-"""NFNL_SUBSYS_NFTABLES: the high octet of a message's type."""
+"""NFNL_SUBSYS_NFTABLES: the high byte of a message's type."""
 _NEW_GENERATION: Final = _SUBSYSTEM << 8 | 15
 """NFT_MSG_NEWGEN: the end of a transaction."""
 _HEADER_SIZE: Final = 4

@@ -149,7 +149,7 @@ def bands_of(index: int) -> frozenset[Band]:
 
 
 def mode_of(index: int) -> Mode:
-    """What the interface with this index is; a station where that is not known."""
+    """The mode of the interface with this index; a station if the mode is not known."""
     with suppress(OSError, struct.error):
         for answer in _query(_GET_INTERFACE, 0, _interface(index)):
             (kind,) = NUMBER.unpack(answer.get(_ATTR_IFTYPE, b""))
@@ -292,7 +292,7 @@ def _connected() -> Iterator[socket.socket]:
 
 
 def _family(netlink: socket.socket) -> dict[int, bytes]:
-    """What the kernel says of nl80211; raises OSError where it has no Wi-Fi."""
+    """The kernel's description of nl80211; raises OSError if the kernel has no Wi-Fi."""
     [family] = _replies(netlink, _CONTROLLER, _GET_FAMILY, 0, attribute(_FAMILY_NAME, "nl80211"))
     return family
 

@@ -37,7 +37,7 @@ _EVERYWHERE, _LINK, _HOST, _ANY = 0, 253, 254, 255
 
 
 class RouteKind(IntEnum):
-    """What happens with a packet."""
+    """The treatment of a packet."""
 
     UNKNOWN = 0
     UNICAST = 1
@@ -136,8 +136,8 @@ class Route:
 
 
 def list_routes(table: int | None = None, kind: RouteKind = RouteKind.UNKNOWN) -> list[Route]:
-    """The routes of all tables, or of one alone, of all kinds or of one: the kernel leaves out the others.
-    Raises KernelError."""
+    """The routes of all tables, or only of one, of all kinds or only of one: the kernel leaves out the
+    others. Raises KernelError."""
     wanted = _HEADER.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, kind, 0)
     if table is not None:
         wanted += attribute(_TABLE, table)

@@ -52,7 +52,7 @@ class KernelError(OSError):
 
 
 class Action(Enum):
-    """What is done with an entry; the flags of the request."""
+    """The kind of a change; for all but DELETE, the flags of the request."""
 
     ADD = _CREATE | _EXCLUSIVE
     """An error where it exists."""
@@ -60,7 +60,7 @@ class Action(Enum):
     SET = 0
     """Change one that exists."""
     DELETE = -1
-    """One that is gone is no error: others delete at the same time."""
+    """One that is gone is not an error: others delete at the same time."""
 
 
 class Entry(Protocol):

@@ -16,14 +16,14 @@ from wifimgrd.kernel.rtnetlink import Action, listed
 NEW_RULE, DELETE_RULE, _GET_RULE = 32, 33, 34
 _HEADER: Final = struct.Struct("=BBBBBBBBI")
 """struct fib_rule_hdr: family, lengths of destination and source, type of service, table, two reserved
-octets, action, flags."""
+bytes, action, flags."""
 _ALL: Final = _HEADER.pack(socket.AF_INET, 0, 0, 0, 0, 0, 0, 0, 0)
 _REMEMBERED: Final = 256
 _INTERFACE, _PRIORITY, _MARK, _TABLE = 3, 6, 10, 15
 
 
 class RuleAction(IntEnum):
-    """What a rule does."""
+    """The action of a rule."""
 
     UNKNOWN = 0
     LOOKUP = 1

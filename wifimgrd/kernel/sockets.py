@@ -14,10 +14,10 @@ from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     DeviceNotReachable,
-    InterfaceLost,
     ServiceRefused,
     WifimgrdError,
 )
+from wifimgrd.domain.interface import absent
 
 CONNECT_S: Final = 5.0
 _SO_ATTACH_FILTER: Final = 26
@@ -29,7 +29,7 @@ _RETURN: Final = 0x06  # BPF_RET | BPF_K
 _NETWORK_HEADER: Final = 0xFFF00000  # SKF_NET_OFF
 _SOURCE_OFFSET: Final = 12  # RFC 791, 3.1
 _WHOLE_PACKET: Final = 0xFFFFFFFF
-_INSTRUCTION_OCTETS: Final = 8
+_INSTRUCTION_BYTES: Final = 8
 _TYPES: Final = {SocketKind.TCP: socket.SOCK_STREAM, SocketKind.UDP: socket.SOCK_DGRAM}
 
 
@@ -39,9 +39,9 @@ async def open_socket(
     """A non-blocking socket that is connected through `interface`, to a host on that link only.
 
     Binding to an interface needs no privilege since Linux 5.7. Whoever gets the socket can connect it again,
-    and a UDP socket is bound to no interface any more once its association is dissolved (__udp_disconnect):
-    packets with `mark`, which needs CAP_NET_ADMIN, are dropped by the nftables rules unless they go to the
-    camera, and the kernel drops what comes from another host (SO_LOCK_FILTER).
+    and a UDP socket is no longer bound to an interface once its association is dissolved (__udp_disconnect).
+    So the nftables rules drop packets with `mark`, which needs CAP_NET_ADMIN, unless they go to the camera,
+    and the kernel drops packets that come from another host (SO_LOCK_FILTER).
 
     Raises DeviceNotReachable, InterfaceLost, and BackendUnavailable where this process has no network.
     """
@@ -81,7 +81,7 @@ def _receive_only_from(one: socket.socket, address: IPv4Address) -> None:
         )
     )
     instructions = ctypes.create_string_buffer(program, len(program))
-    count = len(program) // _INSTRUCTION_OCTETS
+    count = len(program) // _INSTRUCTION_BYTES
     filter_of = struct.pack("@HP", count, ctypes.addressof(instructions))
     one.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, filter_of)
     one.setsockopt(socket.SOL_SOCKET, _SO_LOCK_FILTER, 1)
@@ -89,7 +89,7 @@ def _receive_only_from(one: socket.socket, address: IPv4Address) -> None:
 
 def _reason(error: OSError, interface: str, where: str) -> WifimgrdError:
     if error.errno == errno.ENODEV:
-        return InterfaceLost(f"there is no interface {interface}")
+        return absent(interface)
     reason = error.strerror or f"no answer within {CONNECT_S:g} s"
     kind = ServiceRefused if error.errno == errno.ECONNREFUSED else DeviceNotReachable
     return kind(f"the camera does not answer at {where}: {reason}")

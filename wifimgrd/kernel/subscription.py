@@ -18,7 +18,7 @@ _SOL_NETLINK: Final = 270
 _ADD_MEMBERSHIP: Final = 1
 """linux/socket.h and linux/netlink.h; Python has no names for them."""
 _DATAGRAMS_AT_ONCE: Final = 32
-"""What is left is read in the next iteration of the event loop."""
+"""The rest is read in the next iteration of the event loop."""
 _ATTACH_FILTER: Final = 26
 """asm-generic/socket.h; Python has no name for it."""
 _INSTRUCTION: Final = struct.Struct("=HBBI")
@@ -26,7 +26,7 @@ _PROGRAM: Final = struct.Struct("@HP")
 """struct sock_filter and struct sock_fprog: https://docs.kernel.org/networking/filter.html."""
 _LOAD_KIND, _LOAD, _LOAD_INDEX, _FIND = 0x28, 0x00, 0x01, 0x30
 _JUMP_IF_EQUAL, _RETURN = 0x15, 0x06
-"""linux/bpf_common.h: a half-word of the packet, constants into A and X, an octet of the packet."""
+"""linux/bpf_common.h: a half-word of the packet, constants into A and X, a byte of the packet."""
 _KIND_OFFSET: Final = 4
 _ATTRIBUTE_OFFSET: Final = (1 << 32) - 0x1000 + 12
 """linux/filter.h: as if it was of the packet, the offset of attribute X from offset A on, 0 without one."""

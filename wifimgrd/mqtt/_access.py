@@ -1,4 +1,4 @@
-"""What a client needs to connect to a broker."""
+"""The data that a client needs to connect to a broker."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Bridge:
         self._service = ServiceRecord()
         self._is_serving = False
         self._pinging: ExitStack | None = None
-        """Left when the daemon is not to be pinged any more."""
+        """Left when the daemon is no longer to be pinged."""
         self._session = Session(settings, self._records, self._events, while_serving=self._while_serving)
         commands = Commands(hub, settings, self._session, tasks.part("commands"))
         self._session.commands.receive = commands.receive
@@ -158,7 +158,8 @@ class Bridge:
         self._records.replace({**dict(records), self._topics.availability: ONLINE})
 
     def _vanish(self, reason: str) -> None:
-        """The daemon is away: the records may be out of date, which `availability` says."""
+        """The daemon is away: the records may be out of date, which `availability` says. Of a change that was
+        held back, the device is not known any longer."""
         self._pace.clear()
         self._records.set(self._topics.availability, OFFLINE)
         gone = replace(self._service, backend_state="unavailable", backend_reason=reason)
@@ -239,5 +240,5 @@ class Bridge:
 
 
 def _in_rig(camera: DeviceRecord) -> tuple[bool, bool]:
-    """What the hub's own record counts of a camera."""
+    """The values of a camera that the hub's own record counts."""
     return camera.expected, is_recording(camera)

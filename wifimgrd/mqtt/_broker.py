@@ -24,7 +24,7 @@ _PATIENCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Will:
-    """What the broker publishes, retained, when the connection is lost."""
+    """The message that the broker publishes, retained, when the connection is lost."""
 
     topic: str
     payload: bytes
@@ -95,7 +95,7 @@ class Broker:
 
 async def _in_thread(work: Callable[[], None], undo: Callable[[], None]) -> None:
     """Run something that blocks, in a thread that does not delay the end of the process. If nobody waits for
-    it any more when it has succeeded, `undo` is called."""
+    it by the time it has succeeded, `undo` is called."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 

@@ -15,7 +15,7 @@ from wifimgrd.domain.errors import ErrorCode, InvalidRequest
 from wifimgrd.mqtt._topics import Target
 
 PAYLOAD_LIMIT: Final = 64 * 1024
-"""Octets of a command."""
+"""Bytes of a command."""
 CORRELATION_LIMIT: Final = 256
 PAYLOAD_TOO_LARGE: Final = "payload-too-large"
 REMEMBERED: Final = 256
@@ -179,8 +179,8 @@ class RecentCommands:
         """By key: the time of arrival, and the answer, None while the command runs."""
 
     def key(self, message: CommandMessage) -> bytes:
-        """What identifies a command. Its content does, too: clients may use the same correlation data, and
-        one may always use its own."""
+        """The key that identifies a command. The content is part of it: clients may use the same correlation
+        data, and one client may use its own for every command."""
         client = [(message.response_topic or "").encode(), message.correlation] if message.correlation else []
         parts = [str(message.target).encode(), *client, message.payload]
         key = hashlib.blake2b(digest_size=16)

@@ -33,7 +33,7 @@ _UNACKNOWLEDGED_S: Final = 60.0
 """After which time without any acknowledgement the connection is given up."""
 _READS_AT_ONCE: Final = 100
 _HEADERS: Final = 32
-"""Octets of a packet, at most, beside its topic, message and correlation data."""
+"""Bytes of a packet, at most, beside its topic, message and correlation data."""
 _UNSUPPORTED: Final = frozenset({0x84, 1})
 """Codes of a refused protocol version, of MQTT 5 and 3.1.1."""
 
@@ -45,7 +45,7 @@ class _Watched(Protocol):
 
 
 class BrokerError(Exception):
-    """There is no connection to the broker, or not any more."""
+    """There is no connection to the broker, or no longer one."""
 
 
 class SubscriptionRefused(BrokerError):
@@ -332,7 +332,7 @@ class Connection:
         self._room()
 
     def _settle(self, packet_id: int, code: int) -> None:
-        """A message is not on its way any more."""
+        """A message is no longer on its way."""
         self.on_way.pop(packet_id, None)
         outcome = self._outcomes.pop(packet_id, None)
         if outcome is not None:

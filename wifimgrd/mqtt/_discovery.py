@@ -217,13 +217,13 @@ def parse_prefix(payload: bytes) -> str | None:
 
 
 def retained_topics(topics: Topics, prefixes: Iterable[str], held: Iterable[str]) -> list[str]:
-    """Where the broker may retain discovery messages of the hub, to read exactly those topics.
+    """The topics at which the broker may retain discovery messages of the hub, to read exactly those.
 
     A filter of all devices (`PREFIX/device/+/config`) would return those of others, of any number and size,
-    and need the right to read them; one of the hub's alone does not exist, since a wildcard stands for a
-    whole level. So the topics follow from the hub's own subtree, which was read before: `held` has the
-    record of each camera that has a message, because a message is published after the record and removed
-    before it.
+    and need the right to read them. A filter of only the hub's devices does not exist, since a wildcard
+    stands for a whole level. So the topics follow from the hub's own subtree, which was read before: `held`
+    has the record of each camera that has a message, because a message is published after the record and
+    removed before it.
     """
     found = [device_id for topic in held if (device_id := topics.device_id(topic)) is not None]
     return [topics.discovery(prefix, one) for prefix in sorted(prefixes) for one in (None, *found)]

@@ -19,7 +19,7 @@ from wifimgrd.mqtt._command_messages import RECORD
 _ON: Final = "ON"
 _OFF: Final = "OFF"
 _UNKNOWN: Final = "None"
-"""What Home Assistant takes for no state. An empty text is none of a sensor's `options`: it warns of that."""
+"""Home Assistant takes it for no state. It warns of an empty text, which is not in a sensor's `options`."""
 
 
 def _of_record(text: str, otherwise: str = _UNKNOWN) -> str:
@@ -53,7 +53,7 @@ _REASON: Final = _of_record(
 _SIGNAL: Final = _of_record("{{ value_json.signal_strength }}")
 _ADAPTER: Final = _of_record("{{ value_json.interface }}")
 _POWER: Final = _of_record("{{ value_json.power_state }}")
-# What a disconnect ends: also an attempt, the wait for an adapter, and reconnecting.
+# States that a disconnect ends: also an attempt, the wait for an adapter, and reconnecting.
 _IS_WANTED: Final = _switched(
     "value_json.connection_status in ('connected', 'connecting')"
     " or value_json.waiting_since is not none or value_json.lost_at is not none"

@@ -12,7 +12,7 @@ from wifimgrd.client.json_text import dumps
 KEPT: Final = 1000
 """Events that are kept while the broker is away; the oldest are dropped."""
 LEFT_OUT: Final = frozenset({"device.signal", CAMERA})
-"""Messages of the channel that are no events here: they are many, and the retained record says the same."""
+"""Messages of the channel that are not events here: they are many, and the retained record says the same."""
 
 
 class EventQueue:

@@ -73,7 +73,7 @@ class HubIdClaim:
         self._found: Claim | None = None
         """The retained claim."""
         self._is_read = False
-        """What the broker retained has been read."""
+        """The broker's retained messages have been read."""
         self._is_held = False
         self.lost: asyncio.Future[None] = self._loop.create_future()
         """Done when another bridge publishes as this hub."""

@@ -23,11 +23,11 @@ from wifimgrd.mqtt._refusals import FAILURE
 
 KEEP_ALIVE_S: Final = 30
 LARGEST_PACKET: Final = 256 * 1024
-"""Octets that the broker may send in one packet; MQTT 3.1.1 cannot tell it that."""
+"""Bytes that the broker may send in one packet; MQTT 3.1.1 cannot tell it that."""
 LARGEST_READ: Final = 8 * 1024 * 1024
-"""Octets of a packet that is read, whatever the version; MQTT allows 256 MB, of which paho makes copies."""
+"""Bytes of a packet that is read, whatever the version; MQTT allows 256 MB, of which paho makes copies."""
 LARGEST_ANSWER: Final = 8 * 1024
-"""Octets of any other packet than a message: paho takes minutes for one with 100,000 properties."""
+"""Bytes of any other packet than a message: paho takes minutes for one with 100,000 properties."""
 MOST_UNANSWERED: Final = 100
 """Messages that the broker may send before the first of them is acknowledged; MQTT 3.1.1 cannot tell it."""
 MOST_UNSENT: Final = 500
@@ -36,20 +36,20 @@ _CONNACK: Final = 0x20
 _PUBLISH: Final = 0x30
 _FROM_BROKER: Final = frozenset({_CONNACK, _PUBLISH, 0x40, 0x90, 0xB0, 0xD0, 0xE0})
 """The types of messages, and of packets that answer ours. Others are for QoS 2, which nothing here has, or
-are sent by clients alone (MQTT 5, table 2-1)."""
+are sent only by clients (MQTT 5, table 2-1)."""
 _RETAIN: Final = 0x01
 _QOS: Final = 0x06
 _QOS_1: Final = 0x02
 _DUP: Final = 0x08
 _READ_AT_ONCE: Final = 64 * 1024
-"""Octets of one call to the kernel."""
+"""Bytes of one call to the kernel."""
 _MESSAGE_EXPIRY_INTERVAL: Final = 2
 _RESPONSE_TOPIC: Final = 8
 _CORRELATION_DATA: Final = 9
-_OCTETS_OF: Final = {1: 1, _MESSAGE_EXPIRY_INTERVAL: 4, 35: 2}
+_BYTES_OF: Final = {1: 1, _MESSAGE_EXPIRY_INTERVAL: 4, 35: 2}
 """By the id of a property of PUBLISH, its length (MQTT 5, 2.2.2.2 and 3.3.2.3)."""
 _TEXTS_OF: Final = {3: 1, _RESPONSE_TOPIC: 1, _CORRELATION_DATA: 1, 38: 2}
-"""Of others, how many texts or octets with a length of their own it has."""
+"""By the id of another property, the number of its texts or byte strings, each with its own length."""
 _SUBSCRIPTION_IDENTIFIER: Final = 11
 
 
@@ -69,7 +69,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What MQTT 5 adds to a message that is a request; nothing with 3.1.1."""
+    """The parts that MQTT 5 adds to a message that is a request; none with 3.1.1."""
 
     response_topic: str | None = None
     correlation: bytes | None = None
@@ -84,17 +84,17 @@ class Misbehaviour(Exception):
 
 
 class Client(mqtt.Client):
-    """paho's client, with what its callbacks leave out, or do in some versions alone."""
+    """paho's client, with the things that its callbacks leave out, or do only in some versions."""
 
     code = 0
     """The reason code of the last acknowledged message; always 0 with MQTT 3.1.1."""
     failure: OSError | None = None
-    """What the socket has raised."""
+    """The error that the socket has raised."""
     receive: Callable[[Received], None]
     """Is called with each message."""
     _is_accepted = False
     _read = b""
-    """What was read from the socket, and the place in it up to which paho has it."""
+    """The bytes read from the socket, and the place in them up to which paho has them."""
     _place = 0
 
     @property
@@ -173,7 +173,7 @@ class Client(mqtt.Client):
         if bufsize > LARGEST_READ:  # paho asks for all that is missing of a packet
             self.failure = OSError(errno.EMSGSIZE, "the packet is too large")
             raise self.failure
-        # paho wants one or two octets at a time, each of which would be a call to the kernel.
+        # paho wants one or two bytes at a time, each of which would be a call to the kernel.
         if self._place >= len(self._read):
             self._read, self._place = self._receive(max(bufsize, _READ_AT_ONCE)), 0
         start, self._place = self._place, self._place + bufsize
@@ -261,7 +261,7 @@ def subscribe(
 
 
 def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
-    """Read the properties of a PUBLISH packet, which begin at an octet, and where they end; raises
+    """Read the properties of a PUBLISH packet, which begin at the byte `start`, and where they end; raises
     ValueError."""
     if packet[start : start + 1] == b"\0":
         return _NOTHING, start + 1
@@ -275,8 +275,8 @@ def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
         value = b""
         if kind == _SUBSCRIPTION_IDENTIFIER:
             _, place = _read_number(packet, place)
-        elif kind in _OCTETS_OF:
-            value, place = packet[place : place + _OCTETS_OF[kind]], place + _OCTETS_OF[kind]
+        elif kind in _BYTES_OF:
+            value, place = packet[place : place + _BYTES_OF[kind]], place + _BYTES_OF[kind]
         elif kind in _TEXTS_OF:
             for _ in range(_TEXTS_OF[kind]):
                 first = place + 2
@@ -298,18 +298,18 @@ def read_properties(packet: bytes, start: int) -> tuple[Request, int]:
 def _read_number(packet: bytes, place: int) -> tuple[int, int]:
     """A Variable Byte Integer (MQTT 5, 1.5.5), and the place behind it; raises ValueError."""
     number = 0
-    for shift, octet in zip((0, 7, 14, 21), packet[place : place + 4], strict=False):
-        number |= (octet & 0x7F) << shift
+    for shift, byte in zip((0, 7, 14, 21), packet[place : place + 4], strict=False):
+        number |= (byte & 0x7F) << shift
         place += 1
-        if octet < 0x80:
+        if byte < 0x80:
             return number, place
     raise ValueError("a number does not end")
 
 
-def _text(octets: bytes) -> str | None:
+def _text(data: bytes) -> str | None:
     """A text; None if it is not UTF-8, which the broker should have refused (MQTT 5, 1.5.4)."""
     try:
-        return octets.decode()
+        return data.decode()
     except UnicodeDecodeError:
         return None
 

@@ -13,7 +13,7 @@ from wifimgrd.client.channel_messages import SIGNAL_STEP
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 
 SIGNAL_S: Final = 1.0
-"""The least time between two records of a device that differ in the signal strength alone."""
+"""The least time between two records of a device that differ only in the signal strength."""
 COUNTS_S: Final = 60.0
 """The same for bit rates and for what a camera counts: one that records has another time left every 10 s."""
 BURST: Final = 10
@@ -105,7 +105,8 @@ def _least_s(before: DeviceRecord, after: DeviceRecord) -> float:
 
 
 def _without_numbers(device: DeviceRecord) -> DeviceRecord:
-    """What is published at once: all but the numbers. Whether one is known is told at once, too."""
+    """The device without its numbers: a change of the rest is published at once, and so is whether a number
+    is known."""
     camera = device.camera
     return replace(
         device,

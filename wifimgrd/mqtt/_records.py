@@ -1,4 +1,7 @@
-"""What is to be retained at the broker, and how it differs from what is. Pure: no clock, no I/O."""
+"""The messages that the broker should retain, and their difference from those that it does retain.
+
+Pure: no clock, no I/O.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +35,13 @@ class RetainedRecords:
         self._changed: dict[str, None] = {}
         """The topics to publish, in order."""
         self._is_known = False
-        """What the broker retains is known."""
+        """It is known what the broker retains."""
         self._is_whole = False
         """All records are known; before, none is removed that another process published."""
         self.left_over = 0
         """Topics found beyond LONGEST_LIST or LARGEST_LIST."""
         self.on_removed: Callable[[str, bytes], None] | None = None
-        """Called with a record that is not wanted any more."""
+        """Called with a record that is no longer wanted."""
 
     def begin(self) -> None:
         """A connection begins: what the broker retains is not known."""
@@ -65,7 +68,7 @@ class RetainedRecords:
             self._hold(topic, b"")
 
     def wanted(self, topic: str) -> bytes | None:
-        """What is to be retained at this topic."""
+        """The payload that is to be retained at this topic."""
         return self._wanted.get(topic)
 
     def is_found(self, topic: str) -> bool:
@@ -86,7 +89,7 @@ class RetainedRecords:
     def complete(self) -> None:
         """All that the broker retains was found."""
         self._is_known = True
-        # What was found or published last refers to what came before, and is removed first.
+        # The message that was found or published last refers to earlier ones, and is removed first.
         surplus = [topic for topic in reversed(self._held) if topic not in self._wanted]
         for topic in (*surplus, *self._wanted):
             self._compare(topic)

@@ -1,8 +1,8 @@
-"""What Home Assistant is told again, since it was away or drops it otherwise. Pure.
+"""Messages that Home Assistant is sent again, since it was away, or drops them otherwise. Pure.
 
 Home Assistant publishes `online` at `DISCOVERY_PREFIX/status` whenever it has connected to the broker
-(https://www.home-assistant.io/integrations/mqtt/, "Birth and last will messages"). What was removed since the
-last time it may have missed, as nothing is retained there.
+(https://www.home-assistant.io/integrations/mqtt/, "Birth and last will messages"). It may have missed what
+was removed since the last time, as nothing is retained there.
 
 It warns of an empty discovery message of a device that it does not know, and ignores one that it has already
 processed (`homeassistant/components/mqtt/discovery.py` and `entity.py` of

@@ -137,6 +137,6 @@ def cannot_connect(broker: str, error: Exception) -> str:
 
 
 def _alert(error: Exception) -> str | None:
-    """What the broker has against a client certificate; None if that is not the reason."""
+    """The broker's objection to a client certificate; None if that is not the reason."""
     name = getattr(error, "reason", None) or ""
     return next((text for alert, text in _ALERTS.items() if name.endswith(f"ALERT_{alert}")), None)

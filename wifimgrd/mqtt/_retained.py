@@ -1,4 +1,4 @@
-"""What a broker retains of a hub, read at the start of a connection."""
+"""The messages that a broker retains of a hub, read at the start of a connection."""
 
 from __future__ import annotations
 

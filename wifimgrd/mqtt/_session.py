@@ -229,7 +229,7 @@ class Session:
         reason = message_refused(code)
         if code >= FAILURE and reason != self._logged_refusal:
             self._logged_refusal = reason
-            _log.warning("message_refused", topic=topic, octets=size, reason=reason)
+            _log.warning("message_refused", topic=topic, bytes=size, reason=reason)
 
     def _publish_refused(self) -> None:
         self._retry = None

@@ -27,7 +27,7 @@ _IN_TOPICS: Final = " !\"$&'()*,:;<=>?@[\\]^`{|}"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a command topic addresses."""
+    """The target of a command topic."""
 
     device_id: int | None
     """None = the hub, or with `everyone` all its cameras."""
@@ -132,7 +132,7 @@ class Topics:
         return self.root if target.device_id is None else self.device(target.device_id)
 
     def target(self, topic: str) -> Target | None:
-        """What a command topic addresses; None for any other topic."""
+        """The target of a command topic; None for any other topic."""
         below = topic.removeprefix(f"{self.root}/")
         if below == topic:
             return None

@@ -1,4 +1,4 @@
-"""How programs print a name with quotes, backslashes, control characters or octets that are not text."""
+"""How programs print a name with quotes, backslashes, control characters or bytes that are not text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import quote, quote_plus
 _BACKSLASHED = {0x07: "a", 0x08: "b", 0x09: "t", 0x0A: "n", 0x0B: "v", 0x0C: "f", 0x0D: "r", 0x1B: "e"}
 _SHORTEST = 3
 _FEWEST_FOR_HEX = 3
-"""Octets: a shorter name in hexadecimal could be any number."""
+"""Bytes: a shorter name in hexadecimal could be any number."""
 
 
-def spellings(octets: bytes) -> set[str]:
+def spellings(data: bytes) -> set[str]:
     """The forms in which logs and JSON contain a name, except those that could be anything."""
-    plain = octets.decode("utf-8", "replace")
-    once = set(_spellings(octets))
+    plain = data.decode("utf-8", "replace")
+    once = set(_spellings(data))
     # JSON within JSON, and logs that quote what was escaped.
     twice = {
         json.dumps(spelling, ensure_ascii=ascii_alone)[1:-1]
@@ -26,8 +26,8 @@ def spellings(octets: bytes) -> set[str]:
     return found | {plain} if plain else found
 
 
-def _spellings(octets: bytes) -> Iterator[str]:
-    for text in _texts(octets):
+def _spellings(data: bytes) -> Iterator[str]:
+    for text in _texts(data):
         yield text
         yield text.replace("\\", "\\\\")
         for ascii_alone in (False, True):
@@ -39,42 +39,42 @@ def _spellings(octets: bytes) -> Iterator[str]:
         yield quote(text, safe="", errors="replace")
         yield quote(text, errors="replace")
         yield quote_plus(text, errors="replace")
-    yield repr(octets)[2:-1]
+    yield repr(data)[2:-1]
     # wpa_supplicant (printf_encode), GLib (g_strescape, in NetworkManager) and systemd (cescape).
     for number in ("\\x{:02x}", "\\{:03o}"):
         for quotes in ('"', "'", "\"'", ""):
             for letters in (_BACKSLASHED, {}):
                 for keep_high in (False, True):
-                    yield _escaped(octets, number, quotes, letters, keep_high=keep_high)
-    if len(octets) >= _FEWEST_FOR_HEX:
-        for hexadecimal in (octets.hex(), octets.hex(" "), octets.hex(":"), octets.hex("-")):
+                    yield _escaped(data, number, quotes, letters, keep_high=keep_high)
+    if len(data) >= _FEWEST_FOR_HEX:
+        for hexadecimal in (data.hex(), data.hex(" "), data.hex(":"), data.hex("-")):
             yield hexadecimal
             yield hexadecimal.upper()
-        yield " ".join(map(str, octets))
-        yield ", ".join(map(str, octets))
+        yield " ".join(map(str, data))
+        yield ", ".join(map(str, data))
 
 
-def _texts(octets: bytes) -> Iterator[str]:
+def _texts(data: bytes) -> Iterator[str]:
     for errors in ("replace", "backslashreplace"):
-        text = octets.decode("utf-8", errors)
+        text = data.decode("utf-8", errors)
         yield text
         # Unprintable characters escaped as in Python: `Ssid.printable`.
         yield "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    yield octets.decode("latin-1")
-    yield "".join(chr(octet) if octet < 0x80 else "?" for octet in octets)
+    yield data.decode("latin-1")
+    yield "".join(chr(byte) if byte < 0x80 else "?" for byte in data)
 
 
-def _escaped(octets: bytes, number: str, quotes: str, letters: dict[int, str], *, keep_high: bool) -> str:
-    """Escape as C programs do: some octets by a letter, other unprintable ones by a number."""
+def _escaped(data: bytes, number: str, quotes: str, letters: dict[int, str], *, keep_high: bool) -> str:
+    """Escape as C programs do: some bytes by a letter, other unprintable ones by a number."""
     written = bytearray()
-    for octet in octets:
-        character = chr(octet)
+    for byte in data:
+        character = chr(byte)
         if character == "\\" or character in quotes:
-            written += b"\\" + bytes([octet])
-        elif " " <= character <= "~" or (keep_high and octet >= 0x80):
-            written.append(octet)
-        elif octet in letters:
-            written += b"\\" + letters[octet].encode()
+            written += b"\\" + bytes([byte])
+        elif " " <= character <= "~" or (keep_high and byte >= 0x80):
+            written.append(byte)
+        elif byte in letters:
+            written += b"\\" + letters[byte].encode()
         else:
-            written += number.format(octet).encode()
+            written += number.format(byte).encode()
     return written.decode("utf-8", "replace")

@@ -44,7 +44,7 @@ _SECRET: Final = re.compile(
     r"(?P<sign>\"?\s*[=:]\s*|'\s+value\s+)('[^']*'|\"[^\"]*\"|[^\s,;'\"]+)"
 )
 _SHORTEST: Final = 2
-"""Octets: a shorter name is replaced only if it is a whole value, not in the text of a log."""
+"""Bytes: a shorter name is replaced only if it is a whole value, not in the text of a log."""
 _LONG: Final = 6
 """Characters: such a name is replaced within longer words, too."""
 _DIGITS: Final = 6
@@ -71,9 +71,9 @@ class Anonymizer:
     def hide(self, kind: str, names: Iterable[str | bytes]) -> None:
         """From now on each of `names` is replaced by `KIND-...` wherever it occurs, in any escaped form."""
         for name in names:
-            octets = name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name
-            alias = self.of(kind, octets.decode("utf-8", "replace"))
-            for spelling in spellings(octets):
+            data = name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name
+            alias = self.of(kind, data.decode("utf-8", "replace"))
+            for spelling in spellings(data):
                 self._known.setdefault(_unmarked(spelling), alias)
 
     def of(self, kind: str, name: str) -> str:

@@ -1,4 +1,4 @@
-"""What every process uses to run: tasks, the log, systemd, hardening.
+"""The parts that every process uses to run: tasks, the log, systemd, hardening.
 
 Tasks that are kept running with the watchdog over them, the journal's protocol and the limit of repeated
 log lines, clocks, notifications to systemd, the task dump, streams, the beginning of HTTP answers, and the

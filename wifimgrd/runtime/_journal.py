@@ -66,10 +66,10 @@ def record_of(event: Mapping[str, object], line: str) -> bytes:
 
 
 def _field(name: str, value: str) -> bytes:
-    octets = value.encode("utf-8", "replace")
-    if b"\n" not in octets:
-        return name.encode() + b"=" + octets + b"\n"
-    return name.encode() + b"\n" + struct.pack("<Q", len(octets)) + octets + b"\n"
+    data = value.encode("utf-8", "replace")
+    if b"\n" not in data:
+        return name.encode() + b"=" + data + b"\n"
+    return name.encode() + b"\n" + struct.pack("<Q", len(data)) + data + b"\n"
 
 
 class Journal:

@@ -50,7 +50,7 @@ class _Limit(NamedTuple):
     """Of which things an event has how many lines at once."""
 
     fields: tuple[str, ...]
-    """What makes it the same thing; of an exception its type and where it was raised."""
+    """The fields that make it the same thing; of an exception its type and where it was raised."""
     at_once: int = 1
 
 
@@ -59,7 +59,7 @@ _DEVICE_CODE: Final = ("device", "code")
 _LINK: Final = ("device", "interface", "code")
 LIMITED: Final[Mapping[str, _Limit]] = MappingProxyType(
     {
-        # What a camera says of itself
+        # Reports of a camera
         "recording_started": _Limit(_DEVICE, _BY_HAND),
         "recording_stopped": _Limit(_DEVICE_CODE, _BY_HAND),
         "camera_problem": _Limit(_DEVICE_CODE),
@@ -112,7 +112,7 @@ LIMITED: Final[Mapping[str, _Limit]] = MappingProxyType(
         "bond_kept": _Limit(("address",)),
         "camera_unfit": _Limit(("address",)),
         "bluetooth_changed": _Limit((), _BY_HAND),
-        # What callers do
+        # Acts of callers
         "not_authorized": _Limit(("uid", "action")),
         "authorization_unknown": _Limit(("action",)),
         "recording_failed": _Limit(_DEVICE_CODE, _BY_HAND),
@@ -135,7 +135,7 @@ LIMITED: Final[Mapping[str, _Limit]] = MappingProxyType(
 
 @dataclass(slots=True)
 class _Thing:
-    """What was written of one thing in the minute of its subject, and what was not."""
+    """The lines of one thing in the minute of its subject: those that were written, and those that wait."""
 
     at_once: int
     written: int = 0
@@ -175,7 +175,7 @@ class _Subject:
         return sorted((one for one in self.things.values() if one.repeated), key=_number_of)
 
     def take(self) -> list[_Line]:
-        """What waits is written."""
+        """The lines that wait are written."""
         lines: list[_Line] = [(one.method, one.event) for one in self.waiting]
         for one in self.things.values():
             one.written, one.repeated, one.event = one.written + (one.repeated > 0), 0, {}
@@ -276,7 +276,7 @@ def _write(lines: Iterable[_Line]) -> None:
 
 
 def _thing_of(event: EventDict) -> tuple[_Key, int]:
-    """What an event is about, and how many lines of that are written at once; 0 = each."""
+    """The thing that an event is about, and how many of its lines are written at once; 0 = each."""
     name = str(event.get("event", ""))
     limit = LIMITED.get(name)
     if limit is None:

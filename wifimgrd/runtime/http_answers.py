@@ -15,7 +15,7 @@ _LINE: Final = re.compile(rb"[\x20-\x7e\t]+\r?\n?")
 
 
 class NotHttp(ValueError):
-    """What was received is not the beginning of an HTTP answer."""
+    """The bytes received are not the beginning of an HTTP answer."""
 
     def __init__(self) -> None:
         super().__init__("what was received is not an HTTP answer")

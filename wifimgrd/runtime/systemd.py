@@ -30,7 +30,7 @@ def notify(message: str) -> None:
         try:
             sender.sendto(message.encode(), address)
         except OSError:
-            return  # a service manager that went away is no reason to stop
+            return  # a service manager that went away is not a reason to stop
 
 
 def watchdog_s() -> float | None:

@@ -1,6 +1,6 @@
 """On SIGUSR1, log the tasks of the process.
 
-Leaked tasks, which nothing awaits any more, are visible in no other way until memory runs short.
+Leaked tasks, which nothing awaits any longer, are visible in no other way until memory runs short.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _FOLDERS: Final = (
     ("/run/chrony-dhcp", ""),
     ("/run/systemd/netif/links", ""),
 )
-_LARGEST_OCTETS: Final = 65_536
+_LARGEST_BYTES: Final = 65_536
 """Of a file that is read; more is ignored."""
 _SERVER: Final = re.compile(
     r"\s*(?:(?:nameserver|server|peer|pool)\s+|(?:DNS|FallbackDNS|NTP|FallbackNTP)\s*=)([^#;]*)"
@@ -49,8 +49,8 @@ have given it the same times."""
 
 _Version = tuple[int, int, int, int, int]
 _known: dict[str, tuple[_Version, frozenset[IPv4Address]]] = {}
-"""What was found in each file, with the version that was read: they are looked up while a link waits, and
-hardly ever change."""
+"""The addresses found in each file, with the version that was read: they are looked up while a link waits,
+and hardly ever change."""
 
 
 def used_addresses(root: Path = Path("/")) -> frozenset[IPv4Address]:
@@ -71,7 +71,7 @@ def _servers_of(file: str) -> frozenset[IPv4Address]:
     if known is not None and known[0] == version:
         return known[1]
     with Path(file).open("rb") as opened:
-        text = opened.read(_LARGEST_OCTETS).decode(errors="replace")
+        text = opened.read(_LARGEST_BYTES).decode(errors="replace")
     servers = frozenset(servers_in(text.splitlines()))
     _known.pop(file, None)
     if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _OLD_NS:

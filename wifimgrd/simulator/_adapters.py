@@ -14,7 +14,8 @@ class SimulatedAdapters:
     """Implements `wifimgrd.daemon.ports.AdapterSource`."""
 
     def __init__(self, plans: Mapping[str, AdapterPlan]) -> None:
-        self._listener: AdapterListener | None = None
+        self.listener: AdapterListener | None = None
+        """The hub, from `start` to `stop`."""
         self.on_replug: Callable[[str], None] = self.unplug
         """Called to replug one."""
         self._known = dict(plans)
@@ -23,13 +24,13 @@ class SimulatedAdapters:
 
     async def start(self, listener: AdapterListener) -> None:
         """Report every adapter that is plugged in."""
-        self._listener = listener
+        self.listener = listener
         for name in tuple(self._plugged):
             self.report(name)
 
     async def stop(self) -> None:
         """Stop watching."""
-        self._listener = None
+        self.listener = None
 
     @property
     def plugged(self) -> tuple[str, ...]:
@@ -53,8 +54,8 @@ class SimulatedAdapters:
         """Unplug one. Raises InvalidRequest."""
         self.require(name)
         del self._plugged[name]
-        if self._listener is not None:
-            self._listener.adapter_gone(name)
+        if self.listener is not None:
+            self.listener.adapter_gone(name)
 
     async def replug(self, name: str) -> None:
         """Replug one; raises OSError."""
@@ -81,8 +82,8 @@ class SimulatedAdapters:
 
     def firmware_failed(self, name: str) -> None:
         """Report a crash of its firmware."""
-        if self._listener is not None:
-            self._listener.adapter_firmware_failed(name)
+        if self.listener is not None:
+            self.listener.adapter_firmware_failed(name)
 
     def require(self, name: str) -> None:
         """Raises InvalidRequest where no adapter of that name is plugged in."""
@@ -91,5 +92,5 @@ class SimulatedAdapters:
 
     def report(self, name: str) -> None:
         """Report one to the listener."""
-        if self._listener is not None:
-            self._listener.adapter_present(self._known[name].adapter)
+        if self.listener is not None:
+            self.listener.adapter_present(self._known[name].adapter)

@@ -10,7 +10,7 @@ from wifimgrd.daemon.ports import BackendListener, BackendMemory, JoinRequest
 from wifimgrd.domain.device import DeviceId, HeldLink, Link, Sighting, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, Busy, ConnectionLost, InterfaceLost
 from wifimgrd.domain.events import BackendState, BackendStatus
-from wifimgrd.domain.interface import blocked, unplugged
+from wifimgrd.domain.interface import absent, blocked, unplugged
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import BackendStep
 from wifimgrd.simulator._adapters import SimulatedAdapters
@@ -43,7 +43,8 @@ class SimulatedBackend:
         self._cameras = cameras
         self._faults = faults
         self._times = times
-        self._listener: BackendListener | None = None
+        self.listener: BackendListener | None = None
+        """The hub, from `start` to `stop`."""
         self._gone = False
         self._attempts: dict[str, Attempt] = {}
         self._scans = ScanSimulation(adapters, cameras, faults, times)
@@ -56,19 +57,19 @@ class SimulatedBackend:
         """READY once started, unless the fault `backend-gone` is set."""
         if self._gone:
             return _GONE
-        return _READY if self._listener is not None else BackendStatus(BackendState.STARTING)
+        return _READY if self.listener is not None else BackendStatus(BackendState.STARTING)
 
     async def start(self, listener: BackendListener) -> None:
         """Adopt the links of an earlier run and report the interfaces."""
         self.joined.recall(self._adapters.plugged, self._cameras)
         if self._gone:
             self.joined.end_all(ConnectionLost(_STOPPED))
-        self._listener = self.joined.listener = listener
+        self.listener = self.joined.listener = listener
         self._publish_all(listener)
 
     async def stop(self) -> None:
         """Stop reporting; links that are up stay up."""
-        self._listener = self.joined.listener = None
+        self.listener = self.joined.listener = None
         self.joined.settle()
         self.held.clear()
 
@@ -88,7 +89,7 @@ class SimulatedBackend:
             raise BackendUnavailable(_GONE.reason)
         plan = self._adapters.get(name)
         if plan is None:
-            raise InterfaceLost(f"there is no interface {name}")
+            raise absent(name)
         if plan.adapter.rfkill:
             raise blocked(name, plan.adapter.rfkill)
         if name in self._attempts or name in self.joined:
@@ -140,7 +141,7 @@ class SimulatedBackend:
         if self._gone:
             raise BackendUnavailable(_GONE.reason)
         if self._adapters.get(interface) is None:
-            raise InterfaceLost(f"there is no interface {interface}")
+            raise absent(interface)
         if interface in self._attempts or interface in self.joined:
             raise Busy("it is busy")
         self._faults.heal(interface, step)
@@ -156,8 +157,8 @@ class SimulatedBackend:
     def appeared(self, interface: str) -> None:
         """An adapter was plugged in."""
         adapter = self._adapters.get(interface)
-        if adapter is not None and self._listener is not None and not self._gone:
-            self._listener.interface_facts(interface, adapter.facts)
+        if adapter is not None and self.listener is not None and not self._gone:
+            self.listener.interface_facts(interface, adapter.facts)
 
     def vanished(self, interface: str) -> None:
         """An adapter was unplugged."""
@@ -172,8 +173,8 @@ class SimulatedBackend:
         if self._gone:
             return
         self._gone = True
-        if self._listener is not None:
-            self._listener.backend_changed(self.status)
+        if self.listener is not None:
+            self.listener.backend_changed(self.status)
         self.joined.end_all(ConnectionLost(_STOPPED))
         for interface in tuple(self._attempts):
             self._attempts.pop(interface).end(BackendUnavailable(_GONE.reason))
@@ -183,8 +184,8 @@ class SimulatedBackend:
         if not self._gone:
             return
         self._gone = False
-        if self._listener is not None:
-            self._publish_all(self._listener)
+        if self.listener is not None:
+            self._publish_all(self.listener)
 
     def _lose_interface(self, interface: str, error: InterfaceLost) -> None:
         if (attempt := self._attempts.pop(interface, None)) is not None:

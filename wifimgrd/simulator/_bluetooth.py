@@ -60,8 +60,10 @@ class SimulatedBluetooth:
         self._faults = faults
         self._times = times
         self._memory = memory
-        self._bonds = set((memory.recall(_BONDS) or "").split())
-        self._listener: BluetoothListener | None = None
+        self.bonded = set((memory.recall(_BONDS) or "").split())
+        """The addresses of the cameras that the host has keys of, also those that others have paired."""
+        self.listener: BluetoothListener | None = None
+        """The hub, from `start` to `stop`."""
         self._busy: set[str] = set()
         self._is_off = False
         self.on_wake: Callable[[Camera], None] = lambda _: None
@@ -78,11 +80,11 @@ class SimulatedBluetooth:
 
     async def start(self, listener: BluetoothListener) -> None:
         """The state is known at once."""
-        self._listener = listener
+        self.listener = listener
 
     async def stop(self) -> None:
         """Nothing runs but what its caller cancels."""
-        self._listener = None
+        self.listener = None
 
     async def look_again(self) -> None:
         """The state is always known."""
@@ -91,8 +93,8 @@ class SimulatedBluetooth:
         """Switch the adapter off or on."""
         if is_off != self._is_off:
             self._is_off = is_off
-            if self._listener is not None:
-                self._listener.bluetooth_changed(self.status)
+            if self.listener is not None:
+                self.listener.bluetooth_changed(self.status)
 
     async def search(self, seconds: int, targets: Sequence[tuple[str, str]]) -> None:
         """See CameraBluetooth.search; it takes as long as the scenario says, at most `seconds`."""
@@ -100,11 +102,11 @@ class SimulatedBluetooth:
         await asyncio.sleep(min(seconds, self._times.search_s))
         self._require()
         heard = [seen for camera in self._cameras.values() if (seen := self._heard(camera, targets))]
-        if heard and self._listener is not None:
-            self._listener.advertised(heard)
+        if heard and self.listener is not None:
+            self.listener.advertised(heard)
 
     def _heard(self, camera: Camera, targets: Sequence[tuple[str, str]]) -> Advertiser | None:
-        """What a camera advertises, if a search for these finds it."""
+        """The advertisement of a camera, if a search for these finds it."""
         kind = camera.plan.bluetooth
         if kind is None or not camera.advertises:
             return None
@@ -125,7 +127,7 @@ class SimulatedBluetooth:
 
     @staticmethod
     def _state(camera: Camera, kind: BluetoothKind) -> PowerState | None:
-        """What its advertisement says: only that of a GoPro does."""
+        """The power state that its advertisement says: only that of a GoPro does."""
         if kind is not BluetoothKind.GOPRO:
             return None
         return PowerState.AWAKE if camera.is_on and not camera.is_wifi_off else PowerState.ASLEEP
@@ -198,37 +200,37 @@ class SimulatedBluetooth:
                 raise PairingFailed(_REFUSED.format(refusals))
             if not camera.plan.pairing_mode:
                 raise PairingFailed("the camera refused: switch it to pairing mode")
-            is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.octets))
-            is_new = address not in self._bonds or is_lost
-            if is_new and ADAPTER not in own and address in self._bonds:
+            is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.data))
+            is_new = address not in self.bonded or is_lost
+            if is_new and ADAPTER not in own and address in self.bonded:
                 raise PairingFailed(_OF_OTHERS)
-            if is_new and self._listener is not None:
-                self._listener.bonding(address, ADAPTER)
-            self._set_bonds(self._bonds | {address})
-            self._faults.bond_lost.clear(camera.plan.ssid.octets)
+            if is_new and self.listener is not None:
+                self.listener.bonding(address, ADAPTER)
+            self._set_bonds(self.bonded | {address})
+            self._faults.bond_lost.clear(camera.plan.ssid.data)
             self.on_wake(camera)
             plan = camera.plan
-            return PairedCamera(plan.ssid.octets, plan.passphrase, plan.camera_model)
+            return PairedCamera(plan.ssid.data, plan.passphrase, plan.camera_model)
 
     async def unpair(self, address: str, adapter: str) -> None:  # noqa: ARG002 - there is one
         """See CameraBluetooth.unpair."""
         self._require()
-        self._set_bonds(self._bonds - {address})
+        self._set_bonds(self.bonded - {address})
 
     async def bonds(self, address: str) -> HostBonds:
         """See CameraBluetooth.bonds."""
         self._require()
         adapters = frozenset({ADAPTER})
-        return HostBonds(adapters if address in self._bonds else frozenset(), adapters)
+        return HostBonds(adapters if address in self.bonded else frozenset(), adapters)
 
     def _set_bonds(self, bonds: set[str]) -> None:
-        self._bonds = bonds
+        self.bonded = bonds
         self._memory.note(_BONDS, " ".join(sorted(bonds)) or None)
 
     async def _reach(self, address: str) -> Camera:
         """The paired camera with an address; raises NotPaired, also if it has no key for this host, as newer
         versions of BlueZ tell, and WakeFailed."""
-        if address not in self._bonds:
+        if address not in self.bonded:
             raise NotPaired(_STRANGER)
         camera = self._at(address)
         if camera is None:
@@ -236,7 +238,7 @@ class SimulatedBluetooth:
             raise WakeFailed("no answer: the camera is out of range, or switched off")
         if refusals := camera.refusals(_TRIES):
             raise WakeFailed(f"{_REFUSED.format(refusals)}: {_MAY_HAVE_FORGOTTEN}")
-        if self._faults.bond_lost.get(camera.plan.ssid.octets):
+        if self._faults.bond_lost.get(camera.plan.ssid.data):
             raise NotPaired(_FORGOTTEN)
         return camera
 

@@ -34,7 +34,7 @@ class Camera:
         """Names of the interfaces that have a link to it."""
         self._leases: dict[str, str] = {}
         self.emulated: EmulatedCamera | None = None
-        """What it answers over its network; None: nothing."""
+        """The camera that answers over its network; None: nothing answers."""
         self.emulator: Emulator | None = None
         if plan.emulated is not None:
             driver, settings = plan.emulated
@@ -44,11 +44,11 @@ class Camera:
     @property
     def bluetooth_address(self) -> str:
         """Derived from the SSID, so always the same; a static random one."""
-        return "F4:DD:" + zlib.crc32(self.plan.ssid.octets).to_bytes(4, "big").hex(":").upper()
+        return "F4:DD:" + zlib.crc32(self.plan.ssid.data).to_bytes(4, "big").hex(":").upper()
 
     @property
     def bluetooth_name(self) -> str:
-        """What it advertises."""
+        """The name that it advertises."""
         return self.plan.bluetooth_name
 
     def refusals(self, tries: int) -> int:

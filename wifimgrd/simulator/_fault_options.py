@@ -13,7 +13,7 @@ from wifimgrd.simulator._scenario import ClockOffset, Connections, InterfaceName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What every fault has."""
+    """The option that every fault has."""
 
     off: bool = False
     """Lifts it."""
@@ -31,7 +31,7 @@ class Battery(CameraFault):
     """`battery`."""
 
     percent: Percent | None = None
-    """What is left now; None: as it is."""
+    """The charge that is left now; None: as it is."""
     drains: bool = False
     """It loses one percent each second."""
 

@@ -39,7 +39,7 @@ class Scoped(Generic[K, V]):
 
 
 class Faults:
-    """The faults that are set now. Keys are SSIDs in octets, or interface names."""
+    """The faults that are set now. Keys are SSIDs in bytes, or interface names."""
 
     def __init__(self) -> None:
         self.dhcp_dead: Scoped[bytes, bool] = Scoped()
@@ -59,8 +59,8 @@ class Faults:
 
     def refuses(self, camera: Camera) -> bool:
         """Whether a camera refuses every host now."""
-        return camera.plan.refuses or bool(self.refusing.get(camera.plan.ssid.octets))
+        return camera.plan.refuses or bool(self.refusing.get(camera.plan.ssid.data))
 
     def withholds_address(self, camera: Camera) -> bool:
         """Whether a camera answers no DHCP request now."""
-        return not camera.plan.dhcp or bool(self.dhcp_dead.get(camera.plan.ssid.octets))
+        return not camera.plan.dhcp or bool(self.dhcp_dead.get(camera.plan.ssid.data))

@@ -66,7 +66,7 @@ class Attempt:
 
     async def _associate(self, camera: Camera) -> None:
         plan = camera.plan
-        slow = self._faults.join_s.get(plan.ssid.octets)
+        slow = self._faults.join_s.get(plan.ssid.data)
         own = self._times.join_s if plan.join_s is None else plan.join_s
         in_time = await self._pause(own if slow is None else slow)
         if not camera.powered:
@@ -95,7 +95,7 @@ class Attempt:
         """The camera, where it is on and the adapter can receive it."""
         if self._request.interface in self._faults.stuck:
             return None
-        camera = self._cameras.get(self._request.ssid.octets)
+        camera = self._cameras.get(self._request.ssid.data)
         if camera is None or not camera.powered:
             return None
         return camera if is_in_reach(self._adapter, camera.plan) else None

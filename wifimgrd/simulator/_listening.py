@@ -10,7 +10,8 @@ from typing import Final
 from wifimgrd.domain import network
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import Ssid
-from wifimgrd.domain.errors import BackendUnavailable, InterfaceLost
+from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.interface import absent
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.simulator._adapters import SimulatedAdapters
 from wifimgrd.simulator._camera import Camera
@@ -44,7 +45,7 @@ class ScanSimulation:
     async def scan_for(self, name: str, ssid: Ssid) -> bool:
         """Scan for one network, hidden or not; raises as `scan` does."""
         adapter = await self._searched(name)
-        camera = self._cameras.get(ssid.octets)
+        camera = self._cameras.get(ssid.data)
         self._results[name] = self._heard(adapter, name, ssid)
         if camera is None or name in self._faults.stuck:
             return False
@@ -66,7 +67,7 @@ class ScanSimulation:
         await asyncio.sleep(self._times.scan_s if self._adapters.get(name) is not None else 0)
         adapter = self._adapters.get(name)
         if adapter is None:
-            raise InterfaceLost(f"there is no interface {name}")
+            raise absent(name)
         if self._faults.scan_fails.get(name):
             raise BackendUnavailable("its scans fail")
         return adapter

@@ -1,11 +1,11 @@
-"""What the daemon is given in place of adapters and cameras."""
+"""The parts that the daemon is given in place of adapters and cameras."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.config.configuration import ConfigError
 from wifimgrd.daemon.parts import Parts
 from wifimgrd.daemon.ports import BackendMemory

@@ -38,7 +38,7 @@ _MODES: Final[Mapping[str, Mode]] = {
 
 def _is_ssid(value: str | bytes) -> bool:
     try:
-        return 1 <= len(ssid_of(value).octets) <= 32
+        return 1 <= len(ssid_of(value).data) <= 32
     except UnicodeEncodeError:
         return False
 
@@ -172,7 +172,7 @@ class CameraPlan:
     bluetooth: BluetoothKind | None
     """None: it has no Bluetooth."""
     bluetooth_name: str
-    """What it advertises."""
+    """The name that it advertises."""
     camera_model: str
     """The maker's name of its model, which it says once it is paired."""
     asleep: bool
@@ -180,12 +180,12 @@ class CameraPlan:
     pairing_mode: bool
     """It can be paired."""
     emulated: tuple[CameraDriver, CameraSettings] | None
-    """What it speaks over its network, and its state at first; None: it answers nothing."""
+    """The protocol that it speaks over its network, and its state at first; None: it answers nothing."""
 
     @property
     def sighting(self) -> Sighting:
         """Its BSSID and frequency; the BSSID is derived from the SSID and so always the same."""
-        tail = zlib.crc32(self.ssid.octets).to_bytes(4, "big").hex(":")
+        tail = zlib.crc32(self.ssid.data).to_bytes(4, "big").hex(":")
         return Sighting(f"02:5c:{tail}", self.frequency_mhz)
 
 
@@ -284,7 +284,7 @@ class CameraTable:
         return settings_of(
             driver,
             model=self.camera_model,
-            serial_number=self.serial_number or f"SIM{zlib.crc32(self._network.octets):010}",
+            serial_number=self.serial_number or f"SIM{zlib.crc32(self._network.data):010}",
             firmware_version=self.firmware_version,
             state=self._state,
         )
@@ -386,7 +386,7 @@ def _scenario(document: Document) -> Scenario:
     for number in range(1, table.camera_count + 1):
         ssid, password = f"SIM-CAM-{number}", Passphrase(f"camera-pass-{number}")
         cameras[ssid.encode()] = CameraTable(ssid, password=password).plan
-    cameras |= {plan.ssid.octets: plan for plan in (camera.plan for camera in table.camera)}
+    cameras |= {plan.ssid.data: plan for plan in (camera.plan for camera in table.camera)}
     return Scenario(adapters, cameras, table.times)
 
 

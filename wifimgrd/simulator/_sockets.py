@@ -47,7 +47,7 @@ class SimulatedSockets:
         camera = self._links.camera(interface)
         if camera is None or camera.emulator is None or kind is not SocketKind.TCP:
             raise DeviceNotReachable(f"simulated cameras without a driver have no network: {where}")
-        if not camera.powered or self._faults.silent.get(camera.plan.ssid.octets):
+        if not camera.powered or self._faults.silent.get(camera.plan.ssid.data):
             await asyncio.sleep(ANSWER_S)
             raise DeviceNotReachable(f"the simulated camera does not answer: {where}")
         if port not in camera.emulator.ports:

@@ -65,7 +65,7 @@ class SimulatedContact:
     ) -> Answer:
         """A camera answers at once, unless it is off or the fault `silent` is set for it."""
         camera = self._links.camera(interface)
-        if camera is not None and camera.powered and not self._faults.silent.get(camera.plan.ssid.octets):
+        if camera is not None and camera.powered and not self._faults.silent.get(camera.plan.ssid.data):
             return Answer.ANSWERED
         await asyncio.sleep(ANSWER_S)
         return Answer.SILENT
@@ -160,9 +160,9 @@ class SimulatedWorld:
     def add_camera(self, ssid: bytes, password: str, options: Mapping[str, object]) -> None:
         """Add a camera; `options` are the keys of a scenario's `[[camera]]`."""
         plan = _checked("camera ", CameraTable, {**options, "ssid": ssid, "password": password}).plan
-        if plan.ssid.octets in self._cameras:
+        if plan.ssid.data in self._cameras:
             raise InvalidRequest(f"there is a camera {plan.ssid.printable} already")
-        self._cameras[plan.ssid.octets] = self._made(plan)
+        self._cameras[plan.ssid.data] = self._made(plan)
 
     def _made(self, plan: CameraPlan) -> Camera:
         camera = Camera(plan)
@@ -175,9 +175,17 @@ class SimulatedWorld:
         put = self._power_off if camera.plan.bluetooth is None else self._put_to_sleep
         asyncio.get_running_loop().call_soon(put, camera)
 
+    def camera(self, ssid: str | bytes) -> Camera:
+        """The camera of a network."""
+        network = ssid_of(ssid)
+        try:
+            return self._cameras[network.data]
+        except KeyError:
+            raise InvalidRequest(f"there is no camera {network.printable}") from None
+
     def power_on_camera(self, ssid: bytes) -> None:
         """Switch a camera on; does nothing if it is on."""
-        self._wake(self._camera(ssid))
+        self._wake(self.camera(ssid))
 
     def _wake(self, camera: Camera) -> None:
         with self._changing(camera):
@@ -207,14 +215,14 @@ class SimulatedWorld:
 
     def sleep_camera(self, ssid: bytes) -> None:
         """Let a camera go to sleep by itself; raises InvalidRequest if it has no Bluetooth."""
-        camera = self._camera(ssid)
+        camera = self.camera(ssid)
         if camera.plan.bluetooth is None:
             raise InvalidRequest(f"the camera {camera.label} does not sleep")
         self._put_to_sleep(camera)
 
     def power_off_camera(self, ssid: bytes, orderly: bool) -> None:
         """Switch a camera off (`orderly`), or cut its power; does nothing if it is off."""
-        self._power_off(self._camera(ssid), orderly=orderly)
+        self._power_off(self.camera(ssid), orderly=orderly)
 
     def _power_off(self, camera: Camera, *, orderly: bool = True) -> None:
         with self._changing(camera, orderly=orderly):
@@ -229,21 +237,14 @@ class SimulatedWorld:
             raise InvalidRequest(f"there is no fault {kind!r}; there are: {known}") from None
         apply(_checked(f"{kind}: ", options_class, options))
 
-    def _camera(self, ssid: str | bytes) -> Camera:
-        network = ssid_of(ssid)
-        try:
-            return self._cameras[network.octets]
-        except KeyError:
-            raise InvalidRequest(f"there is no camera {network.printable}") from None
-
     def _camera_key(self, fault: CameraFault) -> bytes | None:
-        return None if fault.ssid is None else self._camera(fault.ssid).plan.ssid.octets
+        return None if fault.ssid is None else self.camera(fault.ssid).plan.ssid.data
 
     def _emulated(self, fault: CameraFault) -> Iterable[EmulatedCamera]:
         """The cameras with a driver that a fault is about."""
         if fault.ssid is None:
             return [one.emulated for one in self._cameras.values() if one.emulated is not None]
-        camera = self._camera(fault.ssid)
+        camera = self.camera(fault.ssid)
         if camera.emulated is None:
             raise InvalidRequest(f"the camera {camera.label} has no driver")
         return [camera.emulated]
@@ -260,7 +261,7 @@ class SimulatedWorld:
         key = self._camera_key(fault)
         _set(self._faults.silent, key, None if fault.off else True)
         for camera in self._cameras.values():
-            if not fault.off and key in {None, camera.plan.ssid.octets}:
+            if not fault.off and key in {None, camera.plan.ssid.data}:
                 self.sockets.silence(camera)
 
     def _slow_join(self, fault: SlowJoin) -> None:
@@ -292,7 +293,7 @@ class SimulatedWorld:
             self.plug_adapter(one)
 
     def _signal(self, fault: Signal) -> None:
-        camera = self._camera(fault.ssid)
+        camera = self.camera(fault.ssid)
         percent = camera.plan.signal_percent if fault.off else fault.percent
         if percent is None:
             raise InvalidRequest("signal: expected the key percent")
@@ -315,7 +316,7 @@ class SimulatedWorld:
         """Its network is not received, either; a link of it is lost as by a power cut."""
         key = self._camera_key(fault)
         for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.octets):
+            if key in (None, camera.plan.ssid.data):
                 with self._changing(camera, orderly=False):
                     camera.is_out_of_range = not fault.off
 
@@ -323,13 +324,13 @@ class SimulatedWorld:
         key = self._camera_key(fault)
         number = math.inf if fault.connections is None else fault.connections
         for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.octets):
+            if key in (None, camera.plan.ssid.data):
                 camera.failing_connections = 0 if fault.off else number
 
     def _wifi_off(self, fault: CameraFault) -> None:
         key = self._camera_key(fault)
         for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.octets):
+            if key in (None, camera.plan.ssid.data):
                 with self._changing(camera):
                     camera.is_wifi_off = not fault.off
 

@@ -6,10 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-BUS_NAME: Final = "org.wifimgrd1.Cameras"
-"""The bus name of a process of its own."""
-PATH: Final = "/org/wifimgrd1/cameras"
-INTERFACE: Final = "org.wifimgrd1.Cameras"
 GOPRO: Final = "gopro"
 THETA: Final = "theta"
 BEACON: Final = "beacon"
@@ -29,7 +25,7 @@ NOT_RUNNING: Final = "bluetoothd is not running: systemctl start bluetooth"
 """Why it is not ready, as the process and the daemon say it."""
 ASLEEP: Final = "asleep"
 AWAKE: Final = "awake"
-"""What an advertisement says of the camera's power; empty where it says nothing."""
+"""The power state in a camera's advertisement; empty if the advertisement has none."""
 LONGEST_SEARCH_S: Final = 60
 LONGEST_WAKE_S: Final = 300
 LARGEST_BEACON: Final = 26

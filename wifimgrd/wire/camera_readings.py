@@ -1,7 +1,7 @@
-"""What a camera says of itself, in the signal CameraRead: one table, for the process and for the daemon.
+"""The values that a camera reports, in the signal CameraRead: one table, for the process and for the daemon.
 
-A camera may say anything, and so may a process that a camera has taken over. Each value is checked by itself
-on both sides, and one that is not valid is left out.
+A camera may report anything, and so may a process that a camera has taken over. Each value is checked by
+itself on both sides, and an invalid one is left out.
 """
 
 from __future__ import annotations

@@ -51,7 +51,11 @@ def parse_interface(xml: str) -> InterfaceDefinition:
 
 
 def describe_object(
-    definitions: Sequence[InterfaceDefinition], *, is_object_manager: bool, children: Sequence[str]
+    interfaces: Sequence[ElementTree.Element],
+    *,
+    is_object_manager: bool = False,
+    has_properties: bool = False,
+    children: Sequence[str] = (),
 ) -> str:
     """The introspection XML of an object's interfaces, of the standard ones, and of its children."""
     node = ElementTree.Element("node")
@@ -60,10 +64,10 @@ def describe_object(
         match str(face.get("name")).rpartition(".")[2]:
             case "ObjectManager" if not is_object_manager:
                 continue
-            case "Properties" if not definitions:
+            case "Properties" if not has_properties:
                 continue
         node.append(face)
-    node.extend(definition.element for definition in definitions)
+    node.extend(interfaces)
     for child in children:
         ElementTree.SubElement(node, "node", name=child)
     return _DOCTYPE + ElementTree.tostring(node, encoding="unicode")

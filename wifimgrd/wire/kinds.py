@@ -36,7 +36,7 @@ class Form:
     json_type: object
     """Their type in JSON: plain, or a list of plain ones."""
     empty: object = None
-    """What stands for None on D-Bus, which has no such value; null does in JSON."""
+    """The value that stands for None on D-Bus, which has no such value; null does in JSON."""
     keywords: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     """Keywords of their JSON Schema."""
     to_dbus: Conversion = unchanged
@@ -85,7 +85,7 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
     {
         Kind.ID: Form("t", int, 0, {"minimum": 1}),
         Kind.TEXT: Form("s", str, "", to_dbus=valid_text),
-        Kind.OCTETS: Form("ay", dict[str, str], b"", of_dbus=bytes, to_json=settings_json),
+        Kind.SSID: Form("ay", dict[str, str], b"", of_dbus=bytes, to_json=settings_json),
         Kind.TIME: Form(
             "t",
             str,

@@ -70,15 +70,15 @@ def interface_name_of(path: str) -> str | None:
 def escape(label: str) -> str:
     """Make one element of an object path of any text.
 
-    Octets other than ASCII letters and digits, and a leading digit, become `_` and two hex
+    Bytes other than ASCII letters and digits, and a leading digit, become `_` and two hex
     digits; the empty text becomes `_` (sd_bus_path_encode(3)).
     """
     if not label:
         return "_"
-    octets = label.encode()
+    data = label.encode()
     return "".join(
-        chr(octet) if chr(octet) in _PLAIN and not (index == 0 and chr(octet).isdigit()) else f"_{octet:02x}"
-        for index, octet in enumerate(octets)
+        chr(byte) if chr(byte) in _PLAIN and not (index == 0 and chr(byte).isdigit()) else f"_{byte:02x}"
+        for index, byte in enumerate(data)
     )
 
 
@@ -86,20 +86,20 @@ def unescape(element: str) -> str | None:
     """The text that was escaped; None where `element` is not the escape of any."""
     if element == "_":
         return ""
-    octets = bytearray()
+    data = bytearray()
     rest = element
     while rest:
         if rest[0] == "_":
             try:
-                octets.append(int(rest[1:3], 16))
+                data.append(int(rest[1:3], 16))
             except ValueError:
                 return None
             rest = rest[3:]
         else:
-            octets.append(ord(rest[0]))
+            data.append(ord(rest[0]))
             rest = rest[1:]
     try:
-        text = octets.decode()
+        text = data.decode()
     except UnicodeDecodeError:
         return None
     return text if escape(text) == element else None

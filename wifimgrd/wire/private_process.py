@@ -31,7 +31,7 @@ BUSES: Final = "session|system|ADDRESS"
 
 
 class Service(Protocol):
-    """What such a process does."""
+    """The part of such a process that serves calls."""
 
     unneeded: asyncio.Event
     """Set when the process can be stopped."""

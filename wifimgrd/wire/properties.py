@@ -39,7 +39,7 @@ _AS_XML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _CONSTANT: Final = (
     '      <annotation name="org.freedesktop.DBus.Property.EmitsChangedSignal" value="const"/>\n'
 )
-_OCTETS: Final = '      <annotation name="org.gtk.GDBus.C.ForceGVariant" value="true"/>\n'
+_BYTES: Final = '      <annotation name="org.gtk.GDBus.C.ForceGVariant" value="true"/>\n'
 """gdbus-codegen would make a C string of it, which ends at the first zero."""
 
 
@@ -175,7 +175,7 @@ def property_xml(record: type[Record], interface: str = "") -> str:
         lines += _comment(" ".join((f"{one.dbus_name}: {_described(one)}", *rows)))
         signature = FORMS[one.field.kind].signature
         head = f'    <property name="{one.dbus_name}" type="{signature}" access="read"'
-        annotations = _CONSTANT * one.field.is_constant + _OCTETS * (signature == "ay")
+        annotations = _CONSTANT * one.field.is_constant + _BYTES * (signature == "ay")
         lines.append(f"{head}>\n{annotations}    </property>" if annotations else f"{head}/>")
     return "\n".join(lines) + "\n"
 

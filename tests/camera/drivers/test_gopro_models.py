@@ -8,10 +8,10 @@ import pytest
 
 from tests.camera.drivers.conversations import Talk, http, target
 from tests.camera.gopro_models import MODELS, ROUTES, STATUSES, has_route
-from wifimgrd.camera.drivers import gopro_bluetooth
 from wifimgrd.camera.drivers.gopro import GoProDriver, Hero9Driver
+from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.gopro_state import Status
-from wifimgrd.camera.drivers.protocol import HostTime
+from wifimgrd.camera.drivers.protocol import Answer, HostTime, Request
 from wifimgrd.domain.camera import BatteryState, CameraReading, RecordingState, StorageState
 from wifimgrd.domain.errors import NotSupported
 
@@ -137,6 +137,11 @@ def test_each_status_that_the_driver_reads_is_listed(status: Status) -> None:
 
 
 def test_over_bluetooth_a_hero9_is_asked_for_what_it_has() -> None:
-    assert set(gopro_bluetooth._OF_ALL_MODELS) == {
-        status for status in gopro_bluetooth._WANTED if HERO9 in STATUSES[status]
-    }
+    reading = GoProBluetoothDriver().read()
+    first = next(reading)
+    second = reading.send(Answer(code=2, body=b""))
+    assert isinstance(first, Request)
+    assert isinstance(second, Request)
+    assert second.data[0] == first.data[0] == 0x13
+    assert set(second.data[1:]) == {status for status in first.data[1:] if HERO9 in STATUSES[status]}
+    assert len(second.data) < len(first.data)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus import names as bus_names
-from wifimgrd.bus.connection import BusConnection, MethodCall, Signal
+from wifimgrd.bus.connection import BusConnection, MethodCall
 from wifimgrd.bus.values import typed
 from wifimgrd.daemon.api._authorization import _PLACES, Authorization
 from wifimgrd.domain.errors import DialogueNeeded, NotAuthorized
@@ -75,6 +75,17 @@ def as_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wifimgrd.daemon.api._authorization._ROOT", -1)
 
 
+def remember_refusals(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    monkeypatch.setattr("wifimgrd.daemon.api._authorization._REFUSED_S", seconds)
+
+
+async def change_rules(polkit: ScriptedPolkit, service: BusConnection) -> None:
+    """The administrator changes polkit's rules, and the service has heard of it on return."""
+    polkit.connection.emit("/org/freedesktop/PolicyKit1/Authority", f"{POLKIT}.Authority", "Changed", "", [])
+    await polkit.connection.name_owner(POLKIT)
+    await service.name_owner(POLKIT)  # what was sent before this is dispatched now
+
+
 def call_of(caller: BusConnection, *, interactive: bool = False) -> MethodCall:
     return MethodCall(
         caller.unique_name, names.ROOT_PATH, names.MANAGER, "Reload", "", [], 1, True, interactive
@@ -123,9 +134,7 @@ async def test_a_grant_ends_when_polkits_rules_change(
     await authorization.identify(caller.unique_name)
     await authorization.require(call_of(caller), names.CONNECT)
     polkit.granted = False
-    polkit.connection.emit("/org/freedesktop/PolicyKit1/Authority", f"{POLKIT}.Authority", "Changed", "", [])
-    await polkit.connection.name_owner(POLKIT)
-    await service.name_owner(POLKIT)  # what was sent before this is dispatched now
+    await change_rules(polkit, service)
     with pytest.raises(NotAuthorized):
         await authorization.require(call_of(caller), names.CONNECT)
 
@@ -135,11 +144,12 @@ async def test_a_grant_by_rules_that_have_changed_meanwhile_is_not_kept(
     service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit
 ) -> None:
     authorization = Authorization(service, Tasks("test"))
+    await authorization.start()
     await authorization.identify(caller.unique_name)
     polkit.places = asyncio.Semaphore(0)
     asking = asyncio.create_task(authorization.require(call_of(caller), names.CONNECT))
     await polkit.places.acquire()
-    authorization._rules_changed(Signal("", "", "", "", []))
+    await change_rules(polkit, service)
     polkit.reply(polkit.waiting.pop(), granted=True)
     await asking
     polkit.places = None
@@ -200,9 +210,10 @@ async def test_polkit_is_not_asked_again_at_once_after_a_refusal(
     challenge: bool,
     refusal: type[NotAuthorized],
 ) -> None:
-    monkeypatch.setattr("wifimgrd.daemon.api._authorization._REFUSED_S", 3600)
+    remember_refusals(monkeypatch, 3600)
     polkit.challenge = challenge
     authorization = Authorization(service, Tasks("test"))
+    await authorization.start()
     await authorization.identify(caller.unique_name)
     messages = set()
     for _ in range(100):
@@ -215,7 +226,7 @@ async def test_polkit_is_not_asked_again_at_once_after_a_refusal(
         await authorization.require(call_of(caller), names.MANAGE_DEVICES)
     if challenge:
         await authorization.require(call_of(caller, interactive=True), names.CONNECT)
-    authorization._rules_changed(Signal("", "", "", "", []))
+    await change_rules(polkit, service)
     polkit.granted = True
     await authorization.require(call_of(caller), names.CONNECT)
 
@@ -229,7 +240,7 @@ async def test_of_calls_at_the_same_time_polkit_is_asked_once(
     monkeypatch: pytest.MonkeyPatch,
     granted: bool,
 ) -> None:
-    monkeypatch.setattr("wifimgrd.daemon.api._authorization._REFUSED_S", 3600)
+    remember_refusals(monkeypatch, 3600)
     polkit.granted = granted
     authorization = Authorization(service, Tasks("test"))
     await authorization.identify(caller.unique_name)
@@ -281,7 +292,7 @@ async def test_a_user_with_many_connections_has_few_questions_under_way(
 async def test_polkit_is_asked_again_a_moment_after_a_refusal(
     service: BusConnection, caller: BusConnection, polkit: ScriptedPolkit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wifimgrd.daemon.api._authorization._REFUSED_S", 0)
+    remember_refusals(monkeypatch, 0)
     authorization = Authorization(service, Tasks("test"))
     await authorization.identify(caller.unique_name)
     with pytest.raises(NotAuthorized):

@@ -26,6 +26,7 @@ async def set_fault(hub: Hub, kind: str, codename: str, **options: Variant) -> N
     await hub.client.simulate("SetFault", "sa{sv}", kind, of_camera | options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codename", CAMERAS)
 async def test_a_command_whose_answer_is_lost_is_unconfirmed_until_the_camera_is_read(
     hub: Hub, codename: str

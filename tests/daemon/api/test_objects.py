@@ -6,18 +6,21 @@ import asyncio
 from xml.etree import ElementTree
 
 import pytest
+from structlog.testing import capture_logs
 
 from wifimgrd.bus import names as bus_names
-from wifimgrd.bus.connection import BusConnection, BusError, Signal
+from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, Signal
 from wifimgrd.bus.values import typed
 from wifimgrd.client._live_objects import ObjectCache
 from wifimgrd.daemon.api._authorization import Authorization
 from wifimgrd.daemon.api._object_server import ObjectServer
 from wifimgrd.daemon.api._objects import ExportedInterface
 from wifimgrd.daemon.api.hub_service import HubService
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import names
+from wifimgrd.wire.errors import NAME_OF
 from wifimgrd.wire.properties import properties_of
 
 PATH = names.device_path(1)
@@ -93,17 +96,43 @@ async def test_introspection_and_the_object_manager_have_both(served: str, calle
     assert list(objects[PATH]) == [names.DEVICE, names.INTERFACE]
 
 
+async def test_a_bug_is_answered_and_logged_and_the_service_goes_on(
+    service: BusConnection, caller: BusConnection
+) -> None:
+    """One in a method, and one before it is found: a value that the definition does not have."""
+
+    async def bug(_: MethodCall) -> list[object]:
+        raise RuntimeError("secret inside")
+
+    broken = device()
+    broken.methods = {"Connect": bug}
+    broken.values["Nonsense"] = 1
+    tasks = Tasks("test")
+    ObjectServer(service, {PATH: {names.DEVICE: broken}}, Authorization(service, tasks), tasks).open()
+    calls: tuple[tuple[str, str, str, object], ...] = (
+        (names.DEVICE, "Connect", "a{sv}", {}),
+        (bus_names.PROPERTIES, "GetAll", "s", ""),
+    )
+    for interface, member, signature, argument in calls:
+        with capture_logs() as logs, pytest.raises(BusError, match="the log says more") as caught:
+            await caller.call(service.unique_name, PATH, interface, member, signature, [argument])
+        assert caught.value.name == NAME_OF[ErrorCode.INTERNAL]
+        assert [(entry["event"], entry["member"]) for entry in logs] == [("call_crashed", member)]
+    assert await caller.get(service.unique_name, PATH, names.DEVICE, "Name") == "Front"
+
+
 async def test_an_interface_that_comes_or_goes_is_named_alone_and_the_device_stays(
     service: BusConnection, caller: BusConnection
 ) -> None:
     hub = HubService(service, Tasks("test"))
     signals: list[Signal] = []
     await caller.watch(signals.append, sender=service.unique_name, interface=bus_names.OBJECT_MANAGER)
-    hub._export(device())
-    hub._export(second())
-    hub._unexport(PATH, names.INTERFACE)
-    hub._export(second())
-    hub._unexport(PATH)
+    export, unexport = hub._export, hub._unexport
+    export(device())
+    export(second())
+    unexport(PATH, names.INTERFACE)
+    export(second())
+    unexport(PATH)
     await service.round_trip()
     await caller.round_trip()
     # A dictionary of interfaces, or a list of their names.

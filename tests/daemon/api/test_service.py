@@ -19,7 +19,8 @@ import pytest
 
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
-from tests.processes import PROGRAMS, Hub
+from tests.processes import Hub
+from tests.programs import program
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
 from wifimgrd.bus.values import typed
@@ -528,7 +529,7 @@ async def test_a_second_instance_touches_nothing(hub: Hub, tmp_path: Path) -> No
 
 async def refused(address: str, state: Path) -> None:
     second = await asyncio.create_subprocess_exec(
-        str(PROGRAMS / "wifimgrd"),
+        program("wifimgrd"),
         "--bus",
         address,
         "--simulate",

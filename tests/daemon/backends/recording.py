@@ -75,6 +75,10 @@ class Recorder:
         self.reported.clear()
         self._read = 0
 
+    def rewind(self) -> None:
+        """Have each recorded event waited for once more, from the first one."""
+        self._read = 0
+
     async def next(self, what: str, fits: Callable[[Reported], bool] = lambda _: True) -> Reported:
         """The next thing of that name that was not waited for before; skips what comes before it."""
         async with asyncio.timeout(self.patience_s):

@@ -7,10 +7,22 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.camera.conftest import bluez, bus, control, host, limits, service, until
+from tests.camera.conftest import (
+    SOON_S,
+    bluez,
+    bus,
+    control,
+    host,
+    is_at_work,
+    limits,
+    process,
+    service,
+    until,
+)
 from tests.fake_bluez import ADAPTER, FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
@@ -31,9 +43,9 @@ from wifimgrd.domain.power import Advertiser, BluetoothState, BluetoothStatus, W
 from wifimgrd.proxies.bluez.definitions import BLUEZ
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
-__all__ = ["bluez", "bus", "control", "host", "limits", "service"]
+__all__ = ["bluez", "bus", "control", "host", "limits", "process", "service"]
 """Fixtures."""
 ADDRESS = "D4:32:60:12:34:56"
 GOPROS = [("fea6", "")]
@@ -67,14 +79,42 @@ async def heard() -> Heard:
 
 
 @pytest.fixture
-async def daemon(bus: MessageBusDaemon, heard: Heard) -> AsyncIterator[ProcessBluetooth]:
+async def connection(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    """The daemon's."""
     connection = await BusConnection.open(bus.address)
-    tasks = Tasks("wifimgrd")
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def tasks() -> Tasks:
+    """The daemon's."""
+    return Tasks("wifimgrd")
+
+
+@pytest.fixture
+async def daemon(connection: BusConnection, tasks: Tasks, heard: Heard) -> AsyncIterator[ProcessBluetooth]:
     bluetooth = ProcessBluetooth(connection, tasks)
     await bluetooth.start(heard)
     yield bluetooth
     await bluetooth.stop()
-    await connection.close()
+
+
+@pytest.fixture
+def ended_links(connection: BusConnection, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The links that the daemon asks the next process to end; the bus would start that for the call."""
+    asked, call = list[object](), connection.call
+
+    async def note(*arguments: Any, **options: Any) -> list[object]:
+        member, signature, body = arguments[3:6]
+        if member != "EndLinks":
+            return await call(*arguments, **options)
+        assert signature == "ao"
+        asked.extend(body)
+        return []
+
+    monkeypatch.setattr(connection, "call", note)
+    return asked
 
 
 @pytest.fixture
@@ -96,13 +136,13 @@ async def test_without_the_package_there_is_no_bluetooth(daemon: ProcessBluetoot
 
 
 async def test_a_package_that_is_installed_later_is_found(
-    daemon: ProcessBluetooth, heard: Heard, monkeypatch: pytest.MonkeyPatch
+    daemon: ProcessBluetooth, connection: BusConnection, heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def list_names(member: str, *_: object) -> list[object]:
         assert member == "ListActivatableNames"
-        return [[names.BUS_NAME, BLUEZ]]
+        return [[calls.BUS_NAME, BLUEZ]]
 
-    monkeypatch.setattr(daemon._connection, "call_bus", list_names)
+    monkeypatch.setattr(connection, "call_bus", list_names)
     await daemon.look_again()
     assert daemon.status.state is not BluetoothState.ABSENT
     assert heard.states == [daemon.status]
@@ -158,51 +198,47 @@ async def test_a_pairing_tells_the_network(
 
 
 async def test_the_links_of_a_process_that_has_ended_are_ended_by_the_next(
-    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez, monkeypatch: pytest.MonkeyPatch
+    daemon: ProcessBluetooth,
+    service: CameraService,
+    process: BusConnection,
+    ready: FakeBluez,
+    ended_links: list[object],
 ) -> None:
-    asked: list[tuple[object, ...]] = []
-
-    async def carry_out(*call: object) -> list[object]:
-        asked.append(call[:3])
-        return []
-
     ready.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
     await daemon.wake(wake())
-    monkeypatch.setattr(daemon, "_carry_out", carry_out)
-    await service._connection.close()
-    await until(lambda: asked)
-    assert asked == [("EndLinks", "ao", [[camera.path]])]
+    await process.close()
+    await until(lambda: ended_links)
+    assert ended_links == [[camera.path]]
 
 
 async def test_a_link_that_does_not_end_starts_no_process_after_another(
-    daemon: ProcessBluetooth, bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
+    daemon: ProcessBluetooth,
+    connection: BusConnection,
+    tasks: Tasks,
+    bus: MessageBusDaemon,
+    ended_links: list[object],
 ) -> None:
     """Each has it as the one before, and ends."""
-    asked: list[object] = []
-
-    async def carry_out(member: str, _: str, body: Sequence[object], __: float) -> list[object]:
-        if member == "EndLinks":
-            asked.extend(body)
-        return ["ready", ""]
-
-    monkeypatch.setattr(daemon, "_carry_out", carry_out)
     link = f"/org/bluez/hci0/dev_{ADDRESS.replace(':', '_')}"
 
     async def run(*told: list[str]) -> None:
         process = await BusConnection.open(bus.address)
-        await process.request_name(names.BUS_NAME)
+        process.serve(lambda call: process.reply(call, "ss", ["ready", ""]))
+        await process.request_name(calls.BUS_NAME)
+        await until(lambda: daemon.status.state is BluetoothState.READY)
         for links in told:
-            process.emit(names.PATH, names.INTERFACE, "LinksChanged", "ao", [links])
-        await until(lambda: daemon._is_running and daemon._links == {link})
+            process.emit(calls.PATH, calls.BUS_NAME, "LinksChanged", "ao", [links])
+        await process.round_trip()
+        await connection.round_trip()
         await process.close()
-        await until(lambda: not daemon._is_running)
-        await asyncio.sleep(0)
+        await until(lambda: daemon.status.state is not BluetoothState.READY)
+        await tasks.settle(10)
 
     for _ in range(3):
         await run([link])
-    assert asked == [[link]]
+    assert ended_links == [[link]]
     await run([link], [], [link])
-    assert asked == [[link], [link]], "it had ended, and was made anew"
+    assert ended_links == [[link], [link]], "it had ended, and was made anew"
 
 
 async def test_a_command_has_its_result_and_what_the_camera_said(
@@ -267,7 +303,7 @@ async def test_bad_values_of_an_answer_are_left_out(
             call, *(("ss", ["ready", ""]) if call.member == "GetStatus" else ("a{sv}a{sv}", reply))
         )
     )
-    await process.request_name(names.BUS_NAME)
+    await process.request_name(calls.BUS_NAME)
     with nullcontext() if "code" in reply[0] else pytest.raises(Unconfirmed):
         answer = await daemon.command(ADDRESS, "fea6", CameraCommand.START)
         assert answer.result.after_us <= 60_000_000
@@ -278,11 +314,12 @@ async def test_bad_values_of_an_answer_are_left_out(
 async def test_a_cancelled_wake_ends_in_the_process_too(
     daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
 ) -> None:
-    ready.add(FakeGoPro(ADDRESS, bonded=True, knows_host=True, in_range=False))
+    ready.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    camera.hangs = True
     waking = asyncio.create_task(daemon.wake(wake()))
-    await until(lambda: service._operations.are_under_way)
+    await until(lambda: camera.connected)
     waking.cancel()
-    await until(lambda: not service._operations.are_under_way)
+    await until(lambda: not is_at_work(service), SOON_S)
 
 
 async def test_a_camera_that_is_not_there_fails_with_a_sentence(
@@ -330,7 +367,7 @@ async def test_a_process_that_is_killed_makes_bluetooth_unavailable(
             process.reply(call, "ss", ["ready", ""])
 
     process.serve(answer)
-    await process.request_name(names.BUS_NAME)
+    await process.request_name(calls.BUS_NAME)
     await until(lambda: daemon.status.state is BluetoothState.READY)
     waking = asyncio.create_task(daemon.wake(wake()))
     await asked.wait()
@@ -345,7 +382,7 @@ async def test_a_process_that_hangs_makes_bluetooth_unavailable(
     monkeypatch.setattr("wifimgrd.daemon.camera_client.bluetooth._MARGIN_S", 0.1)
     process = await BusConnection.open(bus.address)
     process.serve(lambda _: None)
-    await process.request_name(names.BUS_NAME)
+    await process.request_name(calls.BUS_NAME)
     with pytest.raises(BluetoothUnavailable, match="does not answer"):
         await daemon.search(0, GOPROS)
     await process.close()

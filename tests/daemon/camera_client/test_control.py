@@ -7,12 +7,14 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
-from tests.camera.conftest import bus, control, host, limits, service, until
+from tests.camera.conftest import bus, control, host, limits, process, service, until
 from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
 from tests.descriptors import open_descriptors, settled_descriptors
 from tests.message_bus import MessageBusDaemon
@@ -33,9 +35,10 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.runtime.tasks import Backoff, Tasks
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 
-__all__ = ["bus", "control", "host", "limits", "service"]
+__all__ = ["bus", "control", "host", "limits", "process", "service"]
 """Fixtures."""
 SOON = Backoff(first_s=0.05, last_s=0.2)
 ONE, TWO = DeviceId(1), DeviceId(2)
@@ -61,6 +64,7 @@ class Cameras:
     """The last one of each camera."""
     all_ends: list[socket.socket] = field(default_factory=list)
     may_open: asyncio.Event = field(default_factory=asyncio.Event)
+    cannot_be_cancelled: bool = False
 
     def camera_read(self, device_id: DeviceId, reading: CameraReading) -> None:
         self.readings.append((device_id, reading))
@@ -70,7 +74,9 @@ class Cameras:
 
     async def open_socket(self, device_id: DeviceId, port: int) -> socket.socket:
         self.opened.append((device_id, port))
-        await self.may_open.wait()
+        while not self.may_open.is_set():
+            with suppress(asyncio.CancelledError) if self.cannot_be_cancelled else nullcontext():
+                await self.may_open.wait()
         if device_id in self.errors:
             raise self.errors[device_id]
         ours, theirs = socket.socketpair()
@@ -95,13 +101,25 @@ async def cameras() -> AsyncIterator[Cameras]:
 
 
 @pytest.fixture
-async def daemon(bus: MessageBusDaemon, cameras: Cameras) -> AsyncIterator[ProcessControl]:
+async def connection(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
+    """The daemon's."""
     connection = await BusConnection.open(bus.address, sockets=True)
-    control = ProcessControl(connection, Tasks("wifimgrd"), SOON)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def tasks() -> Tasks:
+    """The daemon's; those that run once open sockets."""
+    return Tasks("wifimgrd")
+
+
+@pytest.fixture
+async def daemon(connection: BusConnection, tasks: Tasks, cameras: Cameras) -> AsyncIterator[ProcessControl]:
+    control = ProcessControl(connection, tasks, SOON)
     await control.start(cameras, cameras.open_socket)
     yield control
     await control.stop()
-    await connection.close()
 
 
 async def started(bus: MessageBusDaemon, *options: str) -> asyncio.subprocess.Process:
@@ -111,10 +129,17 @@ async def started(bus: MessageBusDaemon, *options: str) -> asyncio.subprocess.Pr
     )
     client = await BusConnection.open(bus.address)
     async with asyncio.timeout(20):
-        while await client.name_owner(names.BUS_NAME) is None:  # noqa: ASYNC110 - its start
+        while await client.name_owner(calls.BUS_NAME) is None:  # noqa: ASYNC110 - its start
             await asyncio.sleep(0.02)
     await client.close()
     return process
+
+
+async def gone(connection: BusConnection) -> None:
+    """Wait until the process has left the bus, and who has this connection was told."""
+    async with asyncio.timeout(30):
+        while await connection.name_owner(calls.BUS_NAME) is not None:  # noqa: ASYNC110 - its end
+            await asyncio.sleep(0.02)
 
 
 async def test_a_camera_is_read_over_a_socket_of_the_hub(
@@ -201,15 +226,22 @@ async def test_why_there_is_no_socket_is_told(
     assert (type(control.errors[0]), control.errors[0].message) == (type(error), error.message)
 
 
+@pytest.mark.slow
 async def test_no_descriptor_is_left_of_400_cameras(
-    daemon: ProcessControl, service: CameraService, control: ScriptedControl, cameras: Cameras
+    daemon: ProcessControl,
+    connection: BusConnection,
+    tasks: Tasks,
+    service: CameraService,
+    control: ScriptedControl,
+    cameras: Cameras,
 ) -> None:
     """Some are detached while their socket is opened, some when it has come."""
     before = 0
     for number in range(405):
         device_id = DeviceId(number)
         if number == 5:
-            await until(lambda: not control.attached and not daemon._opening)
+            await until(lambda: not control.attached)
+            await tasks.settle(20)
             cameras.close()
             before = settled_descriptors()
         if number % 3:
@@ -224,38 +256,29 @@ async def test_no_descriptor_is_left_of_400_cameras(
         cameras.may_open.set()
         if number % 5 == 0:
             await until(lambda: not control.attached)
-    await until(lambda: not control.attached and not daemon._opening)
-    await daemon._connection.round_trip()
+    await until(lambda: not control.attached)
+    await tasks.settle(20)
+    await connection.round_trip()
     cameras.close()
     await until(lambda: open_descriptors() <= before)
     assert open_descriptors() == before
 
 
-async def test_a_socket_for_a_camera_that_was_detached_meanwhile_is_not_given(
-    daemon: ProcessControl, service: CameraService, control: ScriptedControl, cameras: Cameras
-) -> None:
-    """As if the opening could not be cancelled."""
-    cameras.may_open.clear()
-    daemon.attach(ONE, GOPRO)
-    await until(lambda: cameras.opened)
-    del daemon._wanted[ONE]
-    cameras.may_open.set()
-    await until(lambda: not daemon._opening)
-    assert await asyncio.get_running_loop().sock_recv(cameras.ends[ONE], 1) == b""
-    assert not control.sockets
-
-
 async def test_only_the_process_is_heard(
-    bus: MessageBusDaemon, daemon: ProcessControl, service: CameraService, cameras: Cameras
+    bus: MessageBusDaemon,
+    daemon: ProcessControl,
+    connection: BusConnection,
+    service: CameraService,
+    cameras: Cameras,
 ) -> None:
     daemon.attach(ONE, GOPRO)
     await until(lambda: cameras.of(ONE) and cameras.opened)
     stranger = await BusConnection.open(bus.address)
     for number in range(1000):
-        stranger.emit(names.PATH, names.INTERFACE, "SocketWanted", "ttq", [number, 1, 80])
-        stranger.emit(names.PATH, names.INTERFACE, "CameraRead", "ta{sv}", [1, {"read_us": Variant("t", 7)}])
+        stranger.emit(calls.PATH, calls.BUS_NAME, "SocketWanted", "ttq", [number, 1, 80])
+        stranger.emit(calls.PATH, calls.BUS_NAME, "CameraRead", "ta{sv}", [1, {"read_us": Variant("t", 7)}])
     await stranger.round_trip()
-    await daemon._connection.round_trip()
+    await connection.round_trip()
     assert len(cameras.opened) == len(cameras.of(ONE)) == 1
     await stranger.close()
 
@@ -270,12 +293,17 @@ class Impostor:
     refuses_attach: str = ""
     silent_to: str = ""
     """The method whose next call it does not answer."""
+    late_to: str = ""
+    """The method whose calls it answers only by `catch_up`."""
+    unanswered: list[MethodCall] = field(default_factory=list)
 
     def answer(self, call: MethodCall) -> None:
         self.calls.append(call)
         call.close_passed()
         if call.member == self.silent_to:
             self.silent_to = ""
+        elif call.member == self.late_to:
+            self.unanswered.append(call)
         elif call.member == "Attach" and self.refuses_attach:
             self.connection.reply_error(call, self.refuses_attach, "no")
         elif call.member == "Record":
@@ -283,11 +311,16 @@ class Impostor:
         else:
             self.connection.reply(call)
 
+    def catch_up(self) -> None:
+        self.late_to = ""
+        while self.unanswered:
+            self.connection.reply(self.unanswered.pop())
+
     def want(self, *body: object) -> None:
-        self.connection.emit(names.PATH, names.INTERFACE, "SocketWanted", "ttq", body)
+        self.connection.emit(calls.PATH, calls.BUS_NAME, "SocketWanted", "ttq", body)
 
     def read(self, **values: Variant) -> None:
-        self.connection.emit(names.PATH, names.INTERFACE, "CameraRead", "ta{sv}", [1, values])
+        self.connection.emit(calls.PATH, calls.BUS_NAME, "CameraRead", "ta{sv}", [1, values])
 
     def count(self, member: str) -> int:
         return sum(call.member == member for call in self.calls)
@@ -297,32 +330,52 @@ class Impostor:
 async def impostor(bus: MessageBusDaemon) -> AsyncIterator[Impostor]:
     impostor = Impostor(await BusConnection.open(bus.address, sockets=True))
     impostor.connection.serve(impostor.answer, sockets=True)
-    await impostor.connection.request_name(names.BUS_NAME)
+    await impostor.connection.request_name(calls.BUS_NAME)
     yield impostor
     await impostor.connection.close()
 
 
+async def test_a_socket_for_a_camera_that_was_detached_meanwhile_is_not_given(
+    daemon: ProcessControl, tasks: Tasks, impostor: Impostor, cameras: Cameras
+) -> None:
+    """Its opening could not be cancelled, and the process would take it."""
+    cameras.cannot_be_cancelled = True
+    cameras.may_open.clear()
+    daemon.attach(ONE, GOPRO)
+    await until(lambda: impostor.count("Attach"))
+    impostor.want(1, 1, GOPRO.port)
+    await until(lambda: cameras.opened)
+    daemon.detach(ONE)
+    await until(lambda: impostor.count("Detach"))
+    cameras.may_open.set()
+    await tasks.settle(20)
+    assert await asyncio.get_running_loop().sock_recv(cameras.ends[ONE], 1) == b""
+    assert not impostor.count("GiveSocket")
+
+
 async def test_a_process_that_floods_gets_a_few_sockets_of_attached_cameras(
-    daemon: ProcessControl, impostor: Impostor, cameras: Cameras
+    daemon: ProcessControl, connection: BusConnection, tasks: Tasks, impostor: Impostor, cameras: Cameras
 ) -> None:
     cameras.may_open.clear()
     daemon.attach(ONE, GOPRO)
     await until(lambda: impostor.count("Attach"))
     for number in range(1000):
         impostor.want(number, 1, GOPRO.port)
-    await impostor.connection.round_trip()
-    await daemon._connection.round_trip()
-    assert len(daemon._opening) == names.MOST_WANTED_OF_ONE
     impostor.want(9, 2, GOPRO.port)
     await until(lambda: impostor.count("RefuseSocket"))
     assert cameras.opened == [(ONE, GOPRO.port)] * names.MOST_WANTED_OF_ONE
+    await connection.round_trip()  # after its answer
+    impostor.late_to = "RefuseSocket"
     for number in range(1000):
         impostor.want(number, 1000 + number, GOPRO.port)
     await impostor.connection.round_trip()
-    await daemon._connection.round_trip()
-    assert len(daemon._opening) <= names.MOST_WANTED
+    await connection.round_trip()
+    at_once = names.MOST_WANTED - names.MOST_WANTED_OF_ONE
+    await until(lambda: len(impostor.unanswered) == at_once)
+    impostor.catch_up()
     cameras.may_open.set()
-    await until(lambda: not daemon._opening)
+    await tasks.settle(20)
+    assert impostor.count("RefuseSocket") == 1 + at_once
     assert impostor.count("GiveSocket") == names.MOST_WANTED_OF_ONE
 
 
@@ -364,8 +417,8 @@ async def test_bad_values_of_a_process_are_left_out(
     assert found[DeviceId(3)].after_us == 60_000_000
     assert said(found[DeviceId(4)]) == (CameraBusy, "x" * 300)
     connection = impostor.connection
-    connection.emit(names.PATH, names.INTERFACE, "CameraRead", "s", ["nonsense"])
-    connection.emit(names.PATH, names.INTERFACE, "SocketWanted", "s", ["nonsense"])
+    connection.emit(calls.PATH, calls.BUS_NAME, "CameraRead", "s", ["nonsense"])
+    connection.emit(calls.PATH, calls.BUS_NAME, "SocketWanted", "s", ["nonsense"])
     impostor.read(battery_level=Variant("i", 300), model=Variant("s", "x" * 1000), read_us=Variant("t", 5))
     await until(lambda: cameras.readings)
     assert cameras.readings == [(ONE, CameraReading(read_us=5))]
@@ -417,12 +470,13 @@ async def test_a_process_that_has_not_answered_is_asked_again_to_detach_a_camera
     await until(lambda: impostor.count("Attach") == 1)
     daemon.detach(ONE)
     await until(lambda: impostor.count("Detach") == 2)
-    await until(lambda: daemon._failure is None)
-    assert not daemon._in_process
+    daemon.attach(TWO, GOPRO)
+    await until(lambda: impostor.count("Attach") == 2)
+    assert impostor.count("Detach") == 2, "it has answered the second time"
 
 
 async def test_a_process_that_refuses_is_asked_again_with_a_back_off(
-    daemon: ProcessControl, impostor: Impostor
+    daemon: ProcessControl, connection: BusConnection, impostor: Impostor
 ) -> None:
     impostor.refuses_attach = "org.freedesktop.DBus.Error.UnknownMethod"
     daemon.attach(ONE, GOPRO)
@@ -436,12 +490,13 @@ async def test_a_process_that_refuses_is_asked_again_with_a_back_off(
     impostor.refuses_attach = ""
     daemon.attach(TWO, GOPRO)
     impostor.rows = [{"device": Variant("t", 2), "code": Variant("s", "")}]
-    await until(lambda: daemon._failure is None)
+    await until(lambda: impostor.count("Attach") == 6)
+    await connection.round_trip()  # after its answer
     assert (await daemon.record([TWO], on=True))[TWO].error is None
 
 
 async def test_cameras_are_attached_again_after_a_kill_of_the_process(
-    bus: MessageBusDaemon, daemon: ProcessControl, cameras: Cameras
+    bus: MessageBusDaemon, daemon: ProcessControl, connection: BusConnection, cameras: Cameras
 ) -> None:
     process = await started(bus)
     for device_id in (ONE, TWO):
@@ -454,7 +509,7 @@ async def test_cameras_are_attached_again_after_a_kill_of_the_process(
     await process.wait()
     for end in ends.values():  # no copy is left anywhere
         assert await asyncio.get_running_loop().sock_recv(end, 1) == b""
-    await until(lambda: daemon._failure is not None)
+    await gone(connection)
     found = await daemon.record([ONE, TWO], on=True)
     assert [type(one.error) for one in found.values()] == [BackendUnavailable] * 2
     daemon.detach(TWO)
@@ -500,7 +555,7 @@ async def test_a_process_does_not_outlast_a_daemon_that_was_killed(bus: MessageB
     await control.start(cameras, cameras.open_socket)
     control.attach(ONE, GOPRO)
     await until(lambda: cameras.ends)
-    connection._finish(ConnectionError("killed"))  # type: ignore[arg-type]
+    await connection.close()  # as the kernel does it
     async with asyncio.timeout(30):
         assert await process.wait() == 0
     assert await asyncio.get_running_loop().sock_recv(cameras.ends[ONE], 1) == b""
@@ -523,7 +578,7 @@ async def test_the_bus_starts_the_process_with_the_first_camera_and_not_before(
     )
     program.chmod(0o755)
     services.joinpath("cameras.service").write_text(
-        f"[D-BUS Service]\nName={names.BUS_NAME}\nExec={program}\n"
+        f"[D-BUS Service]\nName={calls.BUS_NAME}\nExec={program}\n"
     )
     configuration = tmp_path / "bus.conf"
     configuration.write_text(
@@ -541,26 +596,25 @@ async def test_the_bus_starts_the_process_with_the_first_camera_and_not_before(
         assert not started_by_bus.exists()
         control.attach(ONE, GOPRO)
         assert (await control.record([ONE], on=True))[ONE].error is None
-        owner = await connection.name_owner(names.BUS_NAME)
+        owner = await connection.name_owner(calls.BUS_NAME)
         await until(lambda: cameras.of(ONE))
         control.detach(ONE)
-        async with asyncio.timeout(30):
-            while await connection.name_owner(names.BUS_NAME) is not None:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        assert control._failure is None  # nothing was lost
+        with capture_logs() as entries:
+            await gone(connection)
+        assert entries == []  # nothing was lost
         control.attach(TWO, GOPRO)
         assert (await control.record([TWO], on=True))[TWO].error is None
-        assert await connection.name_owner(names.BUS_NAME) not in (None, owner)
+        assert await connection.name_owner(calls.BUS_NAME) not in (None, owner)
         await control.stop()
         await connection.close()
         cameras.close()
 
 
 async def test_a_bus_that_is_gone_ends_commands_with_a_sentence(
-    daemon: ProcessControl, service: CameraService, control: ScriptedControl
+    daemon: ProcessControl, connection: BusConnection, service: CameraService, control: ScriptedControl
 ) -> None:
     daemon.attach(ONE, GOPRO)
     await until(lambda: control.attached)
-    await daemon._connection.close()
+    await connection.close()
     # Whether the process was called depends on what is noticed first: the end of the bus, or of the process.
     assert said((await daemon.record([ONE], on=True))[ONE]) in (NO_ANSWER, UNCONFIRMED)

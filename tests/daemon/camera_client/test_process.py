@@ -7,24 +7,24 @@ import getpass
 import re
 import signal
 import socket
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.ceilings import most_mb
 from tests.camera.conftest import bus, until
 from tests.message_bus import MessageBusDaemon
+from tests.programs import program
 from wifimgrd.bus.connection import BusConnection
 from wifimgrd.daemon.camera_client.control import ProcessControl
 from wifimgrd.domain.camera import CameraDriver, CameraReading
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
 __all__ = ["bus"]
 """A fixture."""
-PROGRAM = Path(sys.executable).parent / "wifimgrd-camera"
+PROGRAM = program("wifimgrd-camera")
 MANY = 64
 
 
@@ -81,11 +81,11 @@ def descriptors_of(pid: int) -> int:
 
 async def test_64_cameras_are_read_and_record_in_40_mb(bus: MessageBusDaemon) -> None:
     process = await asyncio.create_subprocess_exec(
-        str(PROGRAM), "--bus", bus.address, "--user", getpass.getuser(), stderr=asyncio.subprocess.DEVNULL
+        PROGRAM, "--bus", bus.address, "--user", getpass.getuser(), stderr=asyncio.subprocess.DEVNULL
     )
     connection, world = await BusConnection.open(bus.address, sockets=True), World()
     async with asyncio.timeout(30):
-        while await connection.name_owner(names.BUS_NAME) is None:  # noqa: ASYNC110 - its start
+        while await connection.name_owner(calls.BUS_NAME) is None:  # noqa: ASYNC110 - its start
             await asyncio.sleep(0.02)
     control = ProcessControl(connection, Tasks("wifimgrd"), Backoff(0.1, 1.0))
     await control.start(world, world.open_socket)

@@ -20,7 +20,7 @@ from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, 
 from wifimgrd.domain.events import DeviceStateChanged, InterfaceAdded
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls as calls
 
 ADAPTER_PLUGGED = InterfaceAdded(
     InterfaceStatus(
@@ -229,22 +229,23 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_sent_everything_aga
 
         async def end() -> None:
             await connection.close()
-            daemon.connection._incoming.resume()
+            incoming.resume()
 
         def answer(call: MethodCall) -> None:
             if ends:
-                daemon.connection._incoming.pause()
+                incoming.pause()
             connection.reply(call, "s", [""])
             received.put_nowait(call.member)
             if ends:
                 tasks.start("end", end())
 
         connection.serve(answer)
-        await connection.call_bus("RequestName", "su", [names.BUS_NAME, 0])
+        await connection.call_bus("RequestName", "su", [calls.BUS_NAME, 0])
         return connection
 
     received, tasks = asyncio.Queue[str](), Tasks("test")
     daemon = Daemon(await BusConnection.open(message_bus.address))
+    incoming = daemon.connection._incoming
     daemon.connect((1, "10.77.0.1", "w1", "192.168.42.1", ""))
     await helper(ends=True)
     second = await helper(ends=False)  # waits for the name

@@ -12,7 +12,7 @@ import pytest
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError, MethodCall
 from wifimgrd.daemon.helper_client.helper import HelperLinks
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls
 
 _BUS = """\
 <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -41,7 +41,7 @@ def message_bus(tmp_path: Path) -> Iterator[MessageBusDaemon]:
     """A message bus that starts the helper, which writes a line to `starts` and never comes."""
     configuration = tmp_path / "bus.conf"
     configuration.write_text(_BUS.format(folder=tmp_path))
-    (tmp_path / "helper.service").write_text(_SERVICE.format(name=names.BUS_NAME, folder=tmp_path))
+    (tmp_path / "helper.service").write_text(_SERVICE.format(name=helper_calls.BUS_NAME, folder=tmp_path))
     os.mkfifo(tmp_path / "starts")
     with MessageBusDaemon.start(configuration) as daemon:
         yield daemon
@@ -72,7 +72,7 @@ async def test_a_call_that_waited_for_a_start_in_vain_starts_the_helper_once_mor
     releasing = asyncio.create_task(links.release_link("wlan0"))
     await _next_start(tmp_path)
     await _next_start(tmp_path)
-    await helper.request_name(names.BUS_NAME)
+    await helper.request_name(helper_calls.BUS_NAME)
     await releasing
     assert calls == [("ReleaseLink", ["wlan0"])]
     await helper.close()

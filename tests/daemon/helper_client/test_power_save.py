@@ -176,7 +176,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     (tmp_path / "wlan0" / "phy80211").mkdir(parents=True)
     (tmp_path / "lo").mkdir()
     kernel = Kernel()
-    monkeypatch.setattr(interfaces, "_INTERFACES", tmp_path)
+    monkeypatch.setattr(interfaces, "INTERFACES", tmp_path)
     monkeypatch.setattr(wireless, "nl80211", kernel)
     monkeypatch.setattr("socket.if_nametoindex", {"wlan0": 7}.__getitem__)
     return kernel

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any, Protocol
 
 import pytest
@@ -14,12 +16,22 @@ from tests.daemon.manager.story import Story
 from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.config import catalog
+from wifimgrd.daemon.manager._entry import DeviceEntry
+from wifimgrd.daemon.manager._state import Clock, HubState
 from wifimgrd.daemon.manager.hub import Hub
 from wifimgrd.daemon.manager.settings import HubSettings
-from wifimgrd.daemon.ports import AddressRoutes, CameraSockets, HostClock
+from wifimgrd.daemon.ports import (
+    AdapterListener,
+    AddressRoutes,
+    BackendListener,
+    BluetoothListener,
+    CameraSockets,
+    HostClock,
+)
 from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.domain.recovery import RecoveryRules, RecoveryStep
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator import SimulatedWorld, load_scenario
 
@@ -32,6 +44,8 @@ class Bench:
     world: SimulatedWorld
     store: StoreInMemory
     story: Story
+    clock: Clock
+    """The host's."""
 
     async def create(self, number: int = 1, **fields: object) -> DeviceId:
         return await self.hub.create(
@@ -50,9 +64,46 @@ class Bench:
         self.story.forget()
         return device
 
+    @property
+    def backend_events(self) -> BackendListener:
+        """The hub, as the backend sees it."""
+        assert self.world.backend.listener is not None, "the hub is not started"
+        return self.world.backend.listener
+
+    @property
+    def adapter_events(self) -> AdapterListener:
+        """The hub, as the source of adapters sees it."""
+        assert self.world.adapters.listener is not None, "the hub is not started"
+        return self.world.adapters.listener
+
+    @property
+    def bluetooth_events(self) -> BluetoothListener:
+        """The hub, as Bluetooth sees it."""
+        assert self.world.bluetooth.listener is not None, "the hub is not started"
+        return self.world.bluetooth.listener
+
+    @property
+    def hub_state(self) -> HubState:
+        """What the parts of the hub share, for what no client can see or bring about."""
+        return self.hub._state
+
+    def entry(self, device_id: DeviceId) -> DeviceEntry:
+        """What the hub remembers of a device."""
+        return self.hub_state.entries[device_id]
+
+    @property
+    def chance(self) -> Random:
+        """What makes the pauses between searches unequal."""
+        return self.hub._reconnecting._chance
+
     def learn(self, interface: str, facts: BackendFacts) -> None:
         """The backend has new facts of an interface."""
-        self.hub._backend_events.interface_facts(interface, facts)
+        self.backend_events.interface_facts(interface, facts)
+
+    async def recover_by(self, *steps: RecoveryStep) -> None:
+        """Take these steps and no others from now on."""
+        rules = RecoveryRules(frozenset(steps))
+        await self.hub.reconfigure(replace(self.hub_state.settings, recovery=rules))
 
     def state(self, device_id: DeviceId) -> DeviceState:
         return self.story.devices[device_id].state
@@ -74,14 +125,14 @@ def make_bench(
 ) -> Bench:
     """A hub that is not started yet."""
     world, story, store = world or SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
-    ticks = iter(range(1, 10**9))
+    ticks = count(1)
     hub = Hub(
         settings or HubSettings(models=catalog.load()),
         world.backend,
         world.adapters,
         store,
         [story],
-        lambda: next(ticks),
+        lambda: bench.clock(),  # noqa: PLW0108 - a test may give it another one
         sockets or world.sockets,
         world.contact,
         Tasks("test"),
@@ -90,7 +141,8 @@ def make_bench(
         control,
         host_clock,
     )
-    return Bench(hub, world, store, story)
+    bench = Bench(hub, world, store, story, lambda: next(ticks))
+    return bench
 
 
 class RunOnBench(Protocol):

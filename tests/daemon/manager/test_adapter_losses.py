@@ -54,7 +54,7 @@ def test_an_adapter_blocked_while_disconnecting_is_no_failure(on_bench: RunOnBen
 def test_an_adapter_that_another_program_took_is_lost_at_once(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected()
-        bench.hub._backend_events.link_ended("wlan0", taken("wlan0", "it carries another connection"))
+        bench.backend_events.link_ended("wlan0", taken("wlan0", "it carries another connection"))
         assert bench.story.reported == ["wlan0 available", "1 failed interface-lost", "1 disconnected"]
         assert "taken by another program" in str(bench.story.devices[device].device.failure)
         bench.world.backend.joined.drop("wlan0")

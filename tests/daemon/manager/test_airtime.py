@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.daemon.manager.conftest import Bench, RunOnBench
+from wifimgrd.daemon.manager._reconnecting import Reconnecting
 from wifimgrd.domain.device import DeviceId, DeviceState, Ssid
 
 FULL_SCAN_S = 8.0
@@ -29,7 +30,7 @@ class Ears:
         is_visible, scan = backend.is_visible, backend.scan
 
         async def search(interface: str, ssid: Ssid, *rest: Any, **options: Any) -> bool:
-            self.searches.append((asyncio.get_running_loop().time(), ssid.octets))
+            self.searches.append((asyncio.get_running_loop().time(), ssid.data))
             found: bool = await self._alone(interface, lambda: is_visible(interface, ssid, *rest, **options))
             return found
 
@@ -88,7 +89,7 @@ def test_each_of_the_cameras_that_share_an_adapter_is_searched_for(
         ears.searches.clear()
         await asyncio.sleep(3600)
         for number in EIGHT:
-            times = [at_s for at_s, octets in ears.searches if octets == b"SIM-CAM-%d" % number]
+            times = [at_s for at_s, data in ears.searches if data == b"SIM-CAM-%d" % number]
             ends = [began_s, *times, began_s + 3600]
             assert max(after - before for before, after in pairwise(ends)) < 600
         bench.world.power_on_camera(b"SIM-CAM-8")
@@ -108,7 +109,7 @@ def test_what_the_search_for_another_camera_hears_is_a_sign_of_life(
             """The waits of the first camera are shorter."""
             return 0.99 if ears.searches[-1][1] == b"SIM-CAM-2" else 0.0
 
-        monkeypatch.setattr(bench.hub._reconnecting._chance, "random", jitter)
+        monkeypatch.setattr(bench.chance, "random", jitter)
         leave(bench, "wlan0")
         for number in (1, 2):
             await lost(bench, number)
@@ -169,7 +170,7 @@ def test_a_client_that_scans_again_and_again_does_not_keep_a_camera_from_being_s
         device = await lost(bench, 1)
         ears = Ears(bench, monkeypatch)
         bench.world.power_on_camera(b"SIM-CAM-1")
-        monkeypatch.setattr(bench.hub._reconnecting, "seen", lambda _: None)
+        monkeypatch.setattr(Reconnecting, "seen", lambda *_: None)
         for _ in range(60):
             await bench.hub.scan()
             await asyncio.sleep(FULL_SCAN_S / 2)

@@ -202,10 +202,10 @@ class AnyLife(RuleBasedStateMachine):
             devices = list(hub.device_statuses())
             interfaces = [status.state for status in hub.interface_statuses()]
             connected = [status for status in devices if status.state is DeviceState.CONNECTED]
-            assert hub._state.connected_count == len(connected)
+            assert self.bench.hub_state.connected_count == len(connected)
             assert hub.interface_counts == InterfaceCounts(
                 len(interfaces),
-                interfaces.count(InterfaceState.AVAILABLE) - len(hub._state.allocator.kept),
+                interfaces.count(InterfaceState.AVAILABLE) - len(self.bench.hub_state.allocator.kept),
                 interfaces.count(InterfaceState.IN_USE),
             )
             assert list(hub.assigned_statuses()) == [

@@ -60,7 +60,7 @@ class AnySleep(AnyLife):
             assert all(one.phase is None for one in devices if one.state is DeviceState.DISCONNECTED)
             paired = [one.device.bluetooth_address for one in devices if one.device.bluetooth_address]
             assert len(paired) == len(set(paired))
-            assert self.bench.world.bluetooth._bonds == set(paired), "keys without a device, or the reverse"
+            assert self.bench.world.bluetooth.bonded == set(paired), "keys without a device, or the reverse"
 
     @rule(reserve=st.lists(RULES, max_size=2).map(tuple))
     def reload(self, reserve: tuple[ReservationRule, ...]) -> None:

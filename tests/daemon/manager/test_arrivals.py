@@ -15,7 +15,8 @@ from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.daemon.manager._arrivals import ADDRESS_S
 from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.domain.addresses import AddressPlan
-from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.device import DeviceId, DeviceState, Link
+from wifimgrd.domain.errors import ConnectionLost
 
 
 class Routes:
@@ -44,7 +45,8 @@ class Routes:
 
     def settle(self, answer: bool) -> None:
         assert self._settled is not None
-        self._settled.set_result(answer)
+        if not self._settled.cancelled():
+            self._settled.set_result(answer)
 
 
 Test = Callable[[Bench, Routes, DeviceId], Coroutine[None, None, None]]
@@ -110,7 +112,7 @@ def test_a_signal_that_changes_meanwhile_takes_no_warning_away() -> None:
         connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True))
         await routes.pending()
         [held] = await bench.world.backend.links()
-        bench.hub._backend_events.link_changed("wlan0", replace(held.link, signal_percent=10))
+        bench.backend_events.link_changed("wlan0", replace(held.link, signal_percent=10))
         with capture_logs() as logs:
             await connecting
         assert "address_late" in [log["event"] for log in logs]
@@ -188,5 +190,59 @@ def test_a_disconnect_of_a_link_that_is_being_restored_ends_it() -> None:
         await asyncio.sleep(2 * ADDRESS_S)  # virtual time
         assert bench.state(device) is DeviceState.DISCONNECTED
         assert await bench.world.backend.links() == []
+
+    run(test, True, None)
+
+
+async def interrupted(bench: Bench, routes: Routes, device: DeviceId) -> Link:
+    """The device is connected, and its link dropped; returns the link."""
+    await bench.hub.connections.connect(device, wait=True)
+    await routes.pending()
+    link = bench.entry(device).link
+    assert link is not None
+    bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+    await state_is(bench, device, DeviceState.CONNECTING)
+    return link
+
+
+def test_a_link_that_ends_at_the_moment_at_which_it_is_restored_is_lost() -> None:
+    async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
+        link = await interrupted(bench, routes, device)
+        bench.backend_events.link_restored("wlan0", link)
+        bench.backend_events.link_ended("wlan0", ConnectionLost("it has ended"))
+        await state_is(bench, device, DeviceState.DISCONNECTED)
+        assert bench.code(device) == "connection-lost"
+        bench.world.backend.joined.drop("wlan0")
+
+    run(test, True)
+
+
+def test_a_disconnect_at_the_moment_at_which_a_link_is_restored_takes_it_down() -> None:
+    async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
+        link = await interrupted(bench, routes, device)
+        bench.backend_events.link_restored("wlan0", link)
+        await bench.hub.connections.disconnect(device)
+        assert await bench.world.backend.links() == []
+        bench.world.power_on_camera(b"SIM-CAM-1")
+        await interrupted(bench, routes, device)  # no event of the next link is kept from it
+
+    run(test, True, True)
+
+
+def test_a_link_that_is_restored_while_the_hub_stops_is_published_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def test(bench: Bench, routes: Routes, device: DeviceId) -> None:
+        link = await interrupted(bench, routes, device)
+        stop = bench.world.backend.stop
+
+        async def restore_and_stop() -> None:
+            bench.backend_events.link_restored("wlan0", link)
+            await stop()
+
+        with monkeypatch.context() as patched:
+            patched.setattr(bench.world.backend, "stop", restore_and_stop)
+            await bench.hub.stop()
+        assert bench.entry(device).work.joining is None
 
     run(test, True, None)

@@ -43,7 +43,7 @@ class LateAdapters:
 
 async def drifted(bench: Bench) -> None:
     """udev lost events, so others may have been missed."""
-    bench.hub._adapter_events.adapters_recounted()
+    bench.adapter_events.adapters_recounted()
     await asyncio.sleep(0.1)
 
 
@@ -69,7 +69,7 @@ def test_an_interrupted_link_that_is_found_up_is_connected_again(on_bench: RunOn
         bench.world.backend.joined.listener = None  # the event of its return is lost
         bench.world.power_on_camera(b"SIM-CAM-1")
         await asyncio.sleep(1)
-        bench.world.backend.joined.listener = bench.hub._backend_events
+        bench.world.backend.joined.listener = bench.backend_events
         assert bench.state(device) is DeviceState.CONNECTING
         await drifted(bench)
         assert bench.state(device) is DeviceState.CONNECTED
@@ -84,7 +84,7 @@ def test_a_link_whose_interruption_was_missed_is_reported_as_interrupted(on_benc
         device = await bench.connected(1)
         bench.world.backend.joined.listener = None
         bench.world.power_off_camera(b"SIM-CAM-1", True)
-        bench.world.backend.joined.listener = bench.hub._backend_events
+        bench.world.backend.joined.listener = bench.backend_events
         assert bench.state(device) is DeviceState.CONNECTED
         await drifted(bench)
         assert bench.state(device) is DeviceState.CONNECTING
@@ -129,9 +129,10 @@ def test_a_replugged_adapter_waits_for_the_backend_though_that_was_late_to_lose_
     on_bench: RunOnBench,
 ) -> None:
     async def test(bench: Bench) -> None:
-        adapter = bench.hub._state.allocator.interfaces["wlan0"].adapter
-        facts = bench.hub._backend_events._facts["wlan0"]
-        adapters, backend = bench.hub._adapter_events, bench.hub._backend_events
+        plan = bench.world.adapters.get("wlan0")
+        assert plan is not None
+        adapter, facts = plan.adapter, plan.facts
+        adapters, backend = bench.adapter_events, bench.backend_events
         adapters.adapter_gone("wlan0")
         backend.interface_facts("wlan0", None)  # the backend comes after udev
         adapters.adapter_present(adapter)
@@ -153,7 +154,7 @@ def test_bit_rates_are_published_in_steps_of_a_tenth(on_bench: RunOnBench) -> No
         published: list[BitRates] = []
         for tx_kbps in (100_000, 109_900, 110_000, 100_000, 99_000, 0, 6_000):
             rates = BitRates(tx_kbps, 1000)
-            bench.hub._backend_events.link_changed(held.interface, replace(held.link, rates=rates))
+            bench.backend_events.link_changed(held.interface, replace(held.link, rates=rates))
             link = bench.story.devices[device].link
             assert link is not None
             published.append(link.rates)
@@ -177,7 +178,7 @@ def test_another_channel_is_published_and_joined_next_time(on_bench: RunOnBench)
         [held] = await bench.world.backend.links()
         assert held.link.sighting is not None
         moved = replace(held.link.sighting, frequency_mhz=2462)
-        bench.hub._backend_events.link_changed(held.interface, replace(held.link, sighting=moved))
+        bench.backend_events.link_changed(held.interface, replace(held.link, sighting=moved))
         status = bench.story.devices[device]
         assert status.link is not None
         assert status.link.sighting == status.device.sightings[0] == moved
@@ -191,7 +192,7 @@ def test_a_reading_of_the_link_to_the_old_network_says_nothing_of_the_new_one(on
         device = await bench.connected(1)
         await bench.hub.update(device, {"ssid": b"SIM-CAM-2", "password": "camera-pass-2"})
         [held] = await bench.world.backend.links()
-        bench.hub._backend_events.link_changed(held.interface, replace(held.link, signal_percent=31))
+        bench.backend_events.link_changed(held.interface, replace(held.link, signal_percent=31))
         assert bench.story.devices[device].device.sightings == ()
 
     on_bench(test)

@@ -31,13 +31,13 @@ async def address_of_gopro(bench: Bench) -> str:
 async def bonded_by_others(bench: Bench) -> str:
     """A camera that another program of this host has bonded with; its address."""
     address = await address_of_gopro(bench)
-    bench.world.bluetooth._set_bonds({address})
+    bench.world.bluetooth.bonded = {address}
     return address
 
 
 def bonds(bench: Bench) -> set[str]:
     """Those of the host."""
-    return bench.world.bluetooth._bonds
+    return bench.world.bluetooth.bonded
 
 
 def made(bench: Bench) -> dict[str, set[str]]:
@@ -47,7 +47,12 @@ def made(bench: Bench) -> dict[str, set[str]]:
 
 async def settled(bench: Bench) -> None:
     await asyncio.sleep(1)
-    assert not bench.hub._bonds._ending
+    assert not [one for one in asyncio.all_tasks() if one.get_name().startswith("test/bonds/")]
+
+
+def bluetooth_ready(bench: Bench) -> None:
+    """As once an adapter is plugged in, or bluetoothd runs again."""
+    bench.bluetooth_events.bluetooth_changed(bench.world.bluetooth.status)
 
 
 async def unpair(bench: Bench, device: DeviceId) -> None:
@@ -64,18 +69,18 @@ async def pair_another(bench: Bench, device: DeviceId) -> None:
 
     async def pair(_: str, __: str, own: Collection[str]) -> PairedCamera:
         assert not own
-        bench.hub._waking.bonding(other, ADAPTER)
+        bench.bluetooth_events.bonding(other, ADAPTER)
         bonds(bench).add(other)
         return PairedCamera(GOPRO["ssid"].encode(), Passphrase(GOPRO["password"]))
 
     bench.world.bluetooth.pair = pair  # type: ignore[method-assign, assignment]
-    bench.hub._waking.advertised([Advertiser(other, "GoPro 0002", "fea6")])
+    bench.bluetooth_events.advertised([Advertiser(other, "GoPro 0002", "fea6")])
     await bench.hub.bluetooth.pair(device, wait=True, address=other)
     bonds(bench).remove(other)
 
 
 async def become_unfit(bench: Bench, device: DeviceId) -> None:
-    bench.hub._waking.camera_unfit(status(bench, device).device.bluetooth_address, KEYBOARD)
+    bench.bluetooth_events.camera_unfit(status(bench, device).device.bluetooth_address, KEYBOARD)
 
 
 @pytest.mark.parametrize("end", [unpair, remove, pair_another, become_unfit])
@@ -180,7 +185,7 @@ def test_what_is_left_of_an_earlier_pairing_is_removed_once_bluetooth_is_there(o
     async def test(bench: Bench) -> None:
         device = await paired(bench)
         address = status(bench, device).device.bluetooth_address
-        bench.world.bluetooth._set_bonds({address, ABSENT})
+        bench.world.bluetooth.bonded = {address, ABSENT}
         bench.world.set_fault("bluetooth-off", {})
         await bench.hub.remove(device)
         await settled(bench)
@@ -216,7 +221,7 @@ class Host:
         self.calls.append("pair")
         bond, is_new = (address, self.at), (address, self.at) not in self.bonded
         if is_new:
-            self.bench.hub._waking.bonding(*bond)
+            self.bench.bluetooth_events.bonding(*bond)
         self.has_begun.set()
         await self.goes_on.wait()
         if self.leaves:
@@ -250,9 +255,14 @@ async def paired_host(bench: Bench) -> tuple[Host, DeviceId, str]:
 async def upgraded_host(bench: Bench) -> tuple[Host, DeviceId, str]:
     """As `paired_host`, of a version that did not write at which adapter."""
     host, device, address = await paired_host(bench)
+    await upgrade(bench, address)
+    return host, device, address
+
+
+async def upgrade(bench: Bench, address: str) -> None:
+    """The hub begins anew with what a version has written that did not write at which adapter."""
     bench.store.made_bonds[address] = Claim(frozenset({UNKNOWN}))
     await bench.hub._bonds.load()
-    return host, device, address
 
 
 async def wake_fails(bench: Bench, device: DeviceId) -> None:
@@ -274,11 +284,11 @@ def test_a_bond_stays_the_hubs_while_its_adapter_is_not_there(on_bench: RunOnBen
         await fails(bench.hub.bluetooth.pair(device, wait=True, address=address), PairingFailed)
         await bench.hub.remove(device)
         await settled(bench)
-        bench.hub._pairing.bluetooth_ready(None)
+        bluetooth_ready(bench)
         await settled(bench)
         assert host.bonded == {(address, ADAPTER)}
         host.adapters.add(ADAPTER)
-        bench.hub._pairing.bluetooth_ready(None)
+        bluetooth_ready(bench)
         await settled(bench)
         assert (host.bonded, made(bench)) == (set(), {})
 
@@ -290,7 +300,7 @@ def test_where_the_bonds_of_an_older_version_are_is_found_out_and_one_that_comes
 ) -> None:
     async def test(bench: Bench) -> None:
         host, device, address = await upgraded_host(bench)
-        bench.hub._pairing.bluetooth_ready(None)
+        bluetooth_ready(bench)
         await settled(bench)
         assert made(bench) == {address: {ADAPTER}}
         await upgraded_host_without_bond(bench, host, address)
@@ -301,9 +311,8 @@ def test_where_the_bonds_of_an_older_version_are_is_found_out_and_one_that_comes
 
     async def upgraded_host_without_bond(bench: Bench, host: Host, address: str) -> None:
         host.bonded.clear()
-        bench.store.made_bonds[address] = Claim(frozenset({UNKNOWN}))
-        await bench.hub._bonds.load()
-        bench.hub._pairing.bluetooth_ready(None)
+        await upgrade(bench, address)
+        bluetooth_ready(bench)
         await settled(bench)
 
     on_bench(test)
@@ -342,7 +351,7 @@ def test_what_a_pairing_that_fails_has_made_or_removed_is_the_hubs_no_longer(
         await host.has_begun.wait()
         host.bonded.clear()  # as the process has done it, to replace a lost one
         if leaves:
-            bench.hub._waking.bonding(address, ADAPTER)
+            bench.bluetooth_events.bonding(address, ADAPTER)
         host.goes_on.set()
         await fails(pairing, PairingFailed)
         await settled(bench)
@@ -370,7 +379,7 @@ def test_a_bond_is_not_forgotten_while_it_is_made(on_bench: RunOnBench) -> None:
         await host.has_begun.wait()
         [address] = made(bench)
         assert not await bench.hub._bonds.has_bond(address)
-        bench.hub._pairing.bluetooth_ready(None)
+        bluetooth_ready(bench)
         await settled(bench)
         host.goes_on.set()
         await pairing
@@ -409,7 +418,7 @@ def test_endings_come_one_after_another_and_before_the_next_pairing(on_bench: Ru
         host.bonded.add((address, OTHER_ADAPTER))
         host.calls.clear()
         for adapter in (ADAPTER, OTHER_ADAPTER):
-            bench.hub._waking.bonding(address, adapter)
+            bench.bluetooth_events.bonding(address, adapter)
         await bench.hub.bluetooth.pair(device, wait=True, address=address)
         assert host.calls == ["unpair", "unpaired"] * 2 + ["pair"]
         assert (host.bonded, made(bench)) == ({(address, ADAPTER)}, {address: {ADAPTER}})
@@ -438,7 +447,7 @@ def test_a_bond_that_another_program_makes_meanwhile_outlives_a_pairing_that_fai
 def test_a_bond_that_is_made_after_its_pairing_has_ended_here_is_removed(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         address = await bonded_by_others(bench)
-        bench.hub._waking.bonding(address, ADAPTER)
+        bench.bluetooth_events.bonding(address, ADAPTER)
         await settled(bench)
         assert (bonds(bench), bench.store.made_bonds) == (set(), {})
 
@@ -488,8 +497,8 @@ def test_a_camera_that_is_more_than_a_camera_is_told_to_people(on_bench: RunOnBe
         device = await paired(bench)
         address = status(bench, device).device.bluetooth_address
         with capture_logs() as logged:
-            bench.hub._waking.camera_unfit(address, KEYBOARD)
-            bench.hub._waking.camera_unfit(ABSENT, KEYBOARD)
+            bench.bluetooth_events.camera_unfit(address, KEYBOARD)
+            bench.bluetooth_events.camera_unfit(ABSENT, KEYBOARD)
             await settled(bench)
         [said] = [one for one in logged if one["event"] == "camera_unfit"]
         assert (said["log_level"], said["device"], said["reason"]) == ("warning", device, KEYBOARD)
@@ -511,7 +520,7 @@ def test_that_a_camera_is_more_than_a_camera_is_told_once_for_each_bond_and_reas
 
         async def told(reason: str) -> int:
             for _ in range(5):
-                bench.hub._waking.camera_unfit(address, reason)
+                bench.bluetooth_events.camera_unfit(address, reason)
                 await settled(bench)
             return len(bench.story.of(OperationFailed))
 

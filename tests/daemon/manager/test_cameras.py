@@ -474,7 +474,7 @@ def test_a_repeated_start_whose_answer_is_lost_is_not_known_either(on_cameras: O
         def now_us() -> int:
             return int(asyncio.get_running_loop().time() * S) + S
 
-        hub._state.clock = now_us
+        cameras.bench.clock = now_us
         cameras.control.says(device, read_us=now_us())
         await hub.cameras.start_recording(device)
         cameras.control.refuses[device] = Unconfirmed("no answer")
@@ -668,7 +668,7 @@ def test_a_clock_that_is_set_makes_a_recording_no_longer(on_cameras: OnCameras) 
         def clock() -> int:
             return round(loop.time() * S) + 100 * S + off_us
 
-        cameras.bench.hub._state.clock = clock
+        cameras.bench.clock = clock
         device = await cameras.connected()
         began_us = clock()
         count(cameras, device, 0, recording_since_us=began_us)

@@ -60,7 +60,7 @@ def test_a_camera_that_two_devices_have_is_no_others(on_bench: RunOnBench) -> No
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)
         other = await bench.connected(1)
-        registry = bench.hub._state.registry
+        registry = bench.hub_state.registry
         assert registry.cameras_of_others(bench.story.devices[device].device) == {}
         assert registry.cameras_of_others(bench.story.devices[other].device) == {}
 

@@ -90,7 +90,7 @@ def test_a_disconnect_ends_it_also_of_a_device_that_is_disconnected(on_bench: Ru
 def test_a_connect_of_a_connected_device_changes_that_alone(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await bench.connected(1)
-        bench.hub._state.expect(bench.hub._state.entries[device], connected=False)
+        bench.hub_state.expect(bench.entry(device), connected=False)
         bench.story.forget()
         await bench.hub.connections.connect(device, wait=True)
         [event] = bench.story.events

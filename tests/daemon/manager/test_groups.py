@@ -222,7 +222,7 @@ def test_where_not_all_can_be_served_nothing_changes(on_bench: RunOnBench) -> No
         assert bench.story.devices[nose].device.failure is None
         [entry] = logged(entries, "group_refused")
         assert (entry["group"], entry["code"]) == ("nose", ErrorCode.NO_INTERFACE_AVAILABLE)
-        assert not [one for one in bench.hub._state.entries.values() if one.turns]
+        assert not [one for one in bench.hub_state.entries.values() if one.turns]
 
     on_bench(test)
 
@@ -288,11 +288,11 @@ def test_a_member_that_is_connecting_keeps_its_attempt(on_bench: RunOnBench) -> 
         nose, chin, left, _right, tail = await full_hub(bench)
         await bench.hub.connections.disconnect(tail)
         await bench.hub.connections.connect(nose, wait=False)
-        attempt = bench.hub._state.entries[nose].attempt
+        attempt = bench.entry(nose).work.joining
         assert attempt is not None
         command = asyncio.create_task(bench.hub.groups.connect("nose"))
         await asyncio.sleep(0)
-        assert bench.hub._state.entries[nose].attempt is attempt
+        assert bench.entry(nose).work.joining is attempt
         assert codes(await command) == [None, None]
         assert is_connected(bench, nose, chin, left)
 
@@ -325,12 +325,12 @@ def test_a_camera_that_leaves_anyway_is_waited_for_and_nobody_else_leaves(on_ben
 def test_a_member_that_is_being_removed_is_busy(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         nose, _chin, left, right, tail = await full_hub(bench)
-        bench.hub._state.entries[nose].removing = True
+        bench.entry(nose).removing = True
         with pytest.raises(Busy):
             await bench.hub.groups.connect("nose")
         assert is_connected(bench, left, right, tail)
         assert codes(await bench.hub.groups.connect("nose", partial=True)) == ["busy", None]
-        bench.hub._state.entries[nose].removing = False
+        bench.entry(nose).removing = False
 
     on_bench(test)
 
@@ -338,7 +338,7 @@ def test_a_member_that_is_being_removed_is_busy(on_bench: RunOnBench) -> None:
 def test_nobody_is_disconnected_for_a_camera_that_sleeps_and_is_not_woken(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         nose, chin, left, right, tail = await full_hub(bench)
-        bench.hub._state.entries[nose].sight = Sight(PowerState.ASLEEP, 1)
+        bench.entry(nose).sleep.sight = Sight(PowerState.ASLEEP, 1)
         with pytest.raises(DeviceNotReachable, match="wifimgrctl wake 1"):
             await bench.hub.groups.connect("nose")
         assert is_connected(bench, left, right, tail)
@@ -351,8 +351,8 @@ def test_nobody_is_disconnected_for_a_camera_that_sleeps_and_is_not_woken(on_ben
 def test_the_attempt_of_a_lost_camera_ends_and_it_is_looked_for_again(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         nose, chin, left, right, tail = await full_hub(bench)
-        entry = bench.hub._state.entries[left]
-        entry.automatic = True  # as an attempt to reconnect it
+        entry = bench.entry(left)
+        entry.work.ask(automatic=True)  # as an attempt to reconnect it
         await bench.hub.groups.connect("nose")
         assert is_connected(bench, nose, chin, right)
         assert bench.story.devices[left].device.wanted
@@ -400,7 +400,7 @@ def test_another_camera_gets_no_adapter_that_is_being_freed(on_bench: RunOnBench
         teardown = None
         while teardown is None:
             await asyncio.sleep(0)
-            teardown = bench.hub._state.entries[tail].teardown
+            teardown = bench.entry(tail).work.leaving
         await asyncio.wait([teardown])
         assert bench.state(tail) is DeviceState.DISCONNECTED
         with pytest.raises(NoInterfaceAvailable):
@@ -437,7 +437,7 @@ def test_an_adapter_that_vanishes_in_the_meantime_costs_its_member_the_attempt(o
         ends = await command
         assert sorted(map(str, codes(ends))) == ["None", "no-interface-available"]
         assert is_connected(bench, left)
-        assert not bench.hub._state.allocator.promises
+        assert not bench.hub_state.allocator.promises
 
     on_bench(test)
 
@@ -449,6 +449,6 @@ def test_a_stop_in_the_meantime_answers(on_bench: RunOnBench) -> None:
         await asyncio.sleep(0)
         await bench.hub.stop_work()
         assert codes(await command) == ["backend-unavailable"] * 2
-        assert not bench.hub._state.allocator.promises
+        assert not bench.hub_state.allocator.promises
 
     on_bench(test)

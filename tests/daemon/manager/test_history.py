@@ -13,7 +13,7 @@ import pytest
 from tests.daemon.manager.conftest import Bench, make_bench
 from tests.daemon.manager.story import Story
 from tests.virtual_time import VirtualTimeLoop
-from wifimgrd.daemon.manager._state import Clock, loop_s
+from wifimgrd.daemon.manager._state import Clock, Steady, loop_s
 from wifimgrd.daemon.manager.history import History
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import EndSeen, StopReason
@@ -104,11 +104,14 @@ def run(test: Coroutine[Any, Any, None]) -> None:
 
 @contextmanager
 def remembered(
-    store: HistoryInMemory, control: CameraControl | None = None, clock: Clock = now_us
+    store: HistoryInMemory,
+    control: CameraControl | None = None,
+    clock: Clock = now_us,
+    steady_s: Steady = loop_s,
 ) -> Iterator[tuple[Bench, History]]:
-    bench, history = make_bench(control=control), History(store, clock)
+    bench, history = make_bench(control=control), History(store, clock, steady_s)
     bench.story.publish = Reported(bench.story, history)  # type: ignore[method-assign]
-    bench.hub._state.clock = clock
+    bench.clock = clock
     yield bench, history
 
 
@@ -536,8 +539,11 @@ def test_a_clock_that_is_set_makes_a_session_neither_longer_nor_its_mean_signal_
 def test_a_session_in_which_the_host_sleeps_is_longer_by_that() -> None:
     async def test() -> None:
         clock = SettableClock()
-        with remembered(HistoryInMemory(), clock=clock) as (bench, history):
-            history._steady_s = lambda: loop_s() + clock.off_us / SECOND
+
+        def steady_s() -> float:
+            return loop_s() + clock.off_us / SECOND
+
+        with remembered(HistoryInMemory(), clock=clock, steady_s=steady_s) as (bench, history):
             await started(bench, history)
             device = await bench.connected()
             clock.off_us = 3600 * SECOND  # both clocks go on, the loop's does not

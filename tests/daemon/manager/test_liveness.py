@@ -56,8 +56,15 @@ class Journal:
 
 
 def watched(bench: Bench, journal: Journal) -> Journal:
-    bench.hub._liveness._contact = journal
+    for replaced in (journal.probe, journal.keep_alive, journal.wake_on_lan):
+        setattr(bench.world.contact, replaced.__name__, replaced)
     return journal
+
+
+def watches() -> list[str]:
+    """The tasks that run for cameras."""
+    names = [task.get_name() for task in asyncio.all_tasks()]
+    return [name for name in names if name.startswith("test/liveness/")]
 
 
 def is_reachable(bench: Bench, device_id: DeviceId) -> bool:
@@ -165,11 +172,12 @@ def test_nobody_is_asked_while_no_camera_is_connected(on_bench: RunOnBench) -> N
         journal = watched(bench, Journal())
         device = await bench.connected()
         await asyncio.sleep(1)
+        assert watches() == [f"test/liveness/device-{device}/probe"]
         await bench.hub.connections.disconnect(device)
         assert not is_reachable(bench, device)
         asked = len(journal.probes)
         await asyncio.sleep(0)
-        assert not bench.hub._liveness._tasks._parts
+        assert watches() == []
         await asyncio.sleep(60)
         assert len(journal.probes) == asked
 
@@ -283,7 +291,7 @@ def test_the_address_of_a_model_stands_in_where_the_link_reports_none(on_bench: 
         status = bench.story.devices[device]
         assert status.link is not None
         assert (status.link.camera_address, status.icon) == ("192.168.42.1", "/icons/camera.svg")
-        completed = bench.hub._state.completed(type(status.link)("192.168.42.10", ""), status.device)
+        completed = bench.hub_state.completed(type(status.link)("192.168.42.10", ""), status.device)
         assert completed.camera_address == "10.5.5.9"
 
     on_bench(test)

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from tests.daemon.manager.conftest import Bench, make_bench
+from tests.daemon.store.disk import in_its_turn, queue_done
 from wifimgrd.daemon.manager._amending import amend
 from wifimgrd.daemon.store import SqliteStore
-from wifimgrd.daemon.store._writing import Batch
+from wifimgrd.daemon.store._writing import Batch, Writer
 from wifimgrd.domain.device import DeviceId, Sighting
 from wifimgrd.domain.errors import InternalError
 
@@ -51,9 +52,9 @@ async def other_network(bench: Bench, device: DeviceId) -> None:
 
 
 async def pair(bench: Bench, device: DeviceId) -> None:
-    entry = bench.hub._state.entries[device]
+    entry = bench.entry(device)
     async with entry.editing:
-        await amend(bench.hub._state, entry, {"bluetooth_address": "Nose"})
+        await amend(bench.hub_state, entry, {"bluetooth_address": "Nose"})
 
 
 @pytest.mark.parametrize(
@@ -65,14 +66,14 @@ async def test_a_change_that_was_acknowledged_beside_a_command_survives_a_power_
 ) -> None:
     async with on_real_store(tmp_path) as (bench, store, device):
         slow_disk = threading.Event()
-        slow = store._worker.run(slow_disk.wait)
+        slow = in_its_turn(store, slow_disk.wait)
         changing = asyncio.ensure_future(change(bench, device))
         await asyncio.sleep(0)
         assert not changing.done()
         await bench.hub.connections.disconnect(device)
         slow_disk.set()
         await changing
-        await store._worker.run(lambda: None)
+        await queue_done(store)
         assert after_a_power_cut(tmp_path, column) == ("Nose",)
         await slow
         assert bench.state(device).value == "disconnected"
@@ -84,12 +85,12 @@ async def test_what_was_learned_of_a_network_while_it_was_changed_is_not_the_new
 ) -> None:
     async with on_real_store(tmp_path) as (bench, store, device):
         slow_disk = threading.Event()
-        slow = store._worker.run(slow_disk.wait)
+        slow = in_its_turn(store, slow_disk.wait)
         changing = asyncio.create_task(
             bench.hub.update(device, {"ssid": "Nose", "password": "another-secret"})
         )
         await asyncio.sleep(0)
-        state = bench.hub._state
+        state = bench.hub_state
         entry = state.entries[device]
         seen = Sighting("02:00:00:00:00:99", 2412)
         state.record(entry, replace(entry.device, sightings=(seen,)), at_once=True)
@@ -137,23 +138,23 @@ async def test_a_camera_that_was_connected_is_reconnected_after_a_power_cut(tmp_
     async with on_real_store(tmp_path) as (bench, store, device):
         await bench.hub.connections.disconnect(device)
         await bench.hub.connections.connect(device, wait=True)
-        await store._worker.run(lambda: None)
+        await queue_done(store)
         assert after_a_power_cut(tmp_path, "wanted") == (1,)
 
 
 async def test_a_change_that_is_cancelled_while_it_is_written_is_in_memory_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with on_real_store(tmp_path) as (bench, store, device):
-        state, began, go_on = bench.hub._state, asyncio.Event(), threading.Event()
-        transact, entry = store._writer.transact, state.entries[device]
+    async with on_real_store(tmp_path) as (bench, _, device):
+        state, began, go_on = bench.hub_state, asyncio.Event(), threading.Event()
+        transact, entry, loop = Writer.transact, state.entries[device], asyncio.get_running_loop()
 
-        def slow(batch: Batch, work: Callable[[sqlite3.Connection], Any]) -> Any:
-            store._worker.loop.call_soon_threadsafe(began.set)
+        def slow(writer: Writer, batch: Batch, work: Callable[[sqlite3.Connection], Any]) -> Any:
+            loop.call_soon_threadsafe(began.set)
             go_on.wait()
-            return transact(batch, work)
+            return transact(writer, batch, work)
 
-        monkeypatch.setattr(store._writer, "transact", slow)
+        monkeypatch.setattr(Writer, "transact", slow)
         change = asyncio.ensure_future(pair(bench, device))
         await began.wait()
         held = []

@@ -12,7 +12,7 @@ from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import NoInterfaceAvailable, WifimgrdError
 from wifimgrd.domain.interface import BackendFacts
-from wifimgrd.domain.recovery import RecoveryRules, RecoveryStep
+from wifimgrd.domain.recovery import RecoveryStep
 
 SHARED = """
 camera_count = 4
@@ -169,10 +169,6 @@ def test_a_radio_is_reserved_as_a_whole(on_bench: RunOnBench, tmp_path: Path) ->
     on_bench(test, shared(tmp_path, mac=ANOTHER_MAC))
 
 
-def recovering_by(bench: Bench, *steps: RecoveryStep) -> None:
-    bench.hub._recovering.reconfigure(RecoveryRules(frozenset(steps)))
-
-
 @pytest.mark.parametrize("step", [RecoveryStep.RESTART, RecoveryStep.REPLUG])
 @pytest.mark.parametrize(
     ("mac", "radio"), [(ONE_MAC, "1-1.1"), (ANOTHER_MAC, "1-1.1"), (ANOTHER_MAC, "other")]
@@ -181,10 +177,10 @@ def test_a_usb_device_is_recovered_once_none_of_its_interfaces_is_in_use(
     on_bench: RunOnBench, tmp_path: Path, step: RecoveryStep, mac: str, radio: str
 ) -> None:
     async def test(bench: Bench) -> None:
-        recovering_by(bench, step)
+        await bench.recover_by(step)
         device = await bench.connected(1)
         assert bench.story.devices[device].interface == "wlan0"
-        bench.hub._adapter_events.adapter_firmware_failed("wlan9")
+        bench.adapter_events.adapter_firmware_failed("wlan9")
         await asyncio.sleep(60)
         assert bench.state(device) is DeviceState.CONNECTED
         assert not [line for line in bench.story.reported if " recovery " in line]
@@ -199,8 +195,8 @@ def test_a_usb_device_is_recovered_once_none_of_its_interfaces_is_in_use(
 
 def test_a_replug_takes_all_interfaces_of_the_usb_device(on_bench: RunOnBench, tmp_path: Path) -> None:
     async def test(bench: Bench) -> None:
-        recovering_by(bench, RecoveryStep.REPLUG)
-        bench.hub._adapter_events.adapter_firmware_failed("wlan0")
+        await bench.recover_by(RecoveryStep.REPLUG)
+        bench.adapter_events.adapter_firmware_failed("wlan0")
         await asyncio.sleep(5)
         assert {"wlan0 removed", "wlan9 removed", "wlan0 added", "wlan9 added"} <= {*bench.story.reported}
         assert reasons(bench) == {
@@ -214,9 +210,9 @@ def test_an_access_point_on_another_radio_of_the_usb_device_keeps_it_from_a_repl
     on_bench: RunOnBench, tmp_path: Path
 ) -> None:
     async def test(bench: Bench) -> None:
-        recovering_by(bench, RecoveryStep.REPLUG)
+        await bench.recover_by(RecoveryStep.REPLUG)
         bench.world.plug_adapter("uap0")
-        bench.hub._adapter_events.adapter_firmware_failed("wlan9")
+        bench.adapter_events.adapter_firmware_failed("wlan9")
         await asyncio.sleep(60)
         assert "wlan9 recovery replug" not in bench.story.reported
         bench.world.unplug_adapter("uap0")
@@ -231,8 +227,8 @@ def test_a_quarantine_is_the_radios_and_ends_when_the_adapter_is_unplugged(
     on_bench: RunOnBench, tmp_path: Path, mac: str
 ) -> None:
     async def test(bench: Bench) -> None:
-        recovering_by(bench, RecoveryStep.QUARANTINE)
-        bench.hub._adapter_events.adapter_firmware_failed("wlan0")
+        await bench.recover_by(RecoveryStep.QUARANTINE)
+        bench.adapter_events.adapter_firmware_failed("wlan0")
         await asyncio.sleep(1)
         assert "in quarantine" in reasons(bench)["wlan0"]
         bench.world.unplug_adapter("wlan9")

@@ -53,13 +53,13 @@ async def with_wifi_off(bench: Bench) -> DeviceId:
 
 
 def emulated(bench: Bench) -> EmulatedCamera:
-    found = bench.world._cameras[SSID.encode()].emulated
+    found = bench.world.camera(SSID).emulated
     assert found is not None
     return found
 
 
 def is_asleep(bench: Bench) -> bool:
-    return bench.world._cameras[SSID.encode()].asleep
+    return bench.world.camera(SSID).asleep
 
 
 def camera(bench: Bench, device: DeviceId) -> CameraStatus:

@@ -201,8 +201,8 @@ def test_an_adapter_that_the_backend_loses_first_is_removed_before_the_attempt_f
         backend = bench.world.backend
 
         async def join(request: JoinRequest) -> Link:
-            assert backend._listener is not None
-            backend._listener.interface_facts(request.interface, None)
+            assert backend.listener is not None
+            backend.listener.interface_facts(request.interface, None)
             raise InterfaceLost("the adapter wlan0 was pulled out")
 
         backend.join = join  # type: ignore[method-assign]
@@ -358,7 +358,7 @@ def test_two_changes_at_once_are_both_kept(on_bench: RunOnBench) -> None:
             bench.hub.update(device, {"name": "Nose"}), bench.hub.update(device, {"ssid": "SIM-CAM-2"})
         )
         stored = bench.store.devices[device]
-        assert (stored.name, stored.ssid.octets) == ("Nose", b"SIM-CAM-2")
+        assert (stored.name, stored.ssid.data) == ("Nose", b"SIM-CAM-2")
         assert bench.story.devices[device].device == stored
 
     on_bench(test)
@@ -401,20 +401,20 @@ def test_a_bug_at_the_end_of_an_attempt_or_a_disconnect_is_logged_at_once(
     async def test(bench: Bench) -> None:
         with monkeypatch.context() as patch, capture_logs() as entries:
             if step == "establish":
-                patch.setattr(bench.hub._state, step, fails)
+                patch.setattr(bench.hub_state, step, fails)
                 device = await bench.create()
-                attempt = bench.hub._state.entries[device].attempt
+                attempt = bench.entry(device).work.joining
                 assert attempt is not None
                 await asyncio.wait([attempt])
-                assert bench.hub._state.interface_of(bench.hub._state.entries[device]) is None
+                assert bench.hub_state.interface_of(bench.entry(device)) is None
                 assert await bench.world.backend.links() == []
             else:
                 device = await bench.connected()
-                patch.setattr(bench.hub._state, step, fails)
+                patch.setattr(bench.hub_state, step, fails)
                 with pytest.raises(ValueError, match="a bug"):
                     await bench.hub.connections.disconnect(device)
         [failure] = [entry for entry in entries if entry["event"] == "task_failed"]
         assert failure["task"] == f"test/connections/{task}"
-        assert bench.hub._state.entries[device].state is DeviceState.DISCONNECTED
+        assert bench.entry(device).state is DeviceState.DISCONNECTED
 
     on_bench(test)

@@ -359,7 +359,7 @@ def test_a_wake_by_beacon_ends_once_an_adapter_is_free_to_look(on_bench: RunOnBe
 def test_a_network_that_was_received_before_does_not_end_a_wake_by_beacon(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await asleep(bench, INSTA360)
-        bench.hub._state.clock = lambda: time.time_ns() // 1000 + 60_000_000
+        bench.clock = lambda: time.time_ns() // 1000 + 60_000_000
         await fails(bench.hub.bluetooth.wake(device, wait=True), WakeFailed, "did not wake within 120 s")
 
     on_bench(test)
@@ -711,7 +711,7 @@ def test_a_camera_of_another_device_is_none_of_the_several(on_bench: RunOnBench)
 def test_a_crowd_in_pairing_mode_makes_no_endless_error(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await asleep(bench)
-        bench.hub._waking.advertised(
+        bench.bluetooth_events.advertised(
             [
                 Advertiser(f"02:00:00:00:00:{n:02X}", "x" * 248, "fea6", -50, pairing_mode=True)
                 for n in range(256)
@@ -729,7 +729,7 @@ def test_a_camera_whose_model_does_not_tell_is_not_put_to_sleep_by_others(on_ben
 
     async def test(bench: Bench) -> None:
         device = await asleep(bench, INSTA360)
-        bench.hub._waking.advertised(
+        bench.bluetooth_events.advertised(
             [Advertiser("02:00:00:00:00:01", "X4 SIM360", "fea6", -50, PowerState.AWAKE)]
         )
         assert power_state(bench, device) is None
@@ -752,13 +752,13 @@ def test_a_device_that_is_removed_while_its_camera_is_paired_leaves_no_keys(on_b
         bench.store.update = update_late  # type: ignore[method-assign]
         pairing = asyncio.create_task(bench.hub.bluetooth.pair(device, wait=True))
         await asyncio.sleep(10)
-        assert bench.world.bluetooth._bonds
+        assert bench.world.bluetooth.bonded
         await bench.hub.remove(device)
         removed.set()
         await asyncio.wait((pairing,))
         assert isinstance(pairing.exception(), Cancelled | DeviceNotFound)
         await asyncio.sleep(1)
-        assert not bench.world.bluetooth._bonds
+        assert not bench.world.bluetooth.bonded
 
     on_bench(test)
 
@@ -805,7 +805,7 @@ def test_removing_a_device_removes_the_keys_of_its_camera(on_bench: RunOnBench) 
         device = await paired(bench)
         await bench.hub.remove(device)
         await asyncio.sleep(0.1)
-        assert bench.world.bluetooth._bonds == set()
+        assert bench.world.bluetooth.bonded == set()
 
     on_bench(test)
 
@@ -852,12 +852,18 @@ def test_a_wake_that_a_disconnect_ends_at_once_is_not_shown_any_more(on_bench: R
 
 
 def test_a_wake_is_refused_where_the_device_begins_to_connect_while_bluetooth_is_looked_for(
-    on_bench: RunOnBench, monkeypatch: pytest.MonkeyPatch
+    on_bench: RunOnBench,
 ) -> None:
     async def test(bench: Bench) -> None:
         device = await paired(bench)
         looked = asyncio.Event()
-        monkeypatch.setattr(bench.hub._waking, "require_bluetooth", looked.wait)
+
+        async def look_again() -> None:
+            await looked.wait()
+            bench.world.set_fault("bluetooth-off", {"off": True})
+
+        bench.world.set_fault("bluetooth-off", {})
+        bench.world.bluetooth.look_again = look_again  # type: ignore[method-assign]
         wake = asyncio.create_task(bench.hub.bluetooth.wake(device, wait=False))
         await asyncio.sleep(0)
         bench.world.set_fault("slow-join", {"seconds": 10})

@@ -130,7 +130,7 @@ def test_a_look_that_is_called_off_before_it_begins_leaves_the_adapter_to_others
 ) -> None:
     async def test(bench: Bench) -> None:
         device = await lost(bench)
-        reconnecting, entry = bench.hub._reconnecting, bench.hub._state.entries[device]
+        reconnecting, entry = bench.hub._reconnecting, bench.entry(device)
         airtime = bench.hub._airtime
         for _ in range(100):
             await asyncio.sleep(0.1 if "wlan0" in airtime else 0)

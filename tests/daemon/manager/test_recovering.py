@@ -18,7 +18,7 @@ from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import ConnectionFailed, InterfaceChanged
 from wifimgrd.domain.interface import BackendFacts, InterfaceState, InterfaceStatus
-from wifimgrd.domain.recovery import QUARANTINE_S, SILENCE_S, WINDOW_S, Health, RecoveryRules, RecoveryStep
+from wifimgrd.domain.recovery import QUARANTINE_S, SILENCE_S, WINDOW_S, Health, RecoveryStep
 
 NUMBERS = (1, 2, 3, 4)
 
@@ -179,7 +179,7 @@ def test_a_suspicion_that_nothing_confirms_ends(on_bench: RunOnBench) -> None:
 
 def test_a_replugged_adapter_goes_and_comes_for_clients(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        bench.hub._recovering.reconfigure(RecoveryRules(frozenset({RecoveryStep.REPLUG})))
+        await bench.recover_by(RecoveryStep.REPLUG)
         stuck(bench, "wlan0", "replug")
         await tried(bench, 1)
         reported = [line for line in bench.story.reported if line.startswith("wlan0 ")]
@@ -336,6 +336,36 @@ def test_a_network_that_another_adapter_found_before_and_not_now_is_no_evidence(
     on_bench(test)
 
 
+def test_an_adapter_that_looks_for_anothers_fault_is_at_once_free_for_a_camera(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        asked, ended = asyncio.Event(), asyncio.Event()
+
+        async def looks(*_: object, **__: object) -> bool:
+            asked.set()
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ended.set()
+            return True
+
+        await bench.hub.scan()
+        bench.world.backend.is_visible = looks  # type: ignore[method-assign]
+        bench.world.unplug_adapter("wlan2")
+        stuck(bench, "wlan0", "rescan")
+        other = await bench.create(2, pin={"usb_port": "1-1.2"})
+        await bench.hub.connections.disconnect(other)
+        lost = await bench.create(1)
+        with pytest.raises(WifimgrdError):
+            await bench.hub.connections.connect(lost, wait=True)
+        await asked.wait()
+        assert not ended.is_set()
+        await bench.hub.connections.connect(other, wait=True)
+        assert shown(bench, "wlan1").device_id == other
+        assert ended.is_set()
+
+    on_bench(test)
+
+
 def test_a_firmware_crash_is_enough_for_a_step(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         with structlog.testing.capture_logs() as logs:
@@ -373,7 +403,7 @@ def test_an_adapter_in_use_whose_firmware_crashed_is_left_alone_until_it_is_idle
 
 def test_a_firmware_crash_is_reported_where_recovery_is_switched_off(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        bench.hub._recovering.reconfigure(RecoveryRules(frozenset()))
+        await bench.recover_by()
         with structlog.testing.capture_logs() as logs:
             stuck(bench, "wlan0", "rescan", crashed=True)
         assert [log["event"] for log in logs] == ["adapter_firmware_failed"]
@@ -474,7 +504,7 @@ def test_what_is_held_against_an_adapter_stays_with_it(on_bench: RunOnBench) -> 
         first = shown(bench, "wlan0").interface.adapter
         other = replace(first, identity=replace(first.identity, mac="02:00:00:00:00:99"))
         for adapter in (other, first):
-            bench.hub._adapter_events.adapter_present(adapter)
+            bench.adapter_events.adapter_present(adapter)
             await asyncio.sleep(0)
             assert shown(bench, "wlan0").interface.suspect == (adapter is first)
 
@@ -483,8 +513,7 @@ def test_what_is_held_against_an_adapter_stays_with_it(on_bench: RunOnBench) -> 
 
 def test_it_can_be_switched_off(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
-        settings = replace(bench.hub._state.settings, recovery=RecoveryRules(frozenset()))
-        await bench.hub.reconfigure(settings)
+        await bench.recover_by()
         stuck(bench, "wlan0", "rescan")
         for number in NUMBERS:
             await tried(bench, number)

@@ -190,7 +190,7 @@ def test_a_camera_that_is_being_paired_is_nobody_elses(on_bench: RunOnBench) -> 
         await asyncio.sleep(0.1)
         await fails(bench.hub.bluetooth.pair(device, wait=True, address=address), Busy, "is being paired")
         assert await creating == device
-        assert bench.world.bluetooth._bonds == {address}
+        assert bench.world.bluetooth.bonded == {address}
 
     on_bench(test)
 
@@ -202,7 +202,7 @@ def test_a_renamed_network_does_not_cost_a_paired_camera_its_keys(on_bench: RunO
         await bench.hub.update(device, {"ssid": "Front"})
         await fails(bench.hub.bluetooth.pair(device, wait=True), PairingFailed, 'and not "Front"')
         assert status(bench, device).device.bluetooth_address == address
-        assert bench.world.bluetooth._bonds == {address}
+        assert bench.world.bluetooth.bonded == {address}
 
     on_bench(test)
 
@@ -213,15 +213,15 @@ def test_another_camera_takes_the_place_of_a_paired_one_whose_keys_go(on_bench: 
         before, other = status(bench, device).device.bluetooth_address, "02:00:00:00:00:01"
 
         async def pair(address: str, _: str, __: object) -> PairedCamera:
-            bench.world.bluetooth._bonds.add(address)
+            bench.world.bluetooth.bonded.add(address)
             return PairedCamera(GOPRO["ssid"].encode(), Passphrase(GOPRO["password"]))
 
         bench.world.bluetooth.pair = pair  # type: ignore[method-assign, assignment]
-        bench.hub._waking.advertised([Advertiser(other, "GoPro 0002", "fea6")])
+        bench.bluetooth_events.advertised([Advertiser(other, "GoPro 0002", "fea6")])
         await bench.hub.bluetooth.pair(device, wait=True, address=other)
         await asyncio.sleep(0.1)
         assert status(bench, device).device.bluetooth_address == other
-        assert before not in bench.world.bluetooth._bonds
+        assert before not in bench.world.bluetooth.bonded
 
     on_bench(test)
 

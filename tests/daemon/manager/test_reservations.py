@@ -199,10 +199,10 @@ def test_a_reservation_of_a_port_follows_the_adapters_in_it(on_bench: RunOnBench
         await bench.hub.update(device, {"pin": PORT})
         adapter = bench.story.interfaces["wlan2"].interface.adapter
         moved = replace(adapter, identity=AdapterIdentity(adapter.identity.mac, "9-9"))
-        bench.hub._adapter_events.adapter_present(moved)
+        bench.adapter_events.adapter_present(moved)
         assert reserved(bench) == {}
         assert "1-1.3 reserved, but no such" in warnings_of(bench, device)[0]
-        bench.hub._adapter_events.adapter_present(adapter)
+        bench.adapter_events.adapter_present(adapter)
         assert reserved(bench) == {"wlan2": device}
         assert warnings_of(bench, device) == ()
 

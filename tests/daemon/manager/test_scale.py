@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Network
 from pathlib import Path
-from random import Random
 from types import FrameType
 from typing import Any
 
@@ -28,6 +27,8 @@ from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.group import Group
 from wifimgrd.domain.reservation import ReservationRule
+
+pytestmark = pytest.mark.slow
 
 OURS = str(Path(wifimgrd.__file__).parent)
 SCENARIO = """\
@@ -94,7 +95,7 @@ async def cost(scenario: Path, adapters: int, devices: int, *, troubled: bool) -
     is in use needs recovery."""
     plan = AddressPlan(IPv4Network("10.77.0.0/16"))
     bench = make_bench(HubSettings(connect_on_create=False, addresses=plan), scenario=scenario)
-    bench.hub._reconnecting._chance = Random(1)
+    bench.chance.seed(1)
     await bench.hub.start()
     bench.story.interfaces |= {one.interface.name: one for one in bench.hub.interface_statuses()}
     for number in range(1, devices + 1):

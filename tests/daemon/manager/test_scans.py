@@ -91,7 +91,7 @@ def test_a_scan_that_fails_is_said_and_the_others_count(on_bench: RunOnBench) ->
         bench.world.unplug_adapter("wlan1")
         report = await asking
         assert list(report.scanned) == ["wlan2"]
-        assert report.skipped == {"wlan0": "its scans fail", "wlan1": "there is no interface wlan1"}
+        assert report.skipped == {"wlan0": "its scans fail", "wlan1": "there is no adapter wlan1"}
 
     on_bench(test)
 

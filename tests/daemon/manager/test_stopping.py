@@ -11,6 +11,7 @@ import pytest
 from tests.daemon.manager.conftest import make_bench
 from tests.daemon.manager.test_power import paired, status
 from tests.virtual_time import VirtualTimeLoop
+from wifimgrd.daemon.manager._reconciling import Reconciling
 from wifimgrd.domain.device import DeviceState, HeldLink
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 
@@ -90,24 +91,27 @@ def test_a_stop_ends_what_runs_over_bluetooth_and_the_next_daemon_goes_on(what: 
         runner.run(whole())
 
 
-def test_links_that_could_not_be_read_are_not_read_again_after_the_stop() -> None:
+def test_links_that_could_not_be_read_are_not_read_again_after_the_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def test() -> None:
         bench = make_bench()
         requests = []
-        reconciling = bench.hub._reconciling
-        reconcile_soon = reconciling.reconcile_soon
 
-        def requested() -> None:
+        reconcile_soon = Reconciling.reconcile_soon
+
+        def requested(reconciling: Reconciling) -> None:
             requests.append(True)
-            reconcile_soon()
+            reconcile_soon(reconciling)
 
         async def links() -> Sequence[HeldLink]:
             raise BackendUnavailable("it does not answer")
 
-        reconciling.reconcile_soon = requested  # type: ignore[method-assign]
+        monkeypatch.setattr(Reconciling, "reconcile_soon", requested)
         bench.world.backend.links = links  # type: ignore[method-assign]
         await bench.hub.start()
         await bench.hub.stop()
+        assert requests
         requests.clear()
         await asyncio.sleep(10)
         assert requests == []

@@ -17,7 +17,7 @@ def draft(name: str = "Camera", ssid: bytes = b"CAM-1") -> Device:
 
 
 _micros = st.integers(0, 2**62)
-_macs = st.binary(min_size=6, max_size=6).map(lambda octets: octets.hex(":"))
+_macs = st.binary(min_size=6, max_size=6).map(lambda data: data.hex(":"))
 
 passphrases = st.text(max_size=64).map(Passphrase)
 failures = st.builds(Failure, st.sampled_from(ErrorCode), st.text(), _micros)

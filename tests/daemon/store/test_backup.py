@@ -25,10 +25,10 @@ def half_of_it(path: Path) -> None:
 
 
 def flipped_bits(path: Path) -> None:
-    octets = bytearray(path.read_bytes())
-    for at in range(4096, len(octets), 97):
-        octets[at] ^= 0x55
-    path.write_bytes(octets)
+    data = bytearray(path.read_bytes())
+    for at in range(4096, len(data), 97):
+        data[at] ^= 0x55
+    path.write_bytes(data)
 
 
 def gone(path: Path) -> None:

@@ -14,7 +14,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.daemon.store.clocks import HostClock
-from wifimgrd.daemon.store._history import _DELETE_SURPLUS, _MIGRATIONS, FILE_NAME, SqliteHistory
+from tests.daemon.store.disk import in_its_turn
+from wifimgrd.daemon.store._history import _DELETE_SURPLUS, FILE_NAME, MIGRATIONS, SqliteHistory
 from wifimgrd.daemon.store._steady_clock import SteadyClock
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
@@ -153,7 +154,7 @@ async def test_what_could_not_be_written_is_read_and_written_later(tmp_path: Pat
 async def test_a_reader_that_is_cancelled_takes_no_rows_along(tmp_path: Path) -> None:
     history = await SqliteHistory.open(tmp_path, 100, 90)
     go_on = threading.Event()
-    slow = history._worker.run(go_on.wait)
+    slow = in_its_turn(history, go_on.wait)
     history.put([row(1)])
     reader = asyncio.ensure_future(history.read(HistoryFilter()))
     await asyncio.sleep(0)
@@ -174,12 +175,30 @@ async def test_a_row_that_can_never_be_written_holds_up_no_other(tmp_path: Path)
     await history.close()
 
 
+async def test_a_bug_in_a_write_is_logged_and_holds_up_no_later_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    with capture_logs() as logs, monkeypatch.context() as broken:
+        broken.setattr("wifimgrd.daemon.store._history.transaction", bug)
+        history.put([row(1)])
+        await history.close()
+    assert [entry["event"] for entry in logs] == ["history_not_written"]
+    again = await SqliteHistory.open(tmp_path, 100, 90)
+    again.put([row(2)])
+    assert [one.id for one in await again.read(HistoryFilter())] == [2]
+    await again.close()
+
+
 @pytest.mark.parametrize("name", [b"no database at all", b"\xffistory_unended"])
 async def test_a_damaged_history_is_set_aside(tmp_path: Path, name: bytes) -> None:
     await (await SqliteHistory.open(tmp_path, 100, 90)).close()
     path = tmp_path / FILE_NAME
-    octets = path.read_bytes().replace(b"history_unended", name, 1)
-    path.write_bytes(octets if name[0] == 0xFF else name * 200)
+    data = path.read_bytes().replace(b"history_unended", name, 1)
+    path.write_bytes(data if name[0] == 0xFF else name * 200)
     with capture_logs() as logs:
         history = await SqliteHistory.open(tmp_path, 100, 90)
     history.put([row(1)])
@@ -205,7 +224,7 @@ async def test_a_history_of_a_newer_version_is_kept_and_the_log_says_so(tmp_path
     kept = tmp_path / entry["kept_as"]
     assert kept.name.startswith(FILE_NAME + ".newer-")
     with closing(sqlite3.connect(kept)) as opened:
-        opened.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+        opened.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
     kept.replace(tmp_path / FILE_NAME)
     history = await SqliteHistory.open(tmp_path, 100, 90)
     assert [one.id for one in await history.read(HistoryFilter())] == [1]
@@ -300,9 +319,12 @@ async def test_a_file_is_put_right_though_the_first_write_has_failed(tmp_path: P
 
 async def test_the_rows_of_one_kind_are_counted_by_an_index(tmp_path: Path) -> None:
     history = await SqliteHistory.open(tmp_path, 100, 90)
-    plan = history._connection.execute(f"EXPLAIN QUERY PLAN {_DELETE_SURPLUS}", ("wake", 1, 25)).fetchall()
-    assert all("USING" in step[3] and "history_subject" in step[3] for step in plan if "history" in step[3])
     await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as disk:
+        plan = disk.execute(f"EXPLAIN QUERY PLAN {_DELETE_SURPLUS}", ("wake", 1, 25)).fetchall()
+    steps = [step[3] for step in plan if "history" in step[3]]
+    assert steps
+    assert all("USING" in step and "history_subject" in step for step in steps)
 
 
 async def test_ten_thousand_rows_are_looked_into_within_20_ms(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ async def test_a_state_of_each_earlier_schema_keeps_its_devices(tmp_path: Path, 
     of_schema(tmp_path, before)
     store = await SqliteStore.open(tmp_path)
     ((ident, device),) = (await store.load()).items()
-    assert (ident, device.name, device.ssid.octets, device.last_success_us) == (5, "Front", b"A", 7)
+    assert (ident, device.name, device.ssid.data, device.last_success_us) == (5, "Front", b"A", 7)
     assert (device.last_adapter, device.sightings) == (
         AdapterIdentity("02:00:00:00:00:01", "1-1", ""),
         (Sighting("02:00:00:00:00:aa", 2412),),
@@ -173,12 +173,12 @@ async def test_the_bonds_of_registered_cameras_count_as_the_hubs_after_an_upgrad
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as opened:
         opened.execute("UPDATE device SET bluetooth_address = 'D4:32:60:00:10:01'")
         opened.commit()
-    octets, elsewhere = (tmp_path / FILE_NAME).read_bytes(), tmp_path / "elsewhere"
+    data, elsewhere = (tmp_path / FILE_NAME).read_bytes(), tmp_path / "elsewhere"
     store = await SqliteStore.open(tmp_path)
     assert await store.bonds() == {"D4:32:60:00:10:01": Claim(frozenset({UNKNOWN}))}
     await store.close()
     elsewhere.mkdir()
-    for backup in (octets, back_up(tmp_path)):
+    for backup in (data, back_up(tmp_path)):
         restore(backup, elsewhere, replace=True)
         restored = await SqliteStore.open(elsewhere)
         assert await restored.bonds() == {}, "the other computer has made none of them"
@@ -224,8 +224,8 @@ def copied_at_each_statement(directory: Path) -> Iterator[list[Path]]:
         length = 0
         for file in directory.glob("*.db*"):
             if file.name.endswith("-wal"):
-                length = len(octets := file.read_bytes())
-                (to / file.name).write_bytes(octets[:cut])
+                length = len(data := file.read_bytes())
+                (to / file.name).write_bytes(data[:cut])
             elif not file.name.endswith("-shm"):  # which is made of the log
                 shutil.copy(file, to)
         return length
@@ -282,7 +282,7 @@ async def test_a_migration_of_the_history_that_is_killed_leaves_the_old_or_the_n
         assert list(opened.unended) == [LASTS]
         await opened.close()
         assert not any("damaged" in name for name in files(directory))
-    assert versions == {1, len(history._MIGRATIONS)}
+    assert versions == {1, len(history.MIGRATIONS)}
 
 
 async def test_a_state_of_a_newer_version_is_kept_where_its_file_is_damaged_too(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ KILLED_AT_STEP = """
 import os, pathlib, signal, sys
 from wifimgrd.daemon.store.transfer import restore
 
-octets = pathlib.Path(sys.argv[2]).read_bytes()
+data = pathlib.Path(sys.argv[2]).read_bytes()
 left = int(sys.argv[3])
 WATCHED = {"open", "os.remove", "os.rename", "os.link", "sqlite3.connect"}
 
@@ -38,7 +38,7 @@ def count(event, arguments):
             os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(count)
-restore(octets, pathlib.Path(sys.argv[1]), replace=True)
+restore(data, pathlib.Path(sys.argv[1]), replace=True)
 """
 
 
@@ -60,36 +60,36 @@ async def names_in(directory: Path) -> list[str]:
     return [device.name for device in devices.values()]
 
 
-def changed(octets: bytes, *statements: str) -> bytes:
+def changed(data: bytes, *statements: str) -> bytes:
     """The same database after some SQL."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as opened:
-        opened.deserialize(octets)
+        opened.deserialize(data)
         for statement in statements:
             opened.execute(statement)
         return bytes(opened.serialize())
 
 
 @pytest.fixture
-async def octets(tmp_path: Path) -> bytes:
+async def data(tmp_path: Path) -> bytes:
     return back_up(await state(tmp_path / "source", "New", "Newer"))
 
 
-async def test_a_restore_leaves_the_history_as_it_is(tmp_path: Path, octets: bytes) -> None:
+async def test_a_restore_leaves_the_history_as_it_is(tmp_path: Path, data: bytes) -> None:
     directory = await state(tmp_path / "other", "Old")
     minute, device = time.time_ns() // 60_000_000_000, DeviceId(1)
     kept = {minute: SignalSample(60, 50, 80)}
     history = await SqliteHistory.open(directory, 100, 90)
     history.put_signals({device: kept})
     await history.close()
-    restore(octets, directory, replace=True)
+    restore(data, directory, replace=True)
     assert await names_in(directory) == ["New", "Newer"]
     history = await SqliteHistory.open(directory, 100, 90)
     assert await history.read_signal(device, range(minute, minute + 1)) == kept
     await history.close()
 
 
-async def test_a_network_that_an_earlier_version_accepted_comes_back(tmp_path: Path, octets: bytes) -> None:
-    older = changed(octets, "UPDATE device SET ssid = CAST('WIFI:S:CAM;P:12345678;' AS BLOB) WHERE id = 1")
+async def test_a_network_that_an_earlier_version_accepted_comes_back(tmp_path: Path, data: bytes) -> None:
+    older = changed(data, "UPDATE device SET ssid = CAST('WIFI:S:CAM;P:12345678;' AS BLOB) WHERE id = 1")
     directory = await state(tmp_path / "new")
     assert restore(older, directory) == 2
 
@@ -101,7 +101,7 @@ FOREIGN = {
     "trigger": [TRIGGER],
     "trigger at each device": [TRIGGER.replace("DELETE ON memory", "INSERT ON device")],
     "view": ["CREATE VIEW more AS SELECT * FROM secret"],
-    "table": ["CREATE TABLE stowaway (octets)"],
+    "table": ["CREATE TABLE stowaway (bytes)"],
     "column": ["ALTER TABLE device ADD COLUMN stowaway TEXT"],
     "index of an expression": ["CREATE INDEX slow ON device (hex(zeroblob(9999)))"],
     "statistics for the query planner": ["ANALYZE"],
@@ -131,9 +131,9 @@ FOREIGN = {
 
 @pytest.mark.parametrize("statements", FOREIGN.values(), ids=FOREIGN)
 async def test_a_file_with_other_than_our_tables_is_refused_unread(
-    tmp_path: Path, octets: bytes, statements: list[str]
+    tmp_path: Path, data: bytes, statements: list[str]
 ) -> None:
-    hostile = changed(octets, "PRAGMA writable_schema = ON", *statements)
+    hostile = changed(data, "PRAGMA writable_schema = ON", *statements)
     with pytest.raises(StoreDamaged):
         restore(hostile, await state(tmp_path / "new"))
 
@@ -154,11 +154,11 @@ async def test_a_file_with_other_than_our_tables_is_refused_unread(
     ],
 )
 async def test_a_value_that_our_tables_do_not_take_is_refused(
-    tmp_path: Path, octets: bytes, loosened: str, statement: str
+    tmp_path: Path, data: bytes, loosened: str, statement: str
 ) -> None:
     change = "UPDATE sqlite_master SET sql = ? WHERE name = ?"
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as opened:
-        opened.deserialize(octets)
+        opened.deserialize(data)
         ours = opened.execute("SELECT sql, name FROM sqlite_master").fetchall()
         opened.execute("PRAGMA writable_schema = ON")
         opened.executemany(change, [(re.sub(loosened, "", sql), name) for sql, name in ours])
@@ -171,9 +171,9 @@ async def test_a_value_that_our_tables_do_not_take_is_refused(
         restore(hostile, await state(tmp_path / "new"))
 
 
-async def test_a_backup_leaves_out_what_others_have_added_to_the_state(tmp_path: Path, octets: bytes) -> None:
+async def test_a_backup_leaves_out_what_others_have_added_to_the_state(tmp_path: Path, data: bytes) -> None:
     directory = await state(tmp_path / "new")
-    restore(octets, directory)
+    restore(data, directory)
     with closing(sqlite3.connect(directory / FILE_NAME)) as connection:
         connection.executescript(
             "ANALYZE; CREATE TABLE others (value TEXT); CREATE INDEX by_value ON others (value);"
@@ -183,10 +183,10 @@ async def test_a_backup_leaves_out_what_others_have_added_to_the_state(tmp_path:
     assert restore(back_up(directory), await state(tmp_path / "newer")) == 2
 
 
-async def test_nothing_of_a_file_is_left_but_its_rows(tmp_path: Path, octets: bytes) -> None:
+async def test_nothing_of_a_file_is_left_but_its_rows(tmp_path: Path, data: bytes) -> None:
     directory = await state(tmp_path / "new")
     strange = changed(
-        octets,
+        data,
         "PRAGMA application_id = 99",
         "PRAGMA default_cache_size = 1000000",
         "PRAGMA auto_vacuum = FULL",
@@ -199,7 +199,7 @@ async def test_nothing_of_a_file_is_left_but_its_rows(tmp_path: Path, octets: by
     assert await names_in(directory) == ["New", "Newer"]
     again = back_up(directory)
     for part in (slice(24), slice(44, 92), slice(100, None)):  # the rest counts the changes
-        assert again[part] == octets[part]
+        assert again[part] == data[part]
 
 
 async def test_a_file_with_another_encoding_of_text_is_refused(tmp_path: Path) -> None:
@@ -254,22 +254,22 @@ async def test_a_file_with_another_encoding_of_text_is_refused(tmp_path: Path) -
     ],
 )
 async def test_a_row_that_makes_no_sense_restores_nothing(
-    tmp_path: Path, octets: bytes, statement: str
+    tmp_path: Path, data: bytes, statement: str
 ) -> None:
     directory = await state(tmp_path / "new", "Old")
     before = {path.name: path.read_bytes() for path in directory.iterdir()}
     if "user_version = 1" in statement:  # a version whose tables are others
-        octets = changed(octets, "ALTER TABLE device DROP COLUMN name")
+        data = changed(data, "ALTER TABLE device DROP COLUMN name")
     with pytest.raises(StoreDamaged):
-        restore(changed(octets, statement), directory, replace=True)
+        restore(changed(data, statement), directory, replace=True)
     after = {path.name: path.read_bytes() for path in directory.iterdir()}
     after.pop("lock")
     assert after == before
 
 
-async def test_an_id_of_a_removed_device_is_not_given_again(tmp_path: Path, octets: bytes) -> None:
+async def test_an_id_of_a_removed_device_is_not_given_again(tmp_path: Path, data: bytes) -> None:
     directory = await state(tmp_path / "new")
-    restore(changed(octets, "DELETE FROM secret", "DELETE FROM device"), directory)
+    restore(changed(data, "DELETE FROM secret", "DELETE FROM device"), directory)
     store = await SqliteStore.open(directory)
     assert (await store.add(draft(), SECRET)).id == 3
     await store.close()
@@ -288,11 +288,12 @@ def torn(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:5000])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [lambda path: None, torn], ids=["whole", "damaged"])
 async def test_a_restore_that_is_killed_leaves_the_old_or_the_new_state(
-    tmp_path: Path, octets: bytes, damage: Callable[[Path], None]
+    tmp_path: Path, data: bytes, damage: Callable[[Path], None]
 ) -> None:
-    (tmp_path / "file").write_bytes(octets)
+    (tmp_path / "file").write_bytes(data)
     outcomes = []
     for step in range(1, 1000):
         directory = tmp_path / f"killed at {step}"
@@ -310,14 +311,14 @@ async def test_a_restore_that_is_killed_leaves_the_old_or_the_new_state(
         if status == 0:
             break
         assert status == -9
-        restore(octets, directory, replace=True)
+        restore(data, directory, replace=True)
         assert await names_in(directory) == ["New", "Newer"]
     assert len(outcomes) > 8
     turn = outcomes.index(["New", "Newer"])
     assert outcomes == [["Old"]] * turn + [["New", "Newer"]] * (len(outcomes) - turn)
 
 
-async def test_what_was_committed_last_is_in_the_old_state_too(tmp_path: Path, octets: bytes) -> None:
+async def test_what_was_committed_last_is_in_the_old_state_too(tmp_path: Path, data: bytes) -> None:
     directory = await state(tmp_path / "new", "Old")
     writer = sqlite3.connect(directory / FILE_NAME, isolation_level=None)
     writer.execute("UPDATE device SET name = 'Old, in the log'")
@@ -327,9 +328,9 @@ async def test_what_was_committed_last_is_in_the_old_state_too(tmp_path: Path, o
         (directory / name).write_bytes(content)
     assert b"in the log" not in cut_off[FILE_NAME]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transfer_module, "_open", _fails)
+        patch.setattr(transfer_module, "open_database", _fails)
         with pytest.raises(StoreError):
-            restore(octets, directory, replace=True)
+            restore(data, directory, replace=True)
     assert await names_in(directory) == ["Old, in the log"]
 
 
@@ -339,13 +340,13 @@ def _fails(directory: Path) -> None:
 
 
 async def test_where_the_new_state_cannot_be_opened_the_old_one_is_put_back(
-    tmp_path: Path, octets: bytes, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transfer_module, "_open", _fails)
+    monkeypatch.setattr(transfer_module, "open_database", _fails)
     directory = await state(tmp_path / "new", "Old")
     before = {path.name: path.read_bytes() for path in directory.iterdir() if not path.name.endswith("-shm")}
     with pytest.raises(StoreError):
-        restore(octets, directory, replace=True)
+        restore(data, directory, replace=True)
     after = {path.name: path.read_bytes() for path in directory.iterdir() if path.name != "lock"}
     assert set(after) == set(before)
     assert await names_in(directory) == ["Old"]
@@ -353,11 +354,11 @@ async def test_where_the_new_state_cannot_be_opened_the_old_one_is_put_back(
 
 @pytest.mark.parametrize("damaged_name", [False, True])
 async def test_a_state_that_cannot_be_read_is_replaced(
-    tmp_path: Path, octets: bytes, damaged_name: bool
+    tmp_path: Path, data: bytes, damaged_name: bool
 ) -> None:
     directory = await state(tmp_path / "new", "Old")
-    damaged = octets.replace(b"idempotency_key_age", b"\xffdempotency_key_age", 1) if damaged_name else None
+    damaged = data.replace(b"idempotency_key_age", b"\xffdempotency_key_age", 1) if damaged_name else None
     for name in (FILE_NAME, BACKUP_NAME, FILE_NAME + "-wal"):
         (directory / name).write_bytes(damaged or b"x" * 9000)
-    assert restore(octets, directory, replace=True) == 2
+    assert restore(data, directory, replace=True) == 2
     assert await names_in(directory) == ["New", "Newer"]

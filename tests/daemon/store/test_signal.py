@@ -144,7 +144,7 @@ async def test_an_hour_that_was_begun_before_the_battery_is_completed_with_it(tm
     """The upgrade of a hub: an older version wrote this hour and the one before, this one goes on."""
     before = {hour: samples(range(hour, hour + 20)) for hour in (HOUR - 60, HOUR)}
     with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
-        migrate(file, history._MIGRATIONS[:3])
+        migrate(file, history.MIGRATIONS[:3])
         file.execute("PRAGMA journal_mode = WAL")
         for hour, written in before.items():
             blob = packed_before({minute % 60: one for minute, one in written.items()})
@@ -169,7 +169,7 @@ async def test_a_version_without_the_battery_leaves_the_samples_to_the_next_upgr
     store.put_signals({FRONT: kept})
     await store.close()
     with monkeypatch.context() as older:
-        older.setattr(history, "_MIGRATIONS", history._MIGRATIONS[:3])
+        older.setattr(history, "MIGRATIONS", history.MIGRATIONS[:3])
         store = await opened(tmp_path)
         assert await all_of(store, FRONT) == {}
         await store.close()
@@ -239,17 +239,17 @@ async def test_a_forgotten_device_has_no_samples(tmp_path: Path) -> None:
     await store.close()
 
 
-@pytest.mark.parametrize("before", range(1, len(history._MIGRATIONS)))
+@pytest.mark.parametrize("before", range(1, len(history.MIGRATIONS)))
 async def test_a_history_of_each_earlier_schema_gets_samples(tmp_path: Path, before: int) -> None:
     with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
-        migrate(file, history._MIGRATIONS[:before])
+        migrate(file, history.MIGRATIONS[:before])
         file.execute("PRAGMA journal_mode = WAL")
     store = await opened(tmp_path)
     store.put_signals({FRONT: samples(range(HOUR, HOUR + 5))})
     assert len(await all_of(store, FRONT)) == 5
     await store.close()
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as file:
-        assert version_of(file) == len(history._MIGRATIONS)
+        assert version_of(file) == len(history.MIGRATIONS)
 
 
 async def test_a_week_of_64_cameras_is_small(tmp_path: Path) -> None:

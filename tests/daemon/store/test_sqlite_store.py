@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon.store.disk import listen
 from tests.daemon.store.samples import SECRET, draft
 from wifimgrd.daemon.store import SqliteStore, StoreError, _worker
 from wifimgrd.daemon.store._schema import FILE_NAME
@@ -358,13 +359,13 @@ async def test_some_changes_are_written_at_once_and_many_after_them_together(
     device = await store.add(draft(), SECRET)
     commits, written = 0, asyncio.Event()
 
-    def traced(statement: str) -> None:
+    def told(statement: str) -> None:
         nonlocal commits
         if statement == "COMMIT":
             commits += 1
-            store._worker.loop.call_soon_threadsafe(written.set)
+            written.set()
 
-    await store._read(lambda connection: connection.set_trace_callback(traced))
+    await listen(store, told)
     for number in range(3):
         store.record(device, replace(device, last_attempt_us=number), at_once=True)
         await written.wait()

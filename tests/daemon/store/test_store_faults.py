@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import structlog
 
+from tests.daemon.store.disk import in_its_turn, listen, on_connection, pragma, queue_done
 from tests.daemon.store.samples import SECRET, draft
 from wifimgrd.daemon.store import SqliteStore, StoreDamaged, StoreError, StoreFull, StoreReadOnly, _worker
 from wifimgrd.daemon.store._schema import check_integrity
@@ -31,15 +32,6 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     opened = await SqliteStore.open(tmp_path)
     yield opened
     await opened.close()
-
-
-async def pragma(store: SqliteStore, statement: str) -> None:
-    """Set the connection up from its own thread."""
-
-    def work(connection: sqlite3.Connection) -> None:
-        connection.execute(f"PRAGMA {statement}").fetchall()
-
-    await store._read(work)
 
 
 async def fill(store: SqliteStore) -> None:
@@ -110,7 +102,7 @@ async def test_close_tries_once_more_and_says_what_was_lost(tmp_path: Path) -> N
 async def cancel_while_queued(store: SqliteStore, call: Coroutine[object, object, object]) -> None:
     """Cancel a call while the disk is slow with something else."""
     go_on = threading.Event()
-    slow = store._worker.run(go_on.wait)
+    slow = in_its_turn(store, go_on.wait)
     task = asyncio.ensure_future(call)
     await asyncio.sleep(0)
     task.cancel()
@@ -126,15 +118,37 @@ async def test_a_caller_that_is_cancelled_takes_nothing_along_that_was_recorded(
     assert (await store.load())[device.id].wanted
 
 
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be written is tried again soon."""
+    monkeypatch.setattr(_worker, "_RETRY_S", 0.01)
+
+
+async def written(store: SqliteStore) -> None:
+    """Return once something is written that could not be written until now."""
+    is_written = asyncio.Event()
+    await listen(store, lambda statement: is_written.set() if statement == "COMMIT" else None)
+    await pragma(store, "query_only = OFF")
+    async with asyncio.timeout(30):
+        await is_written.wait()
+    await queue_done(store)
+
+
+@pytest.mark.usefixtures("soon")
 async def test_what_a_cancelled_caller_could_not_write_is_tried_again(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
     await pragma(store, "query_only = ON")
     with structlog.testing.capture_logs():
         store.record(device, replace(device, wanted=True))
         await cancel_while_queued(store, store.remove(device.id))
-        await store.passphrase(device.id)
-    assert store._gathering._retry is not None
-    await pragma(store, "query_only = OFF")
+        await queue_done(store)
+    await written(store)
+    assert await on_connection(store, wanted) == (1,)
+
+
+def wanted(disk: sqlite3.Connection) -> tuple[int]:
+    found: tuple[int] = disk.execute("SELECT wanted FROM device").fetchone()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -155,6 +169,39 @@ async def test_a_row_that_can_never_be_written_holds_up_no_other(
         await store.update(other, replace(other, name="Nose"))
     assert [(entry["event"], entry["device"]) for entry in logs] == [("row_dropped", device.id)]
     assert await store.load() == {device.id: device, other.id: replace(other, name="Nose", wanted=True)}
+
+
+def bug(*_: object) -> None:
+    raise RuntimeError("a bug")
+
+
+async def test_a_bug_in_a_background_write_is_logged_and_holds_up_no_later_write(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = await store.add(draft(), SECRET)
+    with structlog.testing.capture_logs() as logs, monkeypatch.context() as broken:
+        broken.setattr(Batch, "write", bug)
+        store.record(device, replace(device, wanted=True), at_once=True)
+        await asyncio.sleep(0)
+        await queue_done(store)
+    assert [entry["event"] for entry in logs] == ["state_write_bug"]
+    store.record(device, replace(device, last_attempt_us=1))
+    await store.flush()
+    assert (await store.load())[device.id].last_attempt_us == 1
+
+
+async def test_a_bug_in_a_copy_is_logged_and_costs_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await SqliteStore.open(tmp_path)
+    device = await store.add(draft(), SECRET)
+    with structlog.testing.capture_logs() as logs, monkeypatch.context() as broken:
+        broken.setattr("wifimgrd.daemon.store._sqlite.backup.keep", bug)
+        await store.close()
+    assert [entry["event"] for entry in logs] == ["backup_not_written"]
+    again = await SqliteStore.open(tmp_path)
+    assert await again.load() == {device.id: device}
+    await again.close()
 
 
 async def test_a_refused_write_does_not_undo_what_was_recorded(store: SqliteStore) -> None:
@@ -221,13 +268,13 @@ async def test_a_store_whose_reads_fail_is_alive_and_one_whose_thread_hangs_is_n
             await store.find_key("key")
         assert await tasks.find_dead(10) == []
         other.execute("ALTER TABLE somewhere_else RENAME TO idempotency_key")
-    go_on, began = threading.Event(), asyncio.Event()
+    go_on, began, loop = threading.Event(), asyncio.Event(), asyncio.get_running_loop()
 
     def hang() -> None:
-        store._worker.loop.call_soon_threadsafe(began.set)
+        loop.call_soon_threadsafe(began.set)
         go_on.wait()
 
-    hanging = store._worker.run(hang)
+    hanging = in_its_turn(store, hang)
     await began.wait()
     assert await tasks.find_dead(10) == [], "a job may take its time"
     monkeypatch.setattr(_worker, "_JOB_S", 0.0)
@@ -242,15 +289,8 @@ async def test_a_state_file_that_another_program_holds_makes_nobody_wait_for_a_q
 ) -> None:
     """Background writes that are due meanwhile are one batch, tried once."""
     device = await store.add(draft(), SECRET)
-    attempts = 0
-    write = store._writer.write
-
-    def counted(batch: Batch) -> bool:
-        nonlocal attempts
-        attempts += 1
-        return write(batch)
-
-    store._gathering._write = counted
+    statements: list[str] = []
+    await listen(store, statements.append)
     with closing(sqlite3.connect(tmp_path / "wifimgrd.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         for number in range(20):
@@ -259,7 +299,8 @@ async def test_a_state_file_that_another_program_holds_makes_nobody_wait_for_a_q
         other.execute("ROLLBACK")
     await store.flush()
     assert (await store.load())[device.id].last_attempt_us == 19
-    assert attempts <= 2
+    attempts = statements.count(f"PRAGMA busy_timeout = {BACKGROUND_BUSY_MS}")
+    assert 1 <= attempts <= 2
 
 
 async def test_a_write_in_the_background_gives_a_held_file_up_soon(
@@ -271,10 +312,8 @@ async def test_a_write_in_the_background_gives_a_held_file_up_soon(
     await pragma(store, "user_version")
 
     async def waited() -> None:
-        def work(connection: sqlite3.Connection) -> None:
-            waits.append(connection.execute("PRAGMA busy_timeout").fetchone()[0])
-
-        await store._read(work, settled=False)
+        [wait] = await on_connection(store, lambda disk: disk.execute("PRAGMA busy_timeout").fetchone())
+        waits.append(wait)
 
     await waited()
     await store.update(device, replace(device, name="2"))
@@ -282,29 +321,16 @@ async def test_a_write_in_the_background_gives_a_held_file_up_soon(
     assert waits == [BACKGROUND_BUSY_MS, AWAITED_BUSY_MS]
 
 
-async def test_what_could_not_be_written_in_the_background_is_tried_again(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_worker, "_RETRY_S", 0.01)
+@pytest.mark.usefixtures("soon")
+async def test_what_could_not_be_written_in_the_background_is_tried_again(store: SqliteStore) -> None:
     device = await store.add(draft(), SECRET)
     await pragma(store, "query_only = ON")
     with structlog.testing.capture_logs():
-        store.record(device, replace(device, name="1"), at_once=True)
+        store.record(device, replace(device, wanted=True), at_once=True)
         with pytest.raises(StoreReadOnly):
             await store.flush()
-    written = asyncio.Event()
-    write = store._gathering._write
-
-    def write_and_tell(batch: Batch) -> bool:
-        if is_written := write(batch):
-            store._worker.loop.call_soon_threadsafe(written.set)
-        return is_written
-
-    store._gathering._write = write_and_tell
-    await pragma(store, "query_only = OFF")
-    async with asyncio.timeout(30):
-        await written.wait()
-    assert await store._read(lambda disk: disk.execute("SELECT name FROM device").fetchone()) == ("1",)
+    await written(store)
+    assert await on_connection(store, wanted) == (1,)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +376,8 @@ async def test_nothing_is_tried_again_after_the_end(tmp_path: Path) -> None:
     assert retry.cancelled()
 
 
-async def test_a_retry_that_comes_during_a_write_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("soon")
+async def test_a_retry_that_comes_during_a_write_is_not_the_last() -> None:
     loop, tries = asyncio.get_running_loop(), list[asyncio.Future[bool]]()
     again = asyncio.Event()
 
@@ -364,13 +391,12 @@ async def test_a_retry_that_comes_during_a_write_is_not_the_last(monkeypatch: py
                 again.set()
             return tries[-1]
 
-    monkeypatch.setattr(_worker, "_RETRY_S", 0.0)
     gathering = _worker.Gathering(SlowDisk(), Batch, lambda _: False)  # type: ignore[arg-type]
     gathering.batch.notes["key"] = "1"
     gathering.write_within(0)
     gathering.try_again()
     has_come = asyncio.Event()
-    loop.call_later(0.001, has_come.set)
+    loop.call_later(0.02, has_come.set)
     await has_come.wait()
     assert gathering._is_due
     gathering.take()

@@ -34,10 +34,10 @@ def empty(directory: Path) -> Path:
 
 async def test_ids_passwords_and_names_come_back_and_ids_are_not_given_twice(tmp_path: Path) -> None:
     store = await with_devices(tmp_path / "old", "A", "B", "C")
-    octets = back_up(tmp_path / "old")  # while it is in use
+    data = back_up(tmp_path / "old")  # while it is in use
     before = await store.load()
     await store.close()
-    assert restore(octets, empty(tmp_path / "new")) == 2
+    assert restore(data, empty(tmp_path / "new")) == 2
     restored = await SqliteStore.open(tmp_path / "new")
     assert await restored.load() == before
     assert [device.name for device in before.values()] == ["B", "C"]
@@ -50,11 +50,11 @@ async def test_ids_passwords_and_names_come_back_and_ids_are_not_given_twice(tmp
 
 async def test_devices_that_are_there_go_only_where_that_was_said(tmp_path: Path) -> None:
     await (await with_devices(tmp_path / "old", "A", "B")).close()
-    octets = back_up(tmp_path / "old")
+    data = back_up(tmp_path / "old")
     await (await with_devices(tmp_path / "new", "X", "Y", "Z")).close()
     with pytest.raises(StoreNotEmpty):
-        restore(octets, tmp_path / "new")
-    restore(octets, tmp_path / "new", replace=True)
+        restore(data, tmp_path / "new")
+    restore(data, tmp_path / "new", replace=True)
     store = await SqliteStore.open(tmp_path / "new")
     assert [device.name for device in (await store.load()).values()] == ["B"]
     await store.close()
@@ -62,26 +62,26 @@ async def test_devices_that_are_there_go_only_where_that_was_said(tmp_path: Path
 
 async def test_nothing_is_restored_under_a_running_daemon(tmp_path: Path) -> None:
     await (await with_devices(tmp_path / "old", "A", "B")).close()
-    octets = back_up(tmp_path / "old")
+    data = back_up(tmp_path / "old")
     with (empty(tmp_path / "new") / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(StoreInUse):
-            restore(octets, tmp_path / "new")
+            restore(data, tmp_path / "new")
     assert not (tmp_path / "new" / FILE_NAME).exists()
 
 
 async def test_what_is_no_whole_backup_touches_nothing(tmp_path: Path) -> None:
     await (await with_devices(tmp_path / "old", "A", "B")).close()
-    octets = back_up(tmp_path / "old")
+    data = back_up(tmp_path / "old")
     with closing(sqlite3.connect(":memory:")) as other:
         other.execute("CREATE TABLE device (id)")
         foreign = bytes(other.serialize())
     with closing(sqlite3.connect(tmp_path / "future")) as newer:
-        newer.deserialize(octets)
+        newer.deserialize(data)
         newer.execute("PRAGMA user_version = 99")
         future = bytes(newer.serialize())
     new = empty(tmp_path / "new")
-    for broken in (b"", b"no database", octets[: len(octets) // 2], foreign, octets[:4096] + bytes(4096)):
+    for broken in (b"", b"no database", data[: len(data) // 2], foreign, data[:4096] + bytes(4096)):
         with pytest.raises(StoreDamaged):
             restore(broken, new)
     with pytest.raises(SchemaFromFuture):
@@ -94,14 +94,14 @@ async def test_the_address_that_was_assigned_last_comes_back_and_no_other_text_d
     device = await store.add(replace(draft(), address="10.77.0.4"), SECRET)
     await store.remove(device.id)
     await store.close()
-    octets = back_up(tmp_path / "old")
-    restore(octets, empty(tmp_path / "new"))
+    data = back_up(tmp_path / "old")
+    restore(data, empty(tmp_path / "new"))
     restored = await SqliteStore.open(tmp_path / "new")
     assert await restored.last_address() == "10.77.0.4"
     await restored.close()
     for change in ("UPDATE addressing SET last_address = 'x'", "DELETE FROM addressing"):
         with closing(sqlite3.connect(tmp_path / "changed")) as file:
-            file.deserialize(octets)
+            file.deserialize(data)
             file.execute(change)
             file.commit()
             changed = bytes(file.serialize())

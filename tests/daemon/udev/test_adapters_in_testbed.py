@@ -8,9 +8,10 @@ import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
+import pyudev
 import structlog
 
 from tests.daemon.udev.testbed import FakeHost, Listener, Radio
@@ -23,11 +24,16 @@ def listener() -> Listener:
     return Listener()
 
 
+def retry_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Set how long the source waits where udev is not running."""
+    monkeypatch.setattr("wifimgrd.daemon.udev._source._RETRY_S", seconds)
+
+
 @pytest.fixture
 async def source(
     host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[UdevAdapterSource]:
-    monkeypatch.setattr("wifimgrd.daemon.udev._source._RETRY_S", 3600)  # the tests are about events
+    retry_after(monkeypatch, 3600)  # the tests are about events
     source = UdevAdapterSource(tmp_path / "no udevd")
     yield source
     await source.stop()
@@ -42,6 +48,7 @@ async def turn() -> None:
 # What is there
 
 
+@pytest.mark.slow
 async def test_what_is_plugged_in_is_reported_before_start_returns(
     host: FakeHost, source: UdevAdapterSource, listener: Listener
 ) -> None:
@@ -151,9 +158,10 @@ async def test_a_station_uses_its_radio_once_it_has_joined_a_network(
     radio = host.adapter("mock0")
     second = host.interface("mock9", radio, operstate="down")
     await source.start(listener)
-    assert [(await listener.present()).is_active for _ in range(2)] == [False, False]
+    reported = {one.name: one for one in [await listener.present() for _ in range(2)]}
+    assert {name: one.is_active for name, one in reported.items()} == {"mock0": False, "mock9": False}
     second.change(operstate="dormant")
-    assert await listener.present() == replace(adapter_of(source, "mock9"), is_active=True)
+    assert await listener.present() == replace(reported["mock9"], is_active=True)
     second.change(operstate="down")
     assert not (await listener.present()).is_active
     assert listener.nothing_reported()
@@ -196,10 +204,6 @@ async def test_two_radios_of_one_usb_device_are_two(
     first, second = await listener.present(), await listener.present()
     assert first.radio != second.radio
     assert (first.is_active, second.is_active) == (True, False), "what one does matters to the other"
-
-
-def adapter_of(source: UdevAdapterSource, name: str) -> Adapter:
-    return source._known[name].adapter
 
 
 @pytest.mark.parametrize(
@@ -259,15 +263,13 @@ async def test_nothing_is_reported_until_udev_is_done_with_an_interface(
 async def test_without_libudev_there_are_no_adapters_until_it_comes(
     host: FakeHost, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wifimgrd.daemon.udev import _source as module  # noqa: PLC0415
-
-    there = module._new_context
+    there = pyudev.Context
 
     def missing() -> Any:
         raise ImportError("No library named udev")
 
-    monkeypatch.setattr(module, "_RETRY_S", 0)
-    monkeypatch.setattr(module, "_new_context", missing)
+    retry_after(monkeypatch, 0)
+    monkeypatch.setattr(pyudev, "Context", missing)
     source = UdevAdapterSource(tmp_path / "no udevd")
     host.adapter("mock0")
     with structlog.testing.capture_logs() as logs:
@@ -276,7 +278,7 @@ async def test_without_libudev_there_are_no_adapters_until_it_comes(
             await turn()
     assert listener.nothing_reported()
     assert [log["event"] for log in logs] == ["udev_unavailable"]
-    monkeypatch.setattr(module, "_new_context", there)
+    monkeypatch.setattr(pyudev, "Context", there)
     assert (await listener.present()).name == "mock0"
     await source.stop()
 
@@ -284,16 +286,30 @@ async def test_without_libudev_there_are_no_adapters_until_it_comes(
 async def test_a_udevd_that_comes_late_is_subscribed_to_anew(
     host: FakeHost, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wifimgrd.daemon.udev._source._RETRY_S", 0)
-    source = UdevAdapterSource(tmp_path / "udevd")
-    await source.start(listener)
-    (tmp_path / "udevd").touch()
-    await turn()
-    assert source._retry is None
-    received = source._monitor
-    await turn()
-    assert source._monitor is received
-    assert source._trouble == ""
+    monitors = 0
+    new_monitor = pyudev.Monitor.from_netlink
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal monitors
+        monitors += 1
+        return new_monitor(*arguments)
+
+    monkeypatch.setattr(pyudev.Monitor, "from_netlink", counted)
+    retry_after(monkeypatch, 0)
+    source, udevd = UdevAdapterSource(tmp_path / "udevd"), tmp_path / "udevd"
+    with structlog.testing.capture_logs() as logs:
+        await source.start(listener)
+        before = monitors
+        udevd.touch()
+        await turn()
+        assert monitors == before + 1
+        await turn()
+        assert monitors == before + 1
+        assert [log["event"] for log in logs] == ["udev_unavailable"]
+        await source.stop()
+        udevd.unlink()
+        await source.start(listener)
+    assert [log["event"] for log in logs] == ["udev_unavailable"] * 2, "it was well in between"
     await source.stop()
 
 
@@ -470,23 +486,25 @@ async def test_a_thousand_events_in_a_burst_end_in_what_is_there(
     assert inventory.count <= 1000 + 4
 
 
-def lose_events(source: UdevAdapterSource) -> None:
+def lose_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the kernel does when the socket's buffer is full: an error once, in place of the events."""
+    there = pyudev.Monitor.poll
 
-    def poll(_: float) -> Any:
+    def poll(*_: object) -> Any:
+        monkeypatch.setattr(pyudev.Monitor, "poll", there)
         raise OSError(errno.ENOBUFS, "No buffer space available")
 
-    cast("Any", source._monitor).poll = poll
+    monkeypatch.setattr(pyudev.Monitor, "poll", poll)
 
 
 async def test_events_that_were_lost_are_made_up_for(
-    host: FakeHost, source: UdevAdapterSource, listener: Listener
+    host: FakeHost, source: UdevAdapterSource, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     radios: list[Radio] = [host.adapter(f"mock{number}", f"1-{number + 1}") for number in range(3)]
     await source.start(listener)
     before = [await listener.present() for _ in radios]
     with structlog.testing.capture_logs() as logs:
-        lose_events(source)
+        lose_events(monkeypatch)
         radios[0].vanish()
         radios[1].rename("renamed", announce=False)
         host.call("set_attribute", radios[2].switch, "soft", "1")

@@ -121,7 +121,8 @@ class AutosuspendStage:
         self.sysfs = sysfs
         self.memory = BriefMemory()
         self.devices = Devices(sysfs.root)
-        self.awake = AutosuspendBlock(self.memory, self.devices, Tasks("test"))
+        self.tasks = Tasks("test")
+        self.awake = AutosuspendBlock(self.memory, self.devices, self.tasks)
 
     def publish_state(self, state: InterfaceState) -> None:
         adapter = Adapter("wlan0", AdapterIdentity(usb_port=PORT))
@@ -203,7 +204,7 @@ async def test_what_a_crash_left_is_given_back_by_the_next_life(
     stage.publish_state(InterfaceState.IN_USE)
     await stage.until("on")
     after = AutosuspendBlock(stage.memory, stage.devices, Tasks("test"))
-    stage.awake._tasks.cancel()
+    stage.tasks.cancel()
     stage.awake = after
     after.start()
     stage.publish_state(InterfaceState.AVAILABLE)

@@ -53,7 +53,7 @@ async def test_a_preflight_is_answered_without_a_token(served: Served, path: str
     answer = await served.ask(
         "OPTIONS", path, headers={"Origin": ORIGIN, "Access-Control-Request-Method": "PATCH"}
     )
-    assert (answer.status, answer.octets) == (204, b"")
+    assert (answer.status, answer.data) == (204, b"")
     assert answer.headers["Access-Control-Allow-Origin"] == ORIGIN
     assert "PATCH" in answer.headers["Access-Control-Allow-Methods"]
     assert "Authorization" in answer.headers["Access-Control-Allow-Headers"]
@@ -82,7 +82,7 @@ async def test_a_preflight_of_another_site_gets_no_permission(served: Served) ->
 @pytest.mark.parametrize("path", [P + "/", "/healthz", TILE, "/ws/management/"])
 async def test_options_says_which_methods_there_are(served: Served, path: str) -> None:
     answer = await served.ask("OPTIONS", path, headers={"Authorization": "Bearer s3cret"})
-    assert (answer.status, answer.octets) == (204, b"")
+    assert (answer.status, answer.data) == (204, b"")
     assert "GET" in answer.headers["Allow"].split(", ")
     nowhere = await served.ask("OPTIONS", "/nowhere", headers={"Authorization": "Bearer s3cret"})
     assert nowhere.status == 404

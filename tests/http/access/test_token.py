@@ -158,7 +158,7 @@ async def test_the_channel_is_not_joined_without(served: Served) -> None:
 async def test_a_sign_out_expires_the_cookie_that_a_sign_in_sets(served: Served) -> None:
     signed_in = await served.post("/session", headers=BEARER)
     signed_out = await served.ask("DELETE", "/session", headers=cookie_of(signed_in))
-    assert (signed_out.status, signed_out.octets) == (204, b"")
+    assert (signed_out.status, signed_out.data) == (204, b"")
     [before] = SimpleCookie(signed_in.headers["Set-Cookie"]).values()
     [after] = SimpleCookie(signed_out.headers["Set-Cookie"]).values()
     assert (after.key, after.value, after["max-age"]) == (before.key, "", "0")

@@ -278,7 +278,7 @@ async def test_a_bug_is_answered_without_its_inside(
     fake_hub.answer = error
     answer = await connect(served, 1)
     assert (answer.status, answer.problem["code"]) == (500, "internal")
-    assert b"secret" not in answer.octets
-    assert b"Traceback" not in answer.octets
+    assert b"secret" not in answer.data
+    assert b"Traceback" not in answer.data
     out, err = capsys.readouterr()
     assert (out + err).count("secret inside") == 1

@@ -30,7 +30,7 @@ async def test_a_created_device_is_answered_as_its_record(shim: Served) -> None:
     assert record["codename"] == "insta360-x4"
     assert record["connection_type"] == "wifi"
     assert record["connection_settings"] == {"ssid": "SIM-CAM-1"}
-    assert "camera-pass-1" not in answer.octets.decode()
+    assert "camera-pass-1" not in answer.data.decode()
     assert (await shim.get(answer.headers["Location"])).json["id"] == record["id"]
 
 
@@ -118,7 +118,7 @@ async def test_a_new_password_is_taken_and_not_shown(shim: Served) -> None:
     body = {"connection_settings": {"password": "another-secret"}}
     answer = await shim.ask("PATCH", location, json=body)
     assert answer.status == 200
-    assert "another-secret" not in answer.octets.decode()
+    assert "another-secret" not in answer.data.decode()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ async def test_a_removed_device_is_gone_and_its_interface_free(shim: Served, hub
     location = (await shim.post(P, json=camera(1))).headers["Location"]
     await hub.wait_until(lambda client: client.devices[1].state == "connected", 5)
     answer = await shim.ask("DELETE", location)
-    assert (answer.status, answer.octets) == (204, b"")
+    assert (answer.status, answer.data) == (204, b"")
     assert (await shim.get(location)).problem["code"] == "device-not-found"
     assert (await shim.get(P + "/wifi/interfaces")).json["interface_assignments"] == {}
 
@@ -231,7 +231,7 @@ async def test_an_address_that_is_not_there_is_not_found(served: Served, path: s
 @pytest.mark.parametrize("path", [P, P + "/7", P + "/wifi/interfaces", P + "/supported-devices", "/healthz"])
 async def test_every_address_answers_with_and_without_its_trailing_slash(shim: Served, path: str) -> None:
     bare, slashed = await shim.get(path), await shim.get(path + "/")
-    assert (bare.status, bare.octets) == (slashed.status, slashed.octets)
+    assert (bare.status, bare.data) == (slashed.status, slashed.data)
     assert bare.status in {200, 404}
 
 
@@ -246,7 +246,7 @@ async def test_answers_do_not_say_what_serves_them(served: Served) -> None:
 
 async def test_a_head_has_the_headers_alone(served: Served) -> None:
     answer = await served.ask("HEAD", P)
-    assert (answer.status, answer.octets) == (200, b"")
+    assert (answer.status, answer.data) == (200, b"")
 
 
 async def test_a_device_that_goes_while_it_is_changed_is_not_found(served: Served, fake_hub: FakeHub) -> None:
@@ -260,7 +260,7 @@ async def test_a_create_that_the_daemon_did_not_outlive_is_unavailable(
     async def vanish(*_: Any) -> None:
         fake_hub.vanish()
 
-    fake_hub._do = vanish  # type: ignore[method-assign]
+    fake_hub.do = vanish  # type: ignore[method-assign]
     answer = await served.post(P, json=camera(1))
     assert (answer.status, answer.problem["code"]) == (503, "backend-unavailable")
 
@@ -349,8 +349,8 @@ async def test_a_picture_of_a_model_is_larger_than_its_icon(served: Served) -> N
         for model in (await served.get(P + "/supported-devices/")).json["supported_devices"]
         if model["codename"] == "generic-wifi-camera"
     ]
-    assert b'width="240" height="240"' in (await served.get(camera["device_image_url"])).octets
-    assert b'width="24" height="24"' in (await served.get("/icons/camera.svg")).octets
+    assert b'width="240" height="240"' in (await served.get(camera["device_image_url"])).data
+    assert b'width="24" height="24"' in (await served.get("/icons/camera.svg")).data
 
 
 class TestOtherPlatform:

@@ -20,7 +20,7 @@ TOKEN = "token-of-this-test"
 
 async def test_it_is_a_file_of_plain_text_that_nobody_keeps(served: Served) -> None:
     answer = await served.get("/diagnose")
-    assert (answer.status, answer.octets) == (200, b"a report")
+    assert (answer.status, answer.data) == (200, b"a report")
     assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="wifimgrd-report.txt"'
     assert answer.headers["Cache-Control"] == "no-store"
@@ -28,7 +28,7 @@ async def test_it_is_a_file_of_plain_text_that_nobody_keeps(served: Served) -> N
 
 async def test_the_real_daemon_names_no_network_in_it(shim: Served) -> None:
     await register(shim)
-    text = (await shim.get("/diagnose")).octets.decode()
+    text = (await shim.get("/diagnose")).data.decode()
     for part in ("wifimgrctl diagnose", "== Configuration ==", "== Hub ==", '"ssid": "SSID-'):
         assert part in text
     for secret in ("SIM-CAM", "camera-pass", "02:00:00"):

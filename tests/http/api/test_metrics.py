@@ -27,7 +27,7 @@ async def values(shim: Served) -> dict[str, float]:
     assert answer.headers["Content-Type"].startswith("text/plain; version=")
     return {
         sample.name + "".join(f"[{value}]" for value in sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(answer.octets.decode())
+        for family in text_string_to_metric_families(answer.data.decode())
         for sample in family.samples
     }
 
@@ -303,7 +303,7 @@ async def test_clients_of_the_channel(served: Served) -> None:
 async def test_openmetrics_for_who_accepts_it(served: Served) -> None:
     answer = await served.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
     assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
-    assert answer.octets.endswith(b"# EOF\n")
+    assert answer.data.endswith(b"# EOF\n")
 
 
 class TestTiles:
@@ -326,4 +326,4 @@ class TestTiles:
 
 async def test_no_password_is_in_them(shim: Served) -> None:
     await connect(shim, camera(1))
-    assert b"camera-pass" not in (await shim.get("/metrics")).octets
+    assert b"camera-pass" not in (await shim.get("/metrics")).data

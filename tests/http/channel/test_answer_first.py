@@ -15,6 +15,8 @@ from wifimgrd.bus.connection import Variant
 from wifimgrd.client.hub import HubClient
 from wifimgrd.http.channel import _status_hold as status_hold
 
+pytestmark = pytest.mark.slow
+
 AHEAD_S = 0.05
 STANDS_S = 1.0
 Seen = list[tuple[float, Any]]

@@ -139,7 +139,7 @@ async def test_commands_for_one_device_are_carried_out_one_after_the_other(
         if asked[1] == 1:
             await answers.get()
 
-    fake_hub._do = answer_later  # type: ignore[method-assign]
+    fake_hub.do = answer_later  # type: ignore[method-assign]
     for kind, device_id in ((DISCONNECT, 1), (CONNECT, 1), (CONNECT, 2)):
         await channel.send_json(command(kind, device_id))
     assert (await receive(channel))["data"]["id"] == 2
@@ -320,11 +320,11 @@ async def test_more_than_a_hub_carries_out_do_not_wait(
     fake_hub.appear(DEVICE)
     channel = await served.channel()
     await receive(channel)
-    for _ in range(commands_module._UNFINISHED + 1):
+    for _ in range(commands_module.MOST_UNFINISHED + 1):
         await channel.send_json({"type": CONNECT} | options)
     assert (await receive(channel))["code"] == "too-many-requests"
     may_end.set()
-    assert await codes(channel, commands_module._UNFINISHED) == {"busy"}
+    assert await codes(channel, commands_module.MOST_UNFINISHED) == {"busy"}
     await channel.send_json({"type": CONNECT} | options)
     assert await codes(channel, 1) == {"busy"}
 

@@ -91,9 +91,9 @@ async def test_another_site_is_refused(served: Served) -> None:
 async def test_a_client_that_goes_is_counted_no_more(served: Served) -> None:
     async with stream(served) as content:
         await next_event(content)
-        assert b"\nwifimgrd_websocket_clients 1.0\n" in (await served.get("/metrics")).octets
+        assert b"\nwifimgrd_websocket_clients 1.0\n" in (await served.get("/metrics")).data
     async with asyncio.timeout(PATIENCE_S):  # less than a heartbeat, by which it would be noticed at last
-        while b"\nwifimgrd_websocket_clients 0.0\n" not in (await served.get("/metrics")).octets:
+        while b"\nwifimgrd_websocket_clients 0.0\n" not in (await served.get("/metrics")).data:
             pass
 
 
@@ -109,6 +109,6 @@ async def test_a_client_that_does_not_read_is_given_up(served: Served, fake_hub:
             )
             for _ in range(200):
                 await channel.receive_json(timeout=PATIENCE_S)
-        metrics = (await served.get("/metrics")).octets.decode()
+        metrics = (await served.get("/metrics")).data.decode()
         [dropped] = [line for line in metrics.splitlines() if "drop" in line and not line.startswith("#")]
         assert float(dropped.split()[-1]) == 1

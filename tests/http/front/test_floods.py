@@ -29,6 +29,8 @@ from wifimgrd.http.front.connection_limits import IN_ALL, ConnectionLimits
 from wifimgrd.http.settings import Settings
 from wifimgrd.runtime.tasks import Tasks
 
+pytestmark = pytest.mark.slow
+
 NO_BUS = "unix:path=/nowhere"
 ALLOWED_KB = 60 << 10
 IDLE_WITH_TLS_KB = 300_000
@@ -78,7 +80,7 @@ class Crowd:
         self._sockets: list[socket.socket] = []
         self._sources = itertools.cycle([f"127.0.0.{number}" for number in range(2, 20)])
 
-    async def send(self, count: int, octets: bytes) -> None:
+    async def send(self, count: int, raw: bytes) -> None:
         """Open so many connections, and send this on each."""
         loop = asyncio.get_running_loop()
         for _ in range(count):
@@ -88,7 +90,7 @@ class Crowd:
             self._sockets.append(one)
             with suppress(ConnectionError):
                 await loop.sock_connect(one, self._address)
-                await loop.sock_sendall(one, octets)
+                await loop.sock_sendall(one, raw)
 
     def close(self) -> None:
         for one in self._sockets:
@@ -131,7 +133,7 @@ async def pour(shim: Shim, start: bytes, flood: bytes) -> None:
         (b"", (POST + b"Content-Length: 60000\r\n\r\n" + b"x" * 60000)),
         (b"", b"GET /healthz HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n" * 200),
     ],
-    ids=["chunks of an octet", "a body without an end", "bodies in a row", "requests in a row"],
+    ids=["chunks of a byte", "a body without an end", "bodies in a row", "requests in a row"],
 )
 async def test_beside_a_hundred_floods_others_are_answered(shim: Shim, start: bytes, flood: bytes) -> None:
     before = resident_kb(shim)

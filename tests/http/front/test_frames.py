@@ -34,9 +34,9 @@ def test_as_many_are_kept_as_are_allowed(
 ) -> None:
     rate = FrameRate(0.0)
     assert rate.is_kept(frame(0) * before, 0.0)
-    octets = b"".join(frame(length, masked=masked) for length, masked in frames)
-    places = sorted({0, len(octets), *(cut % (len(octets) + 1) for cut in cuts)})
-    kept = [rate.is_kept(octets[begin:end], 0.0) for begin, end in pairwise(places)]
+    data = b"".join(frame(length, masked=masked) for length, masked in frames)
+    places = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    kept = [rate.is_kept(data[begin:end], 0.0) for begin, end in pairwise(places)]
     assert all(kept) == (before + len(frames) <= FRAMES_PER_S)
 
 

@@ -29,17 +29,17 @@ def chunks(pieces: list[bytes]) -> bytes:
     return parts + b"0\r\n\r\n"
 
 
-def taken(body: Body, octets: bytes, cuts: list[int]) -> int:
-    """How many octets a body has, with these cuts between pieces."""
+def taken(body: Body, data: bytes, cuts: list[int]) -> int:
+    """How many bytes a body has, with these cuts between pieces."""
     at = 0
-    for end in [*sorted(cut % (len(octets) + 1) for cut in cuts), len(octets)]:
+    for end in [*sorted(cut % (len(data) + 1) for cut in cuts), len(data)]:
         while at < end and not body.is_complete:
-            at += body.take(octets[at:end])
+            at += body.take(data[at:end])
     return at
 
 
 @pytest.mark.parametrize(
-    ("octets", "expected"),
+    ("data", "expected"),
     [
         (head(), Head()),
         (head(b"POST /a?b HTTP/1.0", b"Content-Length: 12"), Head(12, is_last=True)),
@@ -58,13 +58,13 @@ def taken(body: Body, octets: bytes, cuts: list[int]) -> int:
         (head(b"GET http://h/ HTTP/1.1", b"X-A: \x80", b"X-B:\t"), Head()),
     ],
 )  # fmt: skip
-def test_what_a_head_says_of_the_end_of_its_request(octets: bytes, expected: Head) -> None:
-    assert end_of_head(bytearray(octets + b"more"), 0) == len(octets)
-    assert parse_head(octets) == expected
+def test_what_a_head_says_of_the_end_of_its_request(data: bytes, expected: Head) -> None:
+    assert end_of_head(bytearray(data + b"more"), 0) == len(data)
+    assert parse_head(data) == expected
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"GET / HTTP/1.1\r\n\r\n",
         head(b"GET / HTTP/1.1", b"Host: other"),
@@ -98,9 +98,9 @@ def test_what_a_head_says_of_the_end_of_its_request(octets: bytes, expected: Hea
         head(b"POST / HTTP/1.0", b"Transfer-Encoding: chunked"),
     ],
 )
-def test_what_could_be_read_in_two_ways_is_refused(octets: bytes) -> None:
+def test_what_could_be_read_in_two_ways_is_refused(data: bytes) -> None:
     with pytest.raises(Refused) as caught:
-        parse_head(octets)
+        parse_head(data)
     assert caught.value.status == 400
 
 
@@ -112,41 +112,39 @@ def test_the_wish_for_another_protocol_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         head(b"GET / HTTP/1.1", *[b"X: y"] * 128),
         head(b"GET / HTTP/1.1", b"X: " + b"y" * 8190),
         head(b"GET /" + b"y" * 8190 + b" HTTP/1.1"),
     ],
 )
-def test_a_head_is_bounded_in_its_fields_and_lines(octets: bytes) -> None:
+def test_a_head_is_bounded_in_its_fields_and_lines(data: bytes) -> None:
     with pytest.raises(Refused) as caught:
-        parse_head(octets)
+        parse_head(data)
     assert caught.value.status == 431
 
 
-@pytest.mark.parametrize(
-    "octets", [b"GET / HTTP/1.1\n", b"GET / HTTP/1.1\r\nHost: h\n\n", b"\n", b"y" * 8193]
-)
-def test_no_end_is_waited_for_where_none_can_come(octets: bytes) -> None:
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\n", b"GET / HTTP/1.1\r\nHost: h\n\n", b"\n", b"y" * 8193])
+def test_no_end_is_waited_for_where_none_can_come(data: bytes) -> None:
     with pytest.raises(Refused):
-        end_of_head(bytearray(octets), 0)
+        end_of_head(bytearray(data), 0)
 
 
 def test_a_head_without_an_end_is_refused_at_its_limit() -> None:
-    octets = bytearray(b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * (HEAD_BYTES // 6))
+    data = bytearray(b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * (HEAD_BYTES // 6))
     with pytest.raises(Refused) as caught:
-        end_of_head(octets, 0)
+        end_of_head(data, 0)
     assert caught.value.status == 431
 
 
 @given(st.lists(st.integers(0, 200)))
 def test_the_end_of_a_head_is_found_in_any_pieces(cuts: list[int]) -> None:
-    octets = head(b"GET / HTTP/1.1", b"X: y") + b"GET / HT"
-    end = octets.index(b"\r\n\r\n") + 4
+    data = head(b"GET / HTTP/1.1", b"X: y") + b"GET / HT"
+    end = data.index(b"\r\n\r\n") + 4
     seen = 0
-    for cut in sorted(cut % len(octets) for cut in cuts):
-        found = end_of_head(bytearray(octets[:cut]), seen)
+    for cut in sorted(cut % len(data) for cut in cuts):
+        found = end_of_head(bytearray(data[:cut]), seen)
         assert found == (end if cut >= end else 0)
         if not found:
             seen = cut
@@ -154,9 +152,9 @@ def test_the_end_of_a_head_is_found_in_any_pieces(cuts: list[int]) -> None:
 
 @given(st.lists(st.binary(min_size=8, max_size=40)), st.lists(st.integers(0, 2000)))
 def test_the_end_of_a_chunked_body_is_found_in_any_pieces(pieces: list[bytes], cuts: list[int]) -> None:
-    octets = chunks(pieces)
+    data = chunks(pieces)
     body = Body(CHUNKED)
-    assert taken(body, octets + b"GET /", cuts) == len(octets)
+    assert taken(body, data + b"GET /", cuts) == len(data)
     assert body.is_complete
 
 
@@ -168,7 +166,7 @@ def test_the_end_of_a_body_is_found_in_any_pieces(length: int, cuts: list[int]) 
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"x\r\n",
         b"\r\n",
@@ -182,9 +180,9 @@ def test_the_end_of_a_body_is_found_in_any_pieces(length: int, cuts: list[int]) 
     ],
 )
 @given(st.lists(st.integers(0, 20)))
-def test_what_is_no_chunk_is_refused(octets: bytes, cuts: list[int]) -> None:
+def test_what_is_no_chunk_is_refused(data: bytes, cuts: list[int]) -> None:
     with pytest.raises(Refused):
-        taken(Body(CHUNKED), octets, cuts)
+        taken(Body(CHUNKED), data, cuts)
 
 
 @pytest.mark.parametrize("chunk", [b"1\r\nx\r\n", b"1;" + b"e" * 90 + b"\r\nx\r\n"])

@@ -128,8 +128,8 @@ async def relay(camera: Camera, fake_hub: FakeHub, served: Served) -> Served:
 
 async def test_paths_reach_the_camera_as_they_were_sent(relay: Served) -> None:
     for path in ("/", "/osc/info", "/a%2Fb//c/../d?x=1&x=%20#".rstrip("#"), "/DCIM/100%25/"):
-        octets = f"GET /cameras/3{path} HTTP/1.1\r\nHost: {relay.host}\r\nConnection: close\r\n\r\n"
-        answer = await relay.raw(octets.encode())
+        raw = f"GET /cameras/3{path} HTTP/1.1\r\nHost: {relay.host}\r\nConnection: close\r\n\r\n"
+        answer = await relay.raw(raw.encode())
         assert answer.endswith(b"\r\n\r\n" + path.encode()) or path.encode() in answer
 
 
@@ -157,14 +157,14 @@ async def test_the_examples_of_the_description_reach_the_camera(
 async def test_bodies_are_streamed_both_ways(relay: Served, camera: Camera) -> None:
     large = bytes(range(256)) * 4096
     answer = await relay.post("/cameras/3/echo", data=large)
-    assert (answer.status, answer.octets, answer.headers["ETag"]) == (202, large, f'"{len(large)}"')
+    assert (answer.status, answer.data, answer.headers["ETag"]) == (202, large, f'"{len(large)}"')
 
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(16):
             yield large[:65536]
 
     answer = await relay.ask("PUT", "/cameras/3/echo", data=pieces())
-    assert (answer.octets, answer.headers["ETag"]) == (large, '"None"')
+    assert (answer.data, answer.headers["ETag"]) == (large, '"None"')
     async with relay.session.get(relay.url + "/cameras/3/stream") as stream:
         assert await stream.content.readexactly(5) == b"first"
         camera.gate.set()
@@ -423,7 +423,7 @@ async def test_a_camera_that_takes_nothing_does_not_keep_its_place(
 async def test_a_length_beside_chunks_is_not_passed_on(odd_relay: OddCamera) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\nTransfer-Encoding: chunked"
     answer = await odd_relay.get(head, b"2\r\nok\r\n0\r\n\r\n")
-    assert (answer.status, answer.octets) == (200, b"ok")
+    assert (answer.status, answer.data) == (200, b"ok")
 
 
 ACTS_ON_US = (
@@ -434,7 +434,7 @@ ACTS_ON_US = (
 
 @pytest.fixture
 async def odd_relay(port_80: None, fake_hub: FakeHub, served: Served) -> AsyncIterator[OddCamera]:
-    """A camera whose answer is octets as the test says."""
+    """A camera whose answer is bytes as the test says."""
     camera = OddCamera(served)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -510,7 +510,7 @@ class OddCamera:
 async def test_what_would_act_on_this_service_is_left_out(odd_relay: OddCamera) -> None:
     fields = "".join(f"\r\n{name}: x" for name in ACTS_ON_US)
     answer = await odd_relay.get(f"HTTP/1.1 200 OK\r\nContent-Type: text/plain{fields}".encode())
-    assert (answer.status, answer.octets) == (200, b"ok")
+    assert (answer.status, answer.data) == (200, b"ok")
     assert answer.headers["Content-Type"] == "text/plain"
     assert answer.headers["Referrer-Policy"] == "no-referrer"
     assert not answer.headers.keys() & set(ACTS_ON_US)
@@ -529,7 +529,7 @@ async def test_what_would_act_on_this_service_is_left_out(odd_relay: OddCamera) 
         b"HTTP/1.1 200 OK\r\nLocation: \xc3\xa4\x80",
     ],
 )
-async def test_odd_octets_of_a_camera_are_no_error_of_ours(odd_relay: OddCamera, head: bytes) -> None:
+async def test_odd_bytes_of_a_camera_are_no_error_of_ours(odd_relay: OddCamera, head: bytes) -> None:
     answer = await odd_relay.get(head)
     assert answer.status in (int(head[9:12]), 502)
 
@@ -540,7 +540,7 @@ async def test_a_camera_cannot_change_the_protocol_unasked(odd_relay: OddCamera)
 
 
 @pytest.mark.parametrize("path", [b"/\xc3\xa4", b"/\x80", b"/?\x80"])
-async def test_odd_octets_of_a_client_are_no_error_of_ours(odd_relay: OddCamera, path: bytes) -> None:
+async def test_odd_bytes_of_a_client_are_no_error_of_ours(odd_relay: OddCamera, path: bytes) -> None:
     request = (
         b"GET /cameras/3" + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-A: \x80\r\n\r\n"
     )
@@ -660,7 +660,7 @@ async def test_a_client_that_resets_while_its_answer_waits_is_no_error_of_ours(
         writer.write(f"GET /cameras/3/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         async with asyncio.timeout(10):
             await waits.wait()
-            writer.transport.abort()  # with octets unread, which is a reset
+            writer.transport.abort()  # with bytes unread, which is a reset
             await odd_relay.over.wait()
     assert logs == []
 
@@ -668,11 +668,11 @@ async def test_a_client_that_resets_while_its_answer_waits_is_no_error_of_ours(
 async def test_a_large_body_to_a_slow_client_is_whole(odd_relay: OddCamera) -> None:
     size = 8 << 20
     odd_relay.said = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % size + b"x" * size
-    octets = 0
+    raw = 0
     async with odd_relay.served.session.get(odd_relay.served.url + "/cameras/3/") as answer:
         async for piece in answer.content.iter_chunked(1 << 16):
-            octets += len(piece)
-    assert octets == size
+            raw += len(piece)
+    assert raw == size
 
 
 def _peak_memory_kb() -> int:

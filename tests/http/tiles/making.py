@@ -22,7 +22,7 @@ def picture(z: int, x: int, y: int, of: str = "") -> bytes:
 
 
 def vector(z: int, x: int, y: int) -> bytes:
-    """What a vector tile's octets look like when packed."""
+    """What a vector tile's bytes look like when packed."""
     return gzip.compress(f"{z}/{x}/{y}".encode() * 20, mtime=0)
 
 
@@ -87,14 +87,14 @@ def write_mbtiles(path: Path, tiles: Mapping[Place, bytes], *, view: bool = Fals
             )
             rows = [(z, x, (1 << z) - 1 - y, f"{z}/{x}/{y}") for z, x, y in tiles]
             connection.executemany("INSERT INTO map VALUES (?, ?, ?, ?)", rows)
-            pairs = [(octets, "/".join(map(str, place))) for place, octets in tiles.items()]
+            pairs = [(data, "/".join(map(str, place))) for place, data in tiles.items()]
             connection.executemany("INSERT INTO images VALUES (?, ?)", pairs)
         else:
             connection.executescript(
                 "CREATE TABLE tiles (zoom_level INT, tile_column INT, tile_row INT, tile_data BLOB);"
                 "CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);"
             )
-            values = [(z, x, (1 << z) - 1 - y, octets) for (z, x, y), octets in tiles.items()]
+            values = [(z, x, (1 << z) - 1 - y, data) for (z, x, y), data in tiles.items()]
             connection.executemany("INSERT INTO tiles VALUES (?, ?, ?, ?)", values)
     connection.close()
     return path
@@ -102,10 +102,10 @@ def write_mbtiles(path: Path, tiles: Mapping[Place, bytes], *, view: bool = Fals
 
 def write_folder(path: Path, tiles: Mapping[Place, bytes], ending: str = "png", **metadata: Any) -> Path:
     """A folder of files, as mb-util leaves it."""
-    for (z, x, y), octets in tiles.items():
+    for (z, x, y), data in tiles.items():
         folder = path / str(z) / str(x)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{y}.{ending}").write_bytes(octets)
+        (folder / f"{y}.{ending}").write_bytes(data)
     if metadata:
         (path / "metadata.json").write_text(json.dumps(metadata))
     return path

@@ -42,10 +42,10 @@ def write_planet(path: Path, leaves: int = LEAVES) -> dict[Place, bytes]:
     packed = []
     offset = 0
     for number in range(leaves):
-        octets = gzip.compress(_leaf(number, packed_lengths, size), 1)
-        entries.append(Entry(number * ENTRIES, offset, len(octets), 0))
-        offset += len(octets)
-        packed.append(octets)
+        data = gzip.compress(_leaf(number, packed_lengths, size), 1)
+        entries.append(Entry(number * ENTRIES, offset, len(data), 0))
+        offset += len(data)
+        packed.append(data)
     root = serialize_directory(entries)
     metadata = gzip.compress(b'{"name": "Planet"}')
     tiles_offset = 127 + len(root) + len(metadata) + offset
@@ -71,10 +71,10 @@ def write_planet(path: Path, leaves: int = LEAVES) -> dict[Place, bytes]:
         file.truncate(tiles_offset + leaves * size)
         for number in range(0, leaves, _WRITTEN_EACH):
             at = chance.randrange(ENTRIES)
-            octets = (PNG + f"{number}/{at}".encode()).ljust(lengths[at], b".")
+            data = (PNG + f"{number}/{at}".encode()).ljust(lengths[at], b".")
             file.seek(tiles_offset + number * size + sum(lengths[:at]))
-            file.write(octets)
-            written[tileid_to_zxy(number * ENTRIES + at)] = octets
+            file.write(data)
+            written[tileid_to_zxy(number * ENTRIES + at)] = data
     return written
 
 
@@ -92,9 +92,9 @@ def _leaf(number: int, lengths: bytes, size: int) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    octets = io.BytesIO()
-    write_varint(octets, number)
-    return octets.getvalue()
+    data = io.BytesIO()
+    write_varint(data, number)
+    return data.getvalue()
 
 
 if __name__ == "__main__":

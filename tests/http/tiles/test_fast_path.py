@@ -19,12 +19,12 @@ END = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 TOKEN = "s3cret"
 
 
-def statuses(octets: bytes) -> list[int]:
-    return [int(status) for status in re.findall(rb"HTTP/1\.[01] ([0-9]{3})", octets)]
+def statuses(data: bytes) -> list[int]:
+    return [int(status) for status in re.findall(rb"HTTP/1\.[01] ([0-9]{3})", data)]
 
 
 class Wire:
-    """One connection, octet by octet."""
+    """One connection, byte by byte."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -42,8 +42,8 @@ class Wire:
             length = int(head.lower().partition(b"content-length: ")[2].split()[0])
             return int(head[9:12]), await self.reader.readexactly(length)
 
-    async def ask(self, octets: bytes) -> tuple[int, bytes]:
-        self.writer.write(octets)
+    async def ask(self, data: bytes) -> tuple[int, bytes]:
+        self.writer.write(data)
         return await self.answer()
 
     async def close(self) -> None:
@@ -53,7 +53,7 @@ class Wire:
 
 async def test_tiles_and_other_requests_share_a_connection(served: Served) -> None:
     wire = await Wire.to(served)
-    asked = [await wire.ask(octets) for octets in (TILE, HEALTH, TILE, TILE, HEALTH, TILE)]
+    asked = [await wire.ask(data) for data in (TILE, HEALTH, TILE, TILE, HEALTH, TILE)]
     await wire.close()
     assert [status for status, _ in asked] == [200] * 6
     assert len({body for _, body in asked[::2] if not body.startswith(b"{")}) == 1
@@ -145,7 +145,7 @@ async def test_places_of_files_are_shown_with_the_token_alone(
     fake_hub: FakeHub, settings: Settings, places: dict[str, Path]
 ) -> None:
     async with Served.start(fake_hub, replace(settings, token=TOKEN)) as served:
-        assert str(places["pmtiles"]) not in (await served.get("/healthz?verbose")).octets.decode()
+        assert str(places["pmtiles"]) not in (await served.get("/healthz?verbose")).data.decode()
 
 
 async def test_thousands_of_requests_ahead_of_their_answers_are_answered(served: Served) -> None:

@@ -96,7 +96,7 @@ RASTER = {
 def tiles_of(source: FileSource, deepest: int) -> dict[Place, bytes]:
     places = [(z, x, y) for z in range(deepest + 1) for x in range(1 << z) for y in range(1 << z)]
     return {
-        place: decompress(tile.octets, tile.encoding)
+        place: decompress(tile.data, tile.encoding)
         for place in places
         if (tile := source.read(*place)) is not None
     }
@@ -115,8 +115,8 @@ def archived(path: Path) -> dict[Place, bytes]:
     with path.open("rb") as file:
         source = MmapSource(file)
         packed = Reader(source).header()["tile_compression"].name == "GZIP"
-        tiles = {place: bytes(octets) for place, octets in all_tiles(source)}
-    return {place: gzip.decompress(octets) if packed else octets for place, octets in tiles.items()}
+        tiles = {place: bytes(data) for place, data in all_tiles(source)}
+    return {place: gzip.decompress(data) if packed else data for place, data in tiles.items()}
 
 
 def test_a_database_by_gdal_has_the_tiles_that_mb_util_finds(made: Path) -> None:

@@ -12,6 +12,8 @@ from tests.http.tiles.making import Place
 from tests.http.tiles.planet import write_planet
 from wifimgrd.http.tiles._pmtiles import PMTilesSource
 
+pytestmark = pytest.mark.slow
+
 AT_MOST_MB = 64
 ASKED = 100
 """Places, each by a leaf of its own: what is kept of leaves is full by then."""
@@ -47,7 +49,7 @@ def test_it_is_as_large_as_the_planets(planet: tuple[Path, dict[Place, bytes]]) 
 def test_its_tiles_are_read_right(planet: tuple[Path, dict[Place, bytes]]) -> None:
     path, written = planet
     source = PMTilesSource(path)
-    read = {place: tile.octets for place in written if (tile := source.read(*place)) is not None}
+    read = {place: tile.data for place in written if (tile := source.read(*place)) is not None}
     assert read == written
 
 

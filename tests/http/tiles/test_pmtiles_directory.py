@@ -61,16 +61,16 @@ def test_behind_a_run_is_nothing(runs: list[int]) -> None:
 
 
 @given(st.binary(max_size=400))
-def test_any_octets_are_a_directory_or_refused(octets: bytes) -> None:
+def test_any_bytes_are_a_directory_or_refused(raw: bytes) -> None:
     with suppress(DamagedError):
-        Directory(octets)
+        Directory(raw)
 
 
 @given(directories(), st.data())
 def test_a_directory_that_is_cut_off_is_refused(entries: list[Entry], data: st.DataObject) -> None:
-    octets = packed(entries)
+    raw = packed(entries)
     with pytest.raises(DamagedError):
-        Directory(octets[: data.draw(st.integers(0, len(octets) - 1))])
+        Directory(raw[: data.draw(st.integers(0, len(raw) - 1))])
 
 
 def test_a_directory_that_claims_too_much_is_refused_before_memory_is_taken() -> None:
@@ -79,7 +79,7 @@ def test_a_directory_that_claims_too_much_is_refused_before_memory_is_taken() ->
 
 
 @given(st.binary(max_size=200), st.integers(0, 1 << 40))
-def test_any_octets_are_a_header_or_refused(octets: bytes, size: int) -> None:
-    for octets_with in (octets, b"PMTiles\x03" + octets):
+def test_any_bytes_are_a_header_or_refused(raw: bytes, size: int) -> None:
+    for bytes_with in (raw, b"PMTiles\x03" + raw):
         with suppress(DamagedError):
-            Header.of(octets_with, size)
+            Header.of(bytes_with, size)

@@ -71,7 +71,7 @@ async def relay(url: str, fake_hub: FakeHub) -> AsyncIterator[Served]:
 
 
 async def test_every_tile_is_relayed(relay: Served) -> None:
-    got = {place: (await relay.get("/tiles/t/{}/{}/{}.png".format(*place))).octets for place in WORLD}
+    got = {place: (await relay.get("/tiles/t/{}/{}/{}.png".format(*place))).data for place in WORLD}
     assert got == WORLD
 
 
@@ -79,7 +79,7 @@ async def test_a_client_without_gzip_gets_tiles_unpacked(relay: Served) -> None:
     headers = {"Accept-Encoding": "identity"}
     answer = await relay.get("/tiles/t/2/1/1.png", headers=headers)
     assert "Content-Encoding" not in answer.headers
-    assert (answer.octets, answer.headers["Content-Type"]) == (WORLD[2, 1, 1], "image/png")
+    assert (answer.data, answer.headers["Content-Type"]) == (WORLD[2, 1, 1], "image/png")
 
 
 async def test_a_tile_that_it_has_not_is_not_found(relay: Served) -> None:

@@ -50,7 +50,7 @@ def settings(settings: Settings, tmp_path: Path) -> Settings:
 
 async def test_a_tile_is_answered(served: Served, world: Mapping[Place, bytes], kind: str, way: str) -> None:
     answer = await served.get(f"/tiles/{kind}/5/7/9.png{way}")
-    assert (answer.status, answer.octets) == (200, world[5, 7, 9])
+    assert (answer.status, answer.data) == (200, world[5, 7, 9])
     assert answer.headers["Content-Type"] == "image/png"
     assert "Content-Encoding" not in answer.headers
     assert answer.headers["Cache-Control"] == "no-cache"
@@ -62,7 +62,7 @@ async def test_a_tile_is_answered(served: Served, world: Mapping[Place, bytes], 
 async def test_an_address_may_end_in_many_ways(
     served: Served, world: Mapping[Place, bytes], address: str, way: str
 ) -> None:
-    assert (await served.get(address + way)).octets == world[3, 1, 2]
+    assert (await served.get(address + way)).data == world[3, 1, 2]
 
 
 @pytest.mark.parametrize("query", ["z=3&x=1&y=2", "y=2&x=1&z=3", "z=3&x=1&y=2&more=1"])
@@ -71,7 +71,7 @@ async def test_the_platforms_map_gets_the_first_tileset(
     served: Served, world: Mapping[Place, bytes], query: str, slash: str
 ) -> None:
     answer = await served.get(f"{PLATFORM}{slash}?{query}")
-    assert (answer.status, answer.octets) == (200, world[3, 1, 2])
+    assert (answer.status, answer.data) == (200, world[3, 1, 2])
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_what_are_no_numbers_is_an_invalid_request(served: Served, where: 
 async def test_a_tag_is_strong_and_answered_with_not_modified(served: Served, kind: str, way: str) -> None:
     tag = (await served.get(f"/tiles/{kind}/2/1/1{way}")).headers["ETag"]
     answer = await served.get(f"/tiles/{kind}/2/1/1{way}", headers={"If-None-Match": tag})
-    assert (answer.status, answer.octets, answer.headers["ETag"]) == (304, b"", tag)
+    assert (answer.status, answer.data, answer.headers["ETag"]) == (304, b"", tag)
     assert tag.startswith('"')
 
 
@@ -154,7 +154,7 @@ async def test_another_tag_is_answered_with_the_tile(
     served: Served, world: Mapping[Place, bytes], kind: str, way: str
 ) -> None:
     answer = await served.get(f"/tiles/{kind}/2/1/1{way}", headers={"If-None-Match": '"else"'})
-    assert (answer.status, answer.octets) == (200, world[2, 1, 1])
+    assert (answer.status, answer.data) == (200, world[2, 1, 1])
 
 
 @pytest.mark.parametrize("said", ['"else", W/{}', "*", '{} , "else"'])
@@ -171,7 +171,7 @@ async def test_both_ways_give_one_tag(served: Served, kind: str) -> None:
 
 async def test_a_head_has_the_headers_alone(served: Served, kind: str, world: Mapping[Place, bytes]) -> None:
     answer = await served.ask("HEAD", f"/tiles/{kind}/2/1/1.png")
-    assert (answer.status, answer.octets) == (200, b"")
+    assert (answer.status, answer.data) == (200, b"")
     assert answer.headers["Content-Length"] == str(len(world[2, 1, 1]))
 
 
@@ -188,7 +188,7 @@ async def raw_tile(served: Served, way: str, accept: str) -> tuple[bytes, bytes]
 
 
 @pytest.mark.parametrize("accept", ["gzip", "br, GZIP;q=0.5", "*", "x-gzip"])
-async def test_packed_octets_go_to_who_accepts_them(served: Served, accept: str, way: str) -> None:
+async def test_packed_bytes_go_to_who_accepts_them(served: Served, accept: str, way: str) -> None:
     head, body = await raw_tile(served, way, f"Accept-Encoding: {accept}\r\n")
     assert b"content-encoding: gzip" in head.lower()
     assert body == vector(0, 0, 0)
@@ -234,7 +234,7 @@ async def test_another_origin_is_not_named(served: Served, way: str) -> None:
 @pytest.mark.parametrize("headers", [{}, {"Accept-Encoding": "identity"}, {"If-None-Match": "*"}])
 async def test_both_ways_say_the_same(served: Served, path: str, headers: dict[str, str]) -> None:
     short, long = [await served.get(path + way, headers=headers) for way in WAYS]
-    assert (short.status, short.octets) == (long.status, long.octets)
+    assert (short.status, short.data) == (long.status, long.data)
     # Of an answer without a body, older aiohttp sends the type that it would have.
     apart = {"date"} | ({"content-type", "content-length"} if short.status == 304 else set())
     reported = [
@@ -252,7 +252,7 @@ async def test_a_missing_tile_can_be_answered_otherwise(
     async with Served.start(fake_hub, Settings(tile_sources=(source,))) as served:
         answer = await served.get(f"/tiles/t/9/1/1{way}")
     expected = (204, b"") if missing == 204 else (200, blank_png())
-    assert (answer.status, answer.octets) == expected
+    assert (answer.status, answer.data) == expected
 
 
 async def test_maplibre_tiles_are_described_and_sent_as_what_they_are(
@@ -264,7 +264,7 @@ async def test_maplibre_tiles_are_described_and_sent_as_what_they_are(
         tile = await served.get(f"/tiles/t/0/0/0{way}")
         blank = await served.get(f"/tiles/t/1/0/0{way}")
         described = (await served.get("/tiles/t.json")).json
-    assert (tile.octets, blank.octets) == (b"a layer", b"")
+    assert (tile.data, blank.data) == (b"a layer", b"")
     assert tile.headers["Content-Type"] == blank.headers["Content-Type"] == MLT
     assert (described["format"], described["encoding"]) == ("mlt", "mlt")
     assert described["vector_layers"] == METADATA["vector_layers"]
@@ -278,7 +278,7 @@ async def test_the_next_source_has_what_the_first_has_not(
     sources = (TileSource("t", "pmtiles", places["pmtiles"]), TileSource("t", "pmtiles", more))
     async with Served.start(fake_hub, Settings(tile_sources=sources)) as served:
         answer = await served.get(f"/tiles/t/5/3/4{way}")
-    assert answer.octets == b"\x89PNGmore"
+    assert answer.data == b"\x89PNGmore"
 
 
 async def test_tilejson_describes_a_tileset(served: Served) -> None:
@@ -389,7 +389,7 @@ async def test_a_tile_is_unpacked_outside_of_the_event_loop(
 
     monkeypatch.setattr(replies, "decompress", unpack)
     answer = await served.get(f"/tiles/vector/0/0/0{way}", headers={"Accept-Encoding": "identity"})
-    assert (answer.status, answer.octets) == (200, gzip.decompress(vector(0, 0, 0)))
+    assert (answer.status, answer.data) == (200, gzip.decompress(vector(0, 0, 0)))
     [thread] = threads
     assert thread is not threading.main_thread()
 
@@ -412,6 +412,6 @@ async def test_a_page_of_an_admitted_origin_may_show_a_tile_that_is_there_or_not
 async def test_a_missing_tile_has_no_text_for_a_picture(served: Served, way: str) -> None:
     path = f"/tiles/folder/{GONE}.png{way}"
     answer = await served.get(path, headers={"Accept": "image/avif,image/webp,*/*;q=0.8"})
-    assert (answer.status, answer.octets) == (404, b"")
+    assert (answer.status, answer.data) == (404, b"")
     assert "json" not in answer.headers.get("Content-Type", "")
     assert (await served.get(path)).problem["code"] == "tile-not-found"

@@ -66,9 +66,9 @@ def source(request: pytest.FixtureRequest, places: Mapping[str, Path]) -> FileSo
     return OPENERS[request.param](places[request.param])
 
 
-def octets_of(source: FileSource, place: Place) -> bytes | None:
+def bytes_of(source: FileSource, place: Place) -> bytes | None:
     tile = source.read(*place)
-    return None if tile is None else tile.octets
+    return None if tile is None else tile.data
 
 
 def counts_of(source: FileSource) -> dict[int, int]:
@@ -79,7 +79,7 @@ def counts_of(source: FileSource) -> dict[int, int]:
 
 
 def test_every_tile_is_what_was_written(source: FileSource, world: Mapping[Place, bytes]) -> None:
-    assert {place: octets_of(source, place) for place in world} == world
+    assert {place: bytes_of(source, place) for place in world} == world
 
 
 def test_a_tile_that_was_not_written_is_missing(source: FileSource) -> None:
@@ -120,8 +120,8 @@ def test_what_is_in_memory_needs_no_thread(
 ) -> None:
     source = OPENERS[kind](places[kind])
     for place in world:
-        octets_of(source, place)
-    peeked = {place: tile.octets for place in world if (tile := peek(source, place)) is not None}
+        bytes_of(source, place)
+    peeked = {place: tile.data for place in world if (tile := peek(source, place)) is not None}
     assert peeked == world
 
 
@@ -129,7 +129,7 @@ def test_what_is_in_memory_needs_no_thread(
 def test_what_is_on_tmpfs_needs_no_thread(kind: str, write: Callable[[Path, Tiles], Path]) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         source = OPENERS[kind](write(Path(folder, kind), SMALL))
-        peeked = {place: tile.octets for place in SMALL if (tile := source.peek(*place)) is not None}
+        peeked = {place: tile.data for place in SMALL if (tile := source.peek(*place)) is not None}
         assert peeked == SMALL
         assert source.peek(2, 3, 4) is None
 
@@ -144,7 +144,7 @@ def peek(source: FileSource, place: Place) -> Tile | None:
 
 def test_a_view_of_shared_pictures_is_read(tmp_path: Path) -> None:
     source = OPENERS["mbtiles"](write_mbtiles(tmp_path / "a.mbtiles", SMALL, view=True))
-    assert {place: octets_of(source, place) for place in SMALL} == SMALL
+    assert {place: bytes_of(source, place) for place in SMALL} == SMALL
 
 
 def test_vector_tiles_of_mbtiles_are_seen_to_be_packed(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_vector_tiles_that_are_packed_by_zlib_are_seen_to_be_packed(tmp_path: Pa
     assert tile is not None
     assert (tile.media_type, tile.encoding) == (VECTOR, "deflate")
     packed = tile_reply(tile, Terms(accepted_codings("gzip, deflate, br")))
-    assert (packed.headers["Content-Encoding"], packed.body) == ("deflate", tile.octets)
+    assert (packed.headers["Content-Encoding"], packed.body) == ("deflate", tile.data)
     assert tile_reply(tile, Terms()).body == gzip.decompress(vector(0, 0, 0))
     assert counts_of(source) == {0: 1}
 
@@ -178,7 +178,7 @@ def test_leaf_directories_are_followed(tmp_path: Path) -> None:
     source = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", tiles))
     assert any(entry.run == 0 for entry in source._root)
     asked = chance.sample(chosen, 500)
-    assert {place: octets_of(source, place) for place in asked} == {place: tiles[place] for place in asked}
+    assert {place: bytes_of(source, place) for place in asked} == {place: tiles[place] for place in asked}
 
 
 def test_leaf_directories_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_leaf_directories_make_room_for_others(tmp_path: Path, monkeypatch: pyte
     tiles = {place: PNG + repr(place).encode() + bytes(chance.randrange(3000)) for place in chosen}
     source = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", tiles))
     asked = chance.sample(chosen, 200)
-    assert {place: octets_of(source, place) for place in asked} == {place: tiles[place] for place in asked}
+    assert {place: bytes_of(source, place) for place in asked} == {place: tiles[place] for place in asked}
     assert sum(map(len, source._leaves.values())) <= 5000
 
 
@@ -196,7 +196,7 @@ def test_runs_of_one_content_are_counted_and_read(tmp_path: Path) -> None:
     tiles = dict.fromkeys(pyramid(4), PNG + b"sea")
     source = PMTilesSource(write_pmtiles(tmp_path / "a.pmtiles", tiles))
     assert sum(counts_of(source).values()) == len(tiles)
-    assert octets_of(source, (4, 7, 9)) == PNG + b"sea"
+    assert bytes_of(source, (4, 7, 9)) == PNG + b"sea"
 
 
 PACKERS: dict[Compression, Callable[[bytes], bytes]] = {
@@ -233,7 +233,7 @@ def with_internal(path: Path, compression: Compression) -> Path:
 def test_every_compression_of_directories_is_read(tmp_path: Path, compression: Compression) -> None:
     source = PMTilesSource(with_internal(tmp_path / "a.pmtiles", compression))
     assert source.summary.texts["name"] == "Packed"
-    assert octets_of(source, (1, 1, 1)) == b"\x89PNG-0003"
+    assert bytes_of(source, (1, 1, 1)) == b"\x89PNG-0003"
 
 
 @pytest.mark.parametrize(("name", "compression"), [("gzip", 2), ("br", 3), ("zstd", 4)])
@@ -245,8 +245,8 @@ def test_what_unpacks_to_too_much_is_refused(name: str, compression: int) -> Non
 
 @pytest.mark.parametrize(("name", "compression"), [("gzip", 2), ("br", 3), ("zstd", 4)])
 @given(st.data())
-def test_packed_octets_that_are_cut_off_are_refused(name: str, compression: int, data: st.DataObject) -> None:
-    packed = PACKERS[Compression(compression)](b"some octets " * 50)
+def test_packed_bytes_that_are_cut_off_are_refused(name: str, compression: int, data: st.DataObject) -> None:
+    packed = PACKERS[Compression(compression)](b"some bytes " * 50)
     with pytest.raises(DamagedError):
         decompress(packed[: data.draw(st.integers(0, len(packed) - 1))], name)
 
@@ -261,7 +261,7 @@ def test_what_takes_too_long_to_unpack_is_refused(
 
 
 @pytest.mark.parametrize(("name", "compression"), [("gzip", 2), ("br", 3), ("zstd", 4)])
-def test_large_packed_octets_are_unpacked(name: str, compression: int) -> None:
+def test_large_packed_bytes_are_unpacked(name: str, compression: int) -> None:
     plain = random.Random(1).randbytes(1 << 20)
     assert decompress(PACKERS[Compression(compression)](plain), name) == plain
 
@@ -276,10 +276,10 @@ def test_gzip_data_has_sixteen_members_at_most() -> None:
 
 
 @pytest.mark.parametrize("name", ["gzip", "br", "zstd"])
-@given(octets=st.binary(max_size=300))
-def test_any_octets_are_unpacked_or_refused(name: str, octets: bytes) -> None:
+@given(raw=st.binary(max_size=300))
+def test_any_bytes_are_unpacked_or_refused(name: str, raw: bytes) -> None:
     with contextlib.suppress(DamagedError):
-        decompress(octets, name, 1 << 16)
+        decompress(raw, name, 1 << 16)
 
 
 @hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -287,17 +287,17 @@ def test_any_octets_are_unpacked_or_refused(name: str, octets: bytes) -> None:
 def test_no_damage_to_an_archive_does_harm(
     data: st.DataObject, tmp_path: Path, places: Mapping[str, Path]
 ) -> None:
-    """Octets of header and directories are changed, or the end is cut off."""
-    octets = bytearray(places["pmtiles"].read_bytes())
+    """Bytes of header and directories are changed, or the end is cut off."""
+    raw = bytearray(places["pmtiles"].read_bytes())
     for _ in range(data.draw(st.integers(1, 8))):
-        octets[data.draw(st.integers(7, 700))] = data.draw(st.integers(0, 255))
+        raw[data.draw(st.integers(7, 700))] = data.draw(st.integers(0, 255))
     path = tmp_path / "damaged.pmtiles"
-    path.write_bytes(octets[: data.draw(st.integers(100, len(octets)))])
+    path.write_bytes(raw[: data.draw(st.integers(100, len(raw)))])
     try:
         source = PMTilesSource(path)
         for place in ((0, 0, 0), (5, 9, 9), (5, 31, 31)):
             with_or_without = source.read(*place)
-            assert with_or_without is None or len(with_or_without.octets) <= len(octets)
+            assert with_or_without is None or len(with_or_without.data) <= len(raw)
         list(source.verify({}))
     except DamagedError:
         pass
@@ -308,9 +308,9 @@ def test_no_damage_to_an_archive_does_harm(
 def test_a_file_that_is_half_there_is_refused(
     kind: str, kept: float, places: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    octets = places[kind].read_bytes()
+    raw = places[kind].read_bytes()
     path = tmp_path / "half"
-    path.write_bytes(octets[: int(kept * len(octets)) if kept < 1 else int(kept)])
+    path.write_bytes(raw[: int(kept * len(raw)) if kept < 1 else int(kept)])
     with pytest.raises(DamagedError):
         OPENERS[kind](path)
 
@@ -332,9 +332,9 @@ def test_a_database_that_is_being_written_is_refused(tmp_path: Path) -> None:
 
 def test_an_archive_of_an_unknown_type_is_refused_with_its_number(tmp_path: Path) -> None:
     path = write_pmtiles(tmp_path / "a.pmtiles", SMALL)
-    octets = bytearray(path.read_bytes())
-    octets[99] = 7  # PMTiles version 3: tile type
-    path.write_bytes(octets)
+    raw = bytearray(path.read_bytes())
+    raw[99] = 7  # PMTiles version 3: tile type
+    path.write_bytes(raw)
     with pytest.raises(DamagedError, match="its tiles have the unknown type 7"):
         PMTilesSource(path)
 
@@ -366,7 +366,7 @@ def test_a_folder_serves_tiles_and_not_what_lies_beside_them(tmp_path: Path, end
     for other in ("kml", f"{ending}.aux.xml", "html"):
         write_folder(tmp_path, dict.fromkeys(SMALL, b"<kml/>"), ending=other)
     source = OPENERS["folder"](write_folder(tmp_path, SMALL, ending=ending))
-    assert octets_of(source, (2, 1, 1)) == picture(2, 1, 1)
+    assert bytes_of(source, (2, 1, 1)) == picture(2, 1, 1)
     assert counts_of(source) == {0: 1, 1: 4, 2: 16}
     assert source.summary.media_type == TYPE_OF_FORMAT[ending.removesuffix(".gz")]
     assert "files .kml are not tiles, and not served" in source.remarks
@@ -380,13 +380,13 @@ def test_a_check_names_a_tile_of_another_format_in_a_folder(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", ["folder", "mbtiles"])
-def test_a_tile_without_octets_is_a_missing_one(kind: str, tmp_path: Path) -> None:
+def test_a_tile_without_bytes_is_a_missing_one(kind: str, tmp_path: Path) -> None:
     tiles = {**SMALL, (1, 0, 1): b""}
     write_folder(tmp_path / "folder", tiles)
     write_mbtiles(tmp_path / "mbtiles", tiles)
     source = OPENERS[kind](tmp_path / kind)
-    assert octets_of(source, (1, 0, 1)) is None
-    assert octets_of(source, (1, 0, 0)) == picture(1, 0, 0)
+    assert bytes_of(source, (1, 0, 1)) is None
+    assert bytes_of(source, (1, 0, 0)) == picture(1, 0, 0)
     with contextlib.suppress(NotReadyError):
         assert source.peek(1, 0, 1) is None
     with pytest.raises(DamagedError, match="is empty, and served as a missing tile"):
@@ -430,7 +430,7 @@ def test_one_row_is_read_for_a_tile_that_has_them_without_end(tmp_path: Path) ->
     rows = f"{ENDLESS} SELECT 0 zoom_level, 0 tile_column, 0 tile_row, x'89504E47' tile_data FROM n"
     metadata = "SELECT 'minzoom' name, 0 value UNION SELECT 'maxzoom', 0"
     source = MBTilesSource(hostile(tmp_path / "a", tiles=rows, metadata=metadata))
-    assert octets_of(source, (0, 0, 0)) == b"\x89PNG"
+    assert bytes_of(source, (0, 0, 0)) == b"\x89PNG"
 
 
 @pytest.mark.parametrize("place", ["tiles", "metadata"])
@@ -461,13 +461,18 @@ ENDLESS_ROWS = f"{ENDLESS} SELECT 0 zoom_level, 0 tile_column, i tile_row, x'895
 ONE_ZOOM = "SELECT 'minzoom' name, 0 value UNION SELECT 'maxzoom', 0"
 
 
+def be_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a tile's query up soon."""
+    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+
+
 def test_after_a_query_without_end_none_is_tried_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = MBTilesSource(hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM))
     queries: list[str] = []
     source._connection.set_trace_callback(queries.append)
-    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    be_impatient(monkeypatch)
     for tried in (1, 1):
         with pytest.raises(DamagedError, match="a query took longer than"):
             source.read(0, 0, 0)
@@ -483,7 +488,7 @@ def test_after_a_query_without_end_none_is_tried_for_a_while(
 async def test_a_slow_query_is_called_one_in_the_answer_and_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mbtiles_module, "_READ_S", 0.05)
+    be_impatient(monkeypatch)
     said = "a query took longer than 0.05 s"
     path = hostile(tmp_path / "a", tiles=ENDLESS_ROWS, metadata=ONE_ZOOM)
     with ThreadPoolExecutor(1) as workers:
@@ -585,7 +590,7 @@ def test_what_is_not_in_memory_is_not_waited_for(
     monkeypatch.undo()
     tile = source.read(0, 0, 0)
     assert tile is not None
-    assert tile.octets == picture(0, 0, 0)
+    assert tile.data == picture(0, 0, 0)
 
 
 def cold_preadv(in_memory: str) -> Callable[[int, list[bytearray], int, int], int]:

@@ -56,9 +56,9 @@ class Watched:
     def tileset(self) -> Tileset:
         return self.tilesets.by_name["t"]
 
-    async def octets(self) -> bytes | None:
+    async def data(self) -> bytes | None:
         tile = await self.tileset.fetch(1, 1, 0)
-        return None if tile is None else tile.octets
+        return None if tile is None else tile.data
 
     @property
     def reason(self) -> str:
@@ -77,7 +77,7 @@ async def watched(kind: str, tmp_path: Path) -> AsyncIterator[Watched]:
 async def test_a_file_that_took_anothers_place_is_served(watched: Watched, kind: str, tmp_path: Path) -> None:
     put(kind, tmp_path / "file", pyramid(1, "new"))
     await watched.tilesets.check_files()
-    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+    assert await watched.data() == pyramid(1, "new")[1, 1, 0]
 
 
 async def test_it_has_other_tags(watched: Watched, kind: str, tmp_path: Path) -> None:
@@ -107,26 +107,26 @@ async def test_a_half_copied_file_is_refused_and_the_old_one_served(
     watched: Watched, kind: str, tmp_path: Path, kept: float
 ) -> None:
     WRITERS[kind](tmp_path / "whole", pyramid(1, "new"))
-    octets = (tmp_path / "whole").read_bytes()
-    (tmp_path / "beside").write_bytes(octets[: int(len(octets) * kept)])
+    data = (tmp_path / "whole").read_bytes()
+    (tmp_path / "beside").write_bytes(data[: int(len(data) * kept)])
     (tmp_path / "beside").replace(tmp_path / "file")
     await watched.tilesets.check_files()
     assert watched.reason
-    assert await watched.octets() == pyramid(1, "old")[1, 1, 0]
+    assert await watched.data() == pyramid(1, "old")[1, 1, 0]
 
 
 async def test_a_refused_file_that_is_completed_is_served(
     watched: Watched, kind: str, tmp_path: Path
 ) -> None:
     WRITERS[kind](tmp_path / "whole", pyramid(1, "new"))
-    octets = (tmp_path / "whole").read_bytes()
-    (tmp_path / "beside").write_bytes(octets[:100])
+    data = (tmp_path / "whole").read_bytes()
+    (tmp_path / "beside").write_bytes(data[:100])
     (tmp_path / "beside").replace(tmp_path / "file")
     await watched.tilesets.check_files()
     with (tmp_path / "file").open("ab") as file:
-        file.write(octets[100:])
+        file.write(data[100:])
     await watched.tilesets.check_files()
-    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+    assert await watched.data() == pyramid(1, "new")[1, 1, 0]
 
 
 async def test_a_refused_file_of_a_host_whose_clock_is_ahead_is_not_opened_again(
@@ -163,7 +163,7 @@ async def test_a_file_that_comes_later_is_served(kind: str, tmp_path: Path) -> N
     (tmp_path / "later").mkdir()
     put(kind, tmp_path / "later" / "file", pyramid(1, "new"))
     await watched.tilesets.check_files()
-    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+    assert await watched.data() == pyramid(1, "new")[1, 1, 0]
     await watched.tilesets.stop()
 
 
@@ -172,7 +172,7 @@ async def test_a_link_that_points_elsewhere_is_followed(watched: Watched, kind: 
     (tmp_path / "link").symlink_to("new")
     (tmp_path / "link").replace(tmp_path / "file")
     await watched.tilesets.check_files()
-    assert await watched.octets() == pyramid(1, "new")[1, 1, 0]
+    assert await watched.data() == pyramid(1, "new")[1, 1, 0]
 
 
 async def test_old_files_are_closed(watched: Watched, kind: str, tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ async def test_a_database_is_served_once_nobody_writes_to_it(tmp_path: Path) -> 
     assert "being written" in watched.reason
     (tmp_path / "file-wal").unlink()
     await watched.tilesets.check_files()
-    assert await watched.octets() is not None
+    assert await watched.data() is not None
     await watched.tilesets.stop()
 
 
@@ -228,7 +228,7 @@ async def test_a_file_that_may_be_read_after_all_is_served(kind: str, tmp_path: 
         assert "Permission denied" in watched.reason
         refuses = False
         await watched.tilesets.check_files()
-    assert await watched.octets() is not None
+    assert await watched.data() is not None
     await watched.tilesets.stop()
 
 
@@ -258,7 +258,7 @@ async def test_a_file_in_a_folder_is_served_as_it_is_now(tmp_path: Path) -> None
     await watched.tilesets.stop()
     assert old is not None
     assert new is not None
-    assert new.octets == pyramid(1, "new")[1, 1, 0]
+    assert new.data == pyramid(1, "new")[1, 1, 0]
     assert new.tag != old.tag
 
 
@@ -292,7 +292,7 @@ async def test_a_swap_is_reported_on_the_management_channel(
         put(kind, tmp_path / "file", pyramid(1, "new"))
         reported = await message(channel, "tileset.updated")
         assert reported["data"]["tileset"] == "t"
-        assert (await served.get("/tiles/t/1/1/0")).octets == pyramid(1, "new")[1, 1, 0]
+        assert (await served.get("/tiles/t/1/1/0")).data == pyramid(1, "new")[1, 1, 0]
 
 
 SWAPS = 20
@@ -302,12 +302,12 @@ CLIENTS = 100
 async def test_no_client_gets_a_wrong_octet_while_files_are_swapped(
     fake_hub: FakeHub, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each tag stands for the same octets for all, which are those of one of the files."""
+    """Each tag stands for the same bytes for all, which are those of one of the files."""
     monkeypatch.setattr(tilesets_module, "CHECK_S", 0.01)
     worlds = [pyramid(3, str(number)) for number in range(SWAPS + 1)]
     put(kind, tmp_path / "file", worlds[0])
     settings = Settings(tile_sources=(TileSource("t", kind, tmp_path / "file"),))
-    octets_of_tag: dict[str, bytes] = {}
+    bytes_of_tag: dict[str, bytes] = {}
     swapped = asyncio.Event()
 
     async def client(served: Served, seed: int) -> None:
@@ -317,8 +317,8 @@ async def test_no_client_gets_a_wrong_octet_while_files_are_swapped(
             place = chance.choice(places)
             answer = await served.get("/tiles/t/{}/{}/{}".format(*place))
             assert answer.status == 200
-            assert any(answer.octets == world[place] for world in worlds)
-            assert octets_of_tag.setdefault(answer.headers["ETag"], answer.octets) == answer.octets
+            assert any(answer.data == world[place] for world in worlds)
+            assert bytes_of_tag.setdefault(answer.headers["ETag"], answer.data) == answer.data
 
     async with Served.start(fake_hub, settings) as served:
         served.session.connector._limit = CLIENTS  # type: ignore[union-attr]
@@ -330,4 +330,4 @@ async def test_no_client_gets_a_wrong_octet_while_files_are_swapped(
         swapped.set()
         await asyncio.gather(*clients)
         answer = await served.get("/tiles/t/1/1/0")
-    assert answer.octets == worlds[-1][1, 1, 0]
+    assert answer.data == worlds[-1][1, 1, 0]

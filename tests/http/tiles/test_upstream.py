@@ -57,13 +57,13 @@ async def hasty_slot(upstream: ScriptedUpstream, clock: Clock) -> AsyncIterator[
     await slot.stop()
 
 
-async def octets(slot: UpstreamSlot, z: int = 3, x: int = 1, y: int = 2) -> bytes | None:
+async def data(slot: UpstreamSlot, z: int = 3, x: int = 1, y: int = 2) -> bytes | None:
     tile = await slot.fetch(z, x, y)
-    return None if tile is None else tile.octets
+    return None if tile is None else tile.data
 
 
 async def test_a_tile_is_asked_for_by_the_template(slot: UpstreamSlot, upstream: ScriptedUpstream) -> None:
-    assert await octets(slot) == upstream.body
+    assert await data(slot) == upstream.body
     assert upstream.asked[0][0] == "/3/1/2.png"
 
 
@@ -71,7 +71,7 @@ async def test_who_asks_meanwhile_gets_the_same_answer(
     slot: UpstreamSlot, upstream: ScriptedUpstream
 ) -> None:
     upstream.going_on.clear()
-    asking = [asyncio.create_task(octets(slot)) for _ in range(50)]
+    asking = [asyncio.create_task(data(slot)) for _ in range(50)]
     await upstream.was_asked.wait()
     upstream.going_on.set()
     assert await asyncio.gather(*asking) == [upstream.body] * 50
@@ -82,7 +82,7 @@ async def test_who_goes_away_takes_nothing_from_the_others(
     slot: UpstreamSlot, upstream: ScriptedUpstream
 ) -> None:
     upstream.going_on.clear()
-    first, second = asyncio.create_task(octets(slot)), asyncio.create_task(octets(slot))
+    first, second = asyncio.create_task(data(slot)), asyncio.create_task(data(slot))
     await upstream.was_asked.wait()
     first.cancel()
     upstream.going_on.set()
@@ -91,15 +91,15 @@ async def test_who_goes_away_takes_nothing_from_the_others(
 
 async def test_connections_are_used_again(slot: UpstreamSlot, upstream: ScriptedUpstream) -> None:
     for row in range(10):
-        await octets(slot, 4, 1, row)
+        await data(slot, 4, 1, row)
     assert len(upstream.connections) == 1
 
 
 async def test_a_fresh_tile_is_at_hand(slot: UpstreamSlot, upstream: ScriptedUpstream) -> None:
-    await octets(slot)
+    await data(slot)
     tile = slot.peek(3, 1, 2)
     assert tile is not None
-    assert tile.octets == upstream.body
+    assert tile.data == upstream.body
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ async def test_a_tile_is_kept_as_long_as_the_server_says(
     slot: UpstreamSlot, upstream: ScriptedUpstream, clock: Clock, said: dict[str, str], fresh_s: int
 ) -> None:
     upstream.headers = said
-    await octets(slot)
+    await data(slot)
     clock.now += fresh_s - 1
     slot.peek(3, 1, 2)
     clock.now += 2
@@ -128,7 +128,7 @@ async def test_a_tile_that_must_not_be_kept_is_asked_for_again(
     slot: UpstreamSlot, upstream: ScriptedUpstream, said: str
 ) -> None:
     upstream.headers = {"Cache-Control": said}
-    await octets(slot)
+    await data(slot)
     with pytest.raises(NotReadyError):
         slot.peek(3, 1, 2)
 
@@ -137,9 +137,9 @@ async def test_an_old_tile_is_asked_for_with_its_tag(
     slot: UpstreamSlot, upstream: ScriptedUpstream, clock: Clock
 ) -> None:
     upstream.headers = {"ETag": '"one"', "Last-Modified": "Fri, 20 Nov 2026 00:00:00 GMT"}
-    await octets(slot)
+    await data(slot)
     clock.now += 100
-    assert await octets(slot) == upstream.body
+    assert await data(slot) == upstream.body
     asked = upstream.asked[1][1]
     assert (asked["If-None-Match"], asked["If-Modified-Since"]) == ('"one"', "Fri, 20 Nov 2026 00:00:00 GMT")
 
@@ -148,19 +148,19 @@ async def test_a_tile_that_did_not_change_is_fresh_again(
     slot: UpstreamSlot, upstream: ScriptedUpstream, clock: Clock
 ) -> None:
     upstream.headers = {"ETag": '"one"'}
-    await octets(slot)
+    await data(slot)
     clock.now += 100
-    await octets(slot)
+    await data(slot)
     assert slot.peek(3, 1, 2) is not None
 
 
 async def test_a_tile_that_changed_takes_the_old_ones_place(
     slot: UpstreamSlot, upstream: ScriptedUpstream, clock: Clock
 ) -> None:
-    await octets(slot)
+    await data(slot)
     clock.now += 100
     upstream.body = b"\x89PNG new"
-    assert await octets(slot) == b"\x89PNG new"
+    assert await data(slot) == b"\x89PNG new"
 
 
 @pytest.mark.parametrize("status", [204, 404, 410])
@@ -168,7 +168,7 @@ async def test_a_missing_tile_is_remembered(
     slot: UpstreamSlot, upstream: ScriptedUpstream, status: int
 ) -> None:
     upstream.status, upstream.body, upstream.headers = status, b"", {"Cache-Control": "no-store"}
-    assert await octets(slot) is None
+    assert await data(slot) is None
     assert slot.peek(3, 1, 2) is None
 
 
@@ -178,7 +178,7 @@ async def test_an_error_is_no_missing_tile(
 ) -> None:
     upstream.status = status
     with pytest.raises(UnavailableError, match=str(status)):
-        await octets(slot)
+        await data(slot)
 
 
 async def test_a_server_that_is_down_is_reported_at_once(
@@ -186,7 +186,7 @@ async def test_a_server_that_is_down_is_reported_at_once(
 ) -> None:
     await upstream.vanish()
     with pytest.raises(UnavailableError) as caught:
-        await octets(slot)
+        await data(slot)
     assert not caught.value.late
 
 
@@ -195,7 +195,7 @@ async def test_a_server_that_does_not_answer_is_late(
 ) -> None:
     upstream.going_on.clear()
     with pytest.raises(UnavailableError) as caught:
-        await octets(hasty_slot)
+        await data(hasty_slot)
     assert caught.value.late
 
 
@@ -205,7 +205,7 @@ async def test_a_server_that_does_not_answer_is_left_alone_for_a_while(
     upstream.going_on.clear()
     for row in range(20):
         with pytest.raises(UnavailableError):
-            await octets(hasty_slot, 5, 1, row)
+            await data(hasty_slot, 5, 1, row)
     assert len(upstream.asked) == 1
 
 
@@ -214,29 +214,29 @@ async def test_a_server_that_is_back_is_asked_again(
 ) -> None:
     await upstream.vanish()
     with pytest.raises(UnavailableError):
-        await octets(slot)
+        await data(slot)
     await upstream.appear()
     clock.now += 2
-    assert await octets(slot) == upstream.body
+    assert await data(slot) == upstream.body
     assert slot.reason == ""
 
 
 async def test_an_old_tile_is_served_while_the_server_is_down(
     slot: UpstreamSlot, upstream: ScriptedUpstream, clock: Clock
 ) -> None:
-    await octets(slot)
+    await data(slot)
     clock.now += 1000
     await upstream.vanish()
-    assert await octets(slot) == upstream.body
+    assert await data(slot) == upstream.body
     assert slot.reason
 
 
-async def test_packed_octets_stay_packed(slot: UpstreamSlot, upstream: ScriptedUpstream) -> None:
+async def test_packed_bytes_stay_packed(slot: UpstreamSlot, upstream: ScriptedUpstream) -> None:
     upstream.body = vector(0, 0, 0)
     upstream.headers = {"Content-Encoding": "gzip", "Content-Type": "application/x-protobuf"}
     tile = await slot.fetch(0, 0, 0)
     assert isinstance(tile, Tile)
-    assert (tile.octets, tile.encoding) == (vector(0, 0, 0), "gzip")
+    assert (tile.data, tile.encoding) == (vector(0, 0, 0), "gzip")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ async def test_a_relayed_tile_is_answered(fake_hub: FakeHub, upstream: ScriptedU
     async with Served.start(fake_hub, Settings(tile_sources=(source,))) as served:
         answer = await served.get("/tiles/t/3/1/2.png")
         again = await served.get("/tiles/t/3/1/2.png")
-    assert (answer.status, answer.octets) == (again.status, again.octets) == (200, upstream.body)
+    assert (answer.status, answer.data) == (again.status, again.data) == (200, upstream.body)
     assert len(upstream.asked) == 1
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from wifimgrd.bus.connection import BusConnection, BusError, Signal
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 
 from ..guest.deadline import async_poll_until, poll_until
 from ..guest.namespace import run
@@ -136,7 +136,7 @@ class Daemon:
     async def call(self, member: str, signature: str = "", *body: object) -> list[Any]:
         """Call a method of the camera process, which the bus starts."""
         reply = await self.connection.call(
-            names.BUS_NAME, names.PATH, names.INTERFACE, member, signature, body, 100.0
+            calls.BUS_NAME, calls.PATH, calls.BUS_NAME, member, signature, body, 100.0
         )
         return list(reply)
 
@@ -179,7 +179,7 @@ class Daemon:
 
         return (await async_poll_until(reason, f"Bluetooth is {state}", seconds) or "").strip()
 
-    def _signalled(self, signal: Signal) -> None:
+    def signalled(self, signal: Signal) -> None:
         match signal.member, signal.body:
             case "Advertised", [rows]:
                 assert isinstance(rows, list)
@@ -200,6 +200,6 @@ async def daemon(user: str = "wifimgrd") -> AsyncIterator[Daemon]:
     finally:
         os.setresuid(0, 0, 0)
     stub = Daemon(connection)
-    await connection.watch(stub._signalled, interface=names.INTERFACE)
+    await connection.watch(stub.signalled, interface=calls.BUS_NAME)
     yield stub
     await connection.close()

@@ -241,9 +241,9 @@ class Camera:
             "sh", "-c", f"printf {text} | socat - UDP:{host}:{port},sourceport=5004,reuseaddr"
         )
 
-    def stream(self, host: str, port: int, octets: int) -> None:
-        """Send so many octets by a TCP connection of its own; returns when they are sent."""
-        self._namespace.run("sh", "-c", f"head -c {octets} /dev/zero | socat -u - TCP:{host}:{port}")
+    def stream(self, host: str, port: int, data: int) -> None:
+        """Send so many bytes by a TCP connection of its own; returns when they are sent."""
+        self._namespace.run("sh", "-c", f"head -c {data} /dev/zero | socat -u - TCP:{host}:{port}")
 
     def mute(self) -> None:
         """Drop what its web server is sent, and the beginnings of connections to it; all else goes on."""

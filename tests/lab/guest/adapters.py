@@ -52,7 +52,7 @@ def plug_in(port: str, channels: hwsim.Channels = "short", permanent_address: st
 def address_of_port(port: str) -> str:
     """Make the permanent address of the adapter that lives in this port: "1.4" -> 02:00:5e:00:01:04."""
     numbers = [int(number) for number in port.split(".")]
-    return ":".join(f"{octet:02x}" for octet in [0x02, 0x00, 0x5E, *([0] * (3 - len(numbers))), *numbers])
+    return ":".join(f"{byte:02x}" for byte in [0x02, 0x00, 0x5E, *([0] * (3 - len(numbers))), *numbers])
 
 
 def _interface_of(phy: str) -> str:

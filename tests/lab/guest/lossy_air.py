@@ -49,23 +49,23 @@ class LossyAir:
         """How many messages were lost."""
         self._chance = chance
         self._share_lost, self._share_unacknowledged = lost, unacknowledged
-        self._netlink = generic_netlink()
-        self._netlink.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
-        self._family = family_of_hwsim(self._netlink)
-        request(self._netlink, self._family, _REGISTER, b"")
-        self._netlink.setblocking(False)
+        self.netlink = generic_netlink()
+        self.netlink.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
+        self._family = family_of_hwsim(self.netlink)
+        request(self.netlink, self._family, _REGISTER, b"")
+        self.netlink.setblocking(False)
         self._radios: dict[bytes, bytes] = {}
         """By the address of an interface."""
 
     def close(self) -> None:
         """The radios hear each other again, as without this."""
-        self._netlink.close()
+        self.netlink.close()
 
     def readable(self) -> None:
         """Pass on what was sent."""
         try:
             while True:
-                for message in messages(self._netlink.recv(_LARGEST)):
+                for message in messages(self.netlink.recv(_LARGEST)):
                     if message.kind == self._family and message.body[:1] == bytes([_FRAME]):
                         self._pass_on(attributes(message.body, _GENERIC.size))
         except BlockingIOError:
@@ -95,7 +95,7 @@ class LossyAir:
         self._send(_STATUS, status + attribute(_TRIES, sent[_TRIES]))
 
     def _send(self, command: int, payload: bytes) -> None:
-        self._netlink.send(message_of(self._family, REQUEST, _GENERIC.pack(command, 1, 0) + payload))
+        self.netlink.send(message_of(self._family, REQUEST, _GENERIC.pack(command, 1, 0) + payload))
 
 
 @contextmanager
@@ -103,9 +103,9 @@ def lossy_air(chance: random.Random, lost: float, unacknowledged: float) -> Iter
     """The medium, in the running event loop."""
     air = LossyAir(chance, lost, unacknowledged)
     loop = asyncio.get_running_loop()
-    loop.add_reader(air._netlink, air.readable)
+    loop.add_reader(air.netlink, air.readable)
     try:
         yield air
     finally:
-        loop.remove_reader(air._netlink)
+        loop.remove_reader(air.netlink)
         air.close()

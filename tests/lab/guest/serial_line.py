@@ -82,7 +82,7 @@ class SerialLine:
 
 
 async def open_terminal(path: str) -> tuple[StreamReader, StreamWriter]:
-    """The guest's end, as raw octets."""
+    """The guest's end, as raw bytes."""
     terminal = os.open(path, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(terminal)
     loop = asyncio.get_running_loop()

@@ -50,10 +50,13 @@ async def test_of_many_the_names_alone_are_read() -> None:
     assert bus.rounds == 5
 
 
-def test_the_last_state_is_known_to_who_comes_later() -> None:
-    supplicant = SupplicantInterface(cast("BusConnection", ListOnTheBus()), "/if")
+async def test_the_last_state_is_known_to_who_comes_later() -> None:
+    bus = Subscriptions(grants_all=True)
+    supplicant = SupplicantInterface(cast("BusConnection", bus), "/if")
+    await supplicant.subscribe()
+    [changes] = [one for one in bus.granted if one.conditions["member"] == "PropertiesChanged"]
     for changed in ({"State": "disconnected"}, {"Scanning": False}):
-        supplicant._changed(Signal("", "", "", "", ["", changed, []]))
+        changes.handler(Signal("", "", "", "", ["", changed, []]))
     assert supplicant.last_state == "disconnected"
 
 
@@ -70,12 +73,14 @@ async def test_a_scan_result_that_is_reported_late_is_one_of_the_scan(
 
 @dataclass(eq=False)
 class Subscriptions:
-    """Those that the bus has granted and that were not ended; it never answers for ScanDone."""
+    """Those that the bus has granted and that were not ended; unless it grants all, it never answers for
+    ScanDone."""
 
+    grants_all: bool = False
     granted: list[Watch] = field(default_factory=list)
 
     async def watch(self, handler: Callable[[Signal], None], **conditions: str) -> Watch:
-        if conditions["member"] == "ScanDone":
+        if conditions["member"] == "ScanDone" and not self.grants_all:
             await asyncio.Event().wait()
         self.granted.append(Watch(cast("Watches", self), handler, conditions))
         return self.granted[-1]

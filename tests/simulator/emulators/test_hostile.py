@@ -86,8 +86,8 @@ async def test_to_who_does_not_read_nothing_more_is_told() -> None:
         read = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(1) as limit:
-                while octets := await client.reader.read(65_536):
-                    read += len(octets)
+                while data := await client.reader.read(65_536):
+                    read += len(data)
                     limit.reschedule(asyncio.get_running_loop().time() + 1)
         assert read < 500_000
 
@@ -128,9 +128,9 @@ async def test_silent_and_mad_over_http(driver: CameraDriver, port: int) -> None
 
 
 @given(st.binary(max_size=100))
-def test_any_bytes_are_a_message_or_not(octets: bytes) -> None:
+def test_any_bytes_are_a_message_or_not(data: bytes) -> None:
     try:
-        fields = decode(octets)
+        fields = decode(data)
     except MalformedMessage:
         return
     assert all(number > 0 for number, _ in fields)

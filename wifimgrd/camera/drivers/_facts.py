@@ -1,4 +1,4 @@
-"""What has been read of one camera since it was attached."""
+"""The state of one camera, as read since it was attached."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Facts:
             self._recording.has_split = True
 
     def may_have_stopped_for(self, reason: StopReason | None, at_us: int) -> None:
-        """What would have ended a recording: taken as the cause if one was just seen to end."""
+        """Take `reason`, which would end a recording, for the cause if one was just seen to end."""
         if reason is None or not self._ended_us or not 0 <= at_us - self._ended_us <= _LATE_CAUSE_US:
             return
         self.stopped_for(reason)

@@ -53,7 +53,7 @@ class HttpParser(Parser):
         self._buffer = bytearray()
         self._body = bytearray()
         self._step: _Step | None = None
-        """What comes next, which returns false if it needs more bytes; None between answers."""
+        """The next step of the parser, which returns false if it needs more bytes; None between answers."""
         self._status = 0
         self._left = 0
         """Of the body or the chunk."""

@@ -28,7 +28,6 @@ _OVER_BLUETOOTH: Final = "a HERO9 starts and stops only over Bluetooth: pair it 
 class GoProDriver(GoPro, NetworkDriver):
     """Speaks with one GoPro over its network."""
 
-    port = CameraDriver.GOPRO.port
     accepted = _OK
     busy_codes = (409, 429, 503)
     code_name = "HTTP"
@@ -119,3 +118,6 @@ class Hero9Driver(GoProDriver):
         if self.reading.is_recording is on:
             return True
         raise NotSupported(_OVER_BLUETOOTH)
+
+
+DRIVERS: Final = {CameraDriver.GOPRO: GoProDriver, CameraDriver.GOPRO_HERO9: Hero9Driver}

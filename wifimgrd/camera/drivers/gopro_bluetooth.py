@@ -28,7 +28,7 @@ _LONGEST: Final = 8
 _HERO9: Final = "HERO9"
 _WANTED: Final[tuple[Status, ...]] = tuple(status for status in Status if status is not Status.ACCESS_POINT)
 _OF_ALL_MODELS: Final = tuple(status for status in _WANTED if status <= Status.PRESET_GROUP)
-"""What HERO9 has: a camera may refuse a query with a status that it does not know."""
+"""The statuses of HERO9: a camera may refuse a query for a status that it does not know."""
 
 
 class GoProBluetoothDriver(GoPro):

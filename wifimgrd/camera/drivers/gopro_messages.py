@@ -243,13 +243,13 @@ def zone_of(data: bytes) -> int | None:
 
 
 def _sized(data: bytes) -> bytes:
-    """What comes after its length."""
+    """The value after the byte with its length."""
     return data[1 : 1 + data[0]] if data else b""
 
 
 @dataclass(frozen=True, slots=True)
 class HardwareInfo:
-    """What a camera says of itself; "" for what it does not say."""
+    """The identity that a camera reports; "" for a value that it does not report."""
 
     model: str
     serial: str

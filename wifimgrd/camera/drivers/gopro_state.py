@@ -1,4 +1,4 @@
-"""What a GoPro says of itself in numbered statuses, over HTTP and over Bluetooth, and how it is commanded:
+"""The state that a GoPro reports in numbered statuses, over HTTP and over Bluetooth, and its commands:
 https://gopro.github.io/OpenGoPro/ble/protocol/id_tables.html"""
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class GoPro(Driver):
     busy_codes: ClassVar[Collection[int]] = ()
     """The codes that only a busy camera has."""
     code_name: ClassVar[str]
-    """What a code is called."""
+    """The word for a code in messages."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -174,7 +174,7 @@ class GoPro(Driver):
         return None if is_hot is None else TemperatureState.NORMAL
 
     def _cause(self) -> StopReason | None:
-        """What in the present state ends recordings."""
+        """The condition in the present state that ends recordings; None if there is none."""
         reading = self.facts.reading
         if reading.storage_state is StorageState.FULL:
             return StopReason.FULL

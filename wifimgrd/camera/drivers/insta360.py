@@ -51,7 +51,7 @@ _NUMBERS: Final = 0xFFFFFF
 
 
 class Code(IntEnum):
-    """What a message is: a command, an answer, or pushed by the camera."""
+    """The code of a message: a command, an answer, or a message that the camera pushes."""
 
     START = 4
     STOP = 5
@@ -61,7 +61,7 @@ class Code(IntEnum):
     OK = 200
     FAILED = 500
     PUSHED = 8192
-    """All that the camera sends by itself have this one or a higher one."""
+    """All messages that the camera sends by itself have this code or a higher one."""
     SPLIT = 8194
     """It goes on recording in another file."""
     BATTERY = 8195
@@ -183,7 +183,6 @@ def _message(content: bytes) -> Answer | Push | None:
 class Insta360Driver(NetworkDriver):
     """Speaks with one camera."""
 
-    port = CameraDriver.INSTA360.port
     keep_alive = frame(_KEEP_ALIVE)
 
     def __init__(self) -> None:
@@ -191,11 +190,11 @@ class Insta360Driver(NetworkDriver):
         self._number = 0
         self._is_taking_photos = False
         self._reason: StopReason | None = None
-        """What the camera has sent by itself since the last command."""
+        """The reason that the camera has sent by itself since the last command."""
 
     @property
     def hello(self) -> bytes:
-        """What the camera waits for."""
+        """The greeting that the camera waits for."""
         return frame(_HELLO) + self.keep_alive
 
     def parser(self) -> Parser:
@@ -358,6 +357,9 @@ class Insta360Driver(NetworkDriver):
 
     def _has_storage(self, state: StorageState | None) -> None:
         self.facts.reading = replace(self.facts.reading, storage_state=state)
+
+
+DRIVERS: Final = {CameraDriver.INSTA360: Insta360Driver}
 
 
 def _recording(state: int) -> RecordingState | None:

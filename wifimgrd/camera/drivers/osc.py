@@ -81,7 +81,7 @@ _STORAGE_ERRORS: Final[Mapping[str, StorageState]] = {
     "NO_MEMORY": StorageState.FULL,
     "FILE_NUMBER_OVER": StorageState.FULL,
 }
-"""What a Theta reports as an error, the worst first."""
+"""The errors that a Theta reports, the worst first."""
 _TOO_HOT: Final = frozenset({"HIGH_TEMPERATURE", "BATTERY_HIGH_TEMPERATURE"})
 _WARM: Final = frozenset({"HIGH_TEMPERATURE_WARNING"})
 _LOW_BATTERY: Final = frozenset({"NOT_ENOUGH_BATTERY", "CANNOT_RECORD_LOWBAT"})
@@ -116,7 +116,6 @@ _LEVEL2: Final = _Words()
 class OscDriver(NetworkDriver):
     """Speaks with one camera."""
 
-    port = CameraDriver.OSC.port
     keeps_time = "it keeps its own time; on a Theta X, set date and time to AUTO in its menu"
 
     def __init__(self) -> None:
@@ -277,7 +276,7 @@ class OscDriver(NetworkDriver):
         return TemperatureState.NORMAL if is_told else None
 
     def _cause(self) -> StopReason | None:
-        """What in the present state ends recordings."""
+        """The condition in the present state that ends recordings; None if there is none."""
         if self.reading.temperature is TemperatureState.TOO_HOT:
             return StopReason.TOO_HOT
         if self.reading.storage_state is StorageState.FULL:
@@ -387,6 +386,9 @@ class OscDriver(NetworkDriver):
         )
         if (error := _error_of(answer)) is not None:
             raise CameraRefused(f"the camera does not take the time: {error.said}")
+
+
+DRIVERS: Final = {CameraDriver.OSC: OscDriver}
 
 
 @dataclass(frozen=True, slots=True)

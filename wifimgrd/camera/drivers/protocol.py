@@ -1,6 +1,7 @@
-"""What a driver is: conversations of requests and answers as generators, and the parser of what comes in.
+"""The parts of a driver: conversations of requests and answers as generators, and a parser of the bytes that
+come in.
 
-A driver knows one camera. Whoever has the connection (`camera/_session.py`, over Bluetooth
+A driver knows one camera. The owner of the connection (`camera/_session.py`, over Bluetooth
 `camera/_gopro.py`) carries a conversation out: it sends each request that the generator yields, and sends the
 answer into the generator. Times are in the answers.
 """
@@ -25,7 +26,7 @@ TRY_AGAIN_S: Final = 0.25
 
 
 UNREADABLE: Final = "the camera's answer cannot be understood"
-"""What clients are told of Nonsense."""
+"""The message for clients about Nonsense."""
 
 
 class Nonsense(Exception):
@@ -38,7 +39,7 @@ class Request:
 
     data: bytes
     number: int = 0
-    """What its answer carries; 0 if answers carry nothing."""
+    """The number that its answer carries; 0 if answers carry none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """What a camera has sent by itself."""
+    """A message that a camera has sent by itself."""
 
     code: int
     body: bytes
@@ -111,14 +112,16 @@ class HostTime:
 
 
 class Parser(ABC):
-    """Parses what comes in over one connection, within bounds."""
+    """Parses what comes in over one connection. It keeps no more bytes than one answer may have: more is
+    Nonsense, which ends the connection."""
 
     is_reusable = True
     """Whether the camera takes another request on this connection."""
 
     @abstractmethod
     def expect(self) -> None:
-        """A request was sent."""
+        """A request was sent. Where answers have no number, the next one is its answer, and one that comes
+        without a request is Nonsense. Raises Nonsense if the camera cannot take the request."""
 
     @abstractmethod
     def feed(self, data: bytes) -> Sequence[Answer | Push]:
@@ -126,7 +129,8 @@ class Parser(ABC):
 
     @abstractmethod
     def end(self) -> Answer | None:
-        """The camera has ended the connection: the answer that ends with it, if it is complete."""
+        """The camera has ended the connection, which is not reusable then: the answer that ends with it, if
+        that is complete."""
 
 
 class Driver(ABC):
@@ -134,7 +138,7 @@ class Driver(ABC):
     CameraBusy, NotSupported."""
 
     keeps_time: ClassVar[str] = "it keeps its own time"
-    """What is said of one whose clock is wrong right after it was set."""
+    """The reason of the refusal if its clock is wrong right after it was set."""
     done_s: ClassVar[float] = 2.0
     """How long a camera that has taken a command may need until it is seen to do it."""
 
@@ -154,13 +158,16 @@ class Driver(ABC):
     def read(self) -> Conversation[None]:
         """Read its state."""
 
-    @abstractmethod
     def read_clock(self, offset_s: int) -> Conversation[None]:
         """Read its clock, if it has one that can be read; `offset_s` is this host's local time minus UTC."""
+        del offset_s
+        yield from ()
 
-    @abstractmethod
     def set_clock(self, host: HostTime) -> Conversation[None]:
-        """Set its clock to this host's."""
+        """Set its clock to this host's; raises NotSupported, as of a camera that takes no time."""
+        del host
+        raise no_clock()
+        yield  # which makes it a generator
 
     def check_clock(self, offset_s: int) -> Conversation[None]:
         """Read the clock that was just set; raises CameraRefused if it is wrong all the same. One that cannot
@@ -190,10 +197,10 @@ class Driver(ABC):
         yield from self.read()
 
     def take_answer(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """What can be done about an answer before it is judged; the answer that is judged."""
+        """Act on an answer before it is judged; returns the answer to judge."""
         del on
         return answer
-        yield
+        yield  # which makes it a generator
 
     def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
         """Judge the answer to `command`, by the state that was read after it: a camera that does what was
@@ -223,20 +230,19 @@ class Driver(ABC):
 class NetworkDriver(Driver):
     """Speaks with one camera over a TCP connection."""
 
-    port: ClassVar[int]
     keep_alive: ClassVar[bytes] = b""
-    """What is sent every 2 s; empty if the connection is only kept as long as the camera likes to."""
+    """The bytes that are sent every 2 s; empty if the camera decides how long the connection lasts."""
 
     def __init__(self) -> None:
         super().__init__()
         self.host = ""
         """The camera's address, as a Host field has it."""
         self._options_us = 0
-        """When that was last read which is read every 10 s also during a recording."""
+        """When the options were last read, which are read every 10 s, also during a recording."""
 
     @property
     def hello(self) -> bytes:
-        """What is sent first on each connection."""
+        """The bytes that are sent first on each connection."""
         return b""
 
     @abstractmethod

@@ -48,7 +48,7 @@ _GROUP: Final = "wifimgrd"
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """What a caller was answered."""
+    """The refusal that a caller got."""
 
     kind: type[NotAuthorized]
     message: str

@@ -113,14 +113,14 @@ class ManagerObject(ExportedInterface):
         [device_id] = typed(tuple[int], call.body)
         path = names.device_path(device_id)
         if not self._is_exported(path):
-            raise DeviceNotFound(f"there is no device {device_id}")
+            raise DeviceNotFound.of(device_id)
         return (path,)
 
     async def _get_interface(self, call: MethodCall) -> Sequence[object]:
         [name] = typed(tuple[str], call.body)
         path = names.interface_path(name)
         if not self._is_exported(path):
-            raise InterfaceNotFound(f"there is no interface {name}")
+            raise InterfaceNotFound.of(name)
         return (path,)
 
     async def _scan(self, call: MethodCall) -> Sequence[object]:

@@ -238,9 +238,11 @@ class ObjectServer:
         children |= {known[len(prefix) :] for known in names.CONTAINERS if known.rpartition("/")[0] == path}
         if path not in self._objects and not children and path not in names.CONTAINERS:
             raise _Refused("UnknownObject", f"there is no object {path}")
+        interfaces = [one.definition.element for one in self._objects.get(path, {}).values()]
         return describe_object(
-            [one.definition for one in self._objects.get(path, {}).values()],
+            interfaces,
             is_object_manager=path == names.ROOT_PATH,
+            has_properties=bool(interfaces),
             children=sorted(children),
         )
 

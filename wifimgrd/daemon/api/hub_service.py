@@ -226,8 +226,8 @@ class HubService:
         self._export(ExportedInterface(path, names.INTERFACE, values))
 
     def _export(self, *exported: ExportedInterface) -> None:
-        """Export interfaces of one object, and emit InterfacesAdded, which names them alone, from the object
-        manager's path."""
+        """Export interfaces of one object, and emit InterfacesAdded from the object manager's path; the
+        signal names only these."""
         path, added = exported[0].path, {one.definition.name: one for one in exported}
         self._objects.setdefault(path, {}).update(added)
         if path != names.ROOT_PATH:

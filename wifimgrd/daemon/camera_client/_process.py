@@ -7,12 +7,13 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.bus.connection import BusClosed, BusError, OwnerChange
+from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.domain.errors import Unconfirmed, WifimgrdError
-from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire.errors import error_of_reply
 from wifimgrd.wire.names import ERROR_PREFIX
+from wifimgrd.wire.private_calls import Member
 
 _log = structlog.get_logger()
 
@@ -27,13 +28,14 @@ _GONE: Final = (
 class CameraProcess(Proxy):
     """The object of the camera process."""
 
-    SERVICE = names.BUS_NAME
-    INTERFACE = names.INTERFACE
+    SERVICE = INTERFACE = calls.BUS_NAME
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, calls.PATH)
 
     async def carry_out(
         self,
-        member: str,
-        signature: str,
+        method: Member,
         body: Sequence[object],
         limit_s: float,
         unavailable: Callable[[str], WifimgrdError],
@@ -43,13 +45,16 @@ class CameraProcess(Proxy):
         befalls the process itself, or if it is not installed."""
         try:
             return await self.connection.call(
-                self.SERVICE, self.path, self.INTERFACE, member, signature, body, limit_s, on_reply
+                *(self.SERVICE, self.path, self.INTERFACE, method.name, method.signature),
+                *(body, limit_s, on_reply),
             )
         except BusError as error:
             if error.name in _GONE:
                 raise unavailable(NOT_INSTALLED) from None
             if not error.name.startswith(ERROR_PREFIX):
-                _log.warning("camera_process_failed", member=member, error=error.name, reason=error.message)
+                _log.warning(
+                    "camera_process_failed", member=method.name, error=error.name, reason=error.message
+                )
                 raise unavailable(NO_ANSWER) from None
             raise error_of_reply(error) from None
         except (BusClosed, TimeoutError):

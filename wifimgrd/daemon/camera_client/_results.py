@@ -1,4 +1,4 @@
-"""What a command has done, as the process `wifimgrd-camera` says it."""
+"""The results of commands, as the process `wifimgrd-camera` reports them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST_US: Final = 60_000_000
 
 
 class Result(TypedDict, total=False):
-    """What a command has done at one camera, as the process says it."""
+    """The result of a command at one camera, as the process reports it."""
 
     device: int
     after: int

@@ -37,8 +37,10 @@ from wifimgrd.domain.time_limits import BLUETOOTH_S
 from wifimgrd.kernel.bluetooth import has_adapter, is_blocked
 from wifimgrd.proxies.bluez.definitions import ADAPTER, BLUEZ
 from wifimgrd.runtime.tasks import Tasks
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import decode
+from wifimgrd.wire.private_calls import Member
 
 _log = structlog.get_logger()
 
@@ -54,7 +56,7 @@ _NO_BLUEZ: Final = BluetoothStatus(BluetoothState.ABSENT, names.NOT_INSTALLED)
 _NOT_RUNNING: Final = BluetoothStatus(BluetoothState.OFF, names.NOT_RUNNING)
 _READY: Final = BluetoothStatus(BluetoothState.READY)
 _BASE: Final = "-0000-1000-8000-00805f9b34fb"
-"""What follows on the 32 bits of a short UUID in a whole one (Core Specification, vol. 3, part B, 2.5.1)."""
+"""The rest of a whole UUID after the 32 bits of a short one (Core Specification, vol. 3, part B, 2.5.1)."""
 
 
 class _Row(TypedDict, total=False):
@@ -71,7 +73,7 @@ class _Row(TypedDict, total=False):
 
 
 class _Paired(TypedDict, total=False):
-    """What Pair returns."""
+    """The reply of Pair."""
 
     ssid: bytes
     password: str
@@ -85,7 +87,7 @@ class ProcessBluetooth:
     def __init__(self, connection: BusConnection, tasks: Tasks) -> None:
         self._connection = connection
         self._tasks = tasks
-        self._process = CameraProcess(connection, names.PATH)
+        self._process = CameraProcess(connection)
         self._searches = count()
         """Numbers them."""
         self._listener: BluetoothListener | None = None
@@ -95,7 +97,7 @@ class ProcessBluetooth:
         self._is_running = False
         """Whether the process has its name."""
         self._reported: BluetoothStatus | None = None
-        """What the process says while it runs."""
+        """The status that the process reports while it runs."""
         self._links: set[str] = set()
         """The object paths of the cameras that the process has connected."""
         self._left: set[str] = set()
@@ -114,7 +116,7 @@ class ProcessBluetooth:
             await self._watch()
             await self._read_installed()
             self._has_bluetoothd = await self._connection.name_owner(BLUEZ) is not None
-            self._is_running = await self._connection.name_owner(names.BUS_NAME) is not None
+            self._is_running = await self._connection.name_owner(calls.BUS_NAME) is not None
             if self._is_running:
                 self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
         except (BusError, BusClosed, TimeoutError) as error:
@@ -130,7 +132,7 @@ class ProcessBluetooth:
     async def _read_installed(self) -> None:
         reply = await self._connection.call_bus("ListActivatableNames", "", [])
         [installed] = typed(tuple[list[str]], reply)
-        self._is_installed = self._is_running or names.BUS_NAME in installed
+        self._is_installed = self._is_running or calls.BUS_NAME in installed
         self._has_bluez = BLUEZ in installed
 
     async def stop(self) -> None:
@@ -142,11 +144,11 @@ class ProcessBluetooth:
         connection = self._connection
         await connection.watch_owner(self._bluetoothd_changed, BLUEZ)
         await self._process.watch_running(self._process_changed)
-        await self._process.watch("StatusChanged", self._status_changed)
-        await self._process.watch("Advertised", self._advertised)
-        await self._process.watch("Unfit", self._unfit)
-        await self._process.watch("Bonding", self._bonding)
-        await self._process.watch("LinksChanged", self._links_changed)
+        await self._process.watch(calls.STATUS_CHANGED.name, self._status_changed)
+        await self._process.watch(calls.ADVERTISED.name, self._advertised)
+        await self._process.watch(calls.UNFIT.name, self._unfit)
+        await self._process.watch(calls.BONDING.name, self._bonding)
+        await self._process.watch(calls.LINKS_CHANGED.name, self._links_changed)
         # Without a call: bluetoothd reports adapters to everybody.
         for member in ("InterfacesAdded", "InterfacesRemoved"):
             await connection.watch(
@@ -174,7 +176,7 @@ class ProcessBluetooth:
             links, self._links = self._links, set()
             if left := links - self._left:  # once: one that does not end starts no process after another
                 self._left |= left
-                call = self._carry_out("EndLinks", "ao", [sorted(left)], BLUETOOTH_S)
+                call = self._carry_out(calls.END_LINKS, [sorted(left)], BLUETOOTH_S)
                 self._tasks.start("end-links", call, expected=(WifimgrdError,))
         if change.after:
             self._tasks.start("status", self._ask_status(), expected=(WifimgrdError,))
@@ -187,7 +189,7 @@ class ProcessBluetooth:
         self._report(*typed(tuple[str, str], signal.body))
 
     async def _ask_status(self) -> None:
-        self._report(*typed(tuple[str, str], await self._carry_out("GetStatus", "", [], BLUETOOTH_S)))
+        self._report(*typed(tuple[str, str], await self._carry_out(calls.GET_STATUS, [], BLUETOOTH_S)))
 
     def _report(self, state: str, reason: str) -> None:
         with suppress(ValueError):  # of another version
@@ -240,26 +242,25 @@ class ProcessBluetooth:
         """See CameraBluetooth.search."""
         key, listed = f"search-{next(self._searches)}", [list(target) for target in targets]
         async with self._cancelling(key):
-            await self._carry_out("Search", "sua(ss)", [key, seconds, listed], 2.0 * seconds)
+            await self._carry_out(calls.SEARCH, [key, seconds, listed], 2.0 * seconds)
 
     async def wake(self, request: WakeRequest) -> None:
         """See CameraBluetooth.wake."""
         protocol = names.BEACON if request.beacon else _protocol(request.service)
         timeout_s = math.ceil(request.timeout_s)
         async with self._cancelling(request.key):
-            await self._carry_out(
-                "Wake", "ssayu", [request.key, protocol, request.beacon, timeout_s], timeout_s
-            )
+            body = [request.key, protocol, request.beacon, timeout_s]
+            await self._carry_out(calls.WAKE, body, timeout_s)
 
     async def release(self, key: str) -> None:
         """See CameraBluetooth.release. A process that does not run keeps none awake, and is not started."""
         if self._is_running:
-            await self._carry_out("Release", "s", [key], BLUETOOTH_S)
+            await self._carry_out(calls.RELEASE, [key], BLUETOOTH_S)
 
     async def sleep(self, address: str, service: str) -> None:
         """See CameraBluetooth.sleep."""
         async with self._cancelling(address):
-            await self._carry_out("Sleep", "ss", [address, _protocol(service)], _SLEEP_S)
+            await self._carry_out(calls.SLEEP, [address, _protocol(service)], _SLEEP_S)
 
     async def command(self, address: str, service: str, command: CameraCommand) -> CameraAnswer:
         """See CameraBluetooth.command."""
@@ -267,7 +268,7 @@ class ProcessBluetooth:
         why = BluetoothUnavailable if is_clock else unanswered(BluetoothUnavailable)
         body, limit_s = [address, _protocol(service), command.value], _COMMAND_S + _MARGIN_S
         async with self._cancelling(address):
-            reply = await self._process.carry_out("Command", "sss", body, limit_s, why)
+            reply = await self._process.carry_out(calls.COMMAND, body, limit_s, why)
         result, reading = typed(tuple[Result, dict[str, object]], reply)
         if "code" not in result:
             raise why(NO_ANSWER)
@@ -276,7 +277,7 @@ class ProcessBluetooth:
     async def pair(self, address: str, service: str, own: Collection[str]) -> PairedCamera:
         """See CameraBluetooth.pair."""
         async with self._cancelling(address):
-            reply = await self._carry_out("Pair", "ssas", [address, _protocol(service), sorted(own)], _PAIR_S)
+            reply = await self._carry_out(calls.PAIR, [address, _protocol(service), sorted(own)], _PAIR_S)
         [paired] = typed(tuple[_Paired], reply)
         return PairedCamera(
             paired.get("ssid", b""),
@@ -287,29 +288,25 @@ class ProcessBluetooth:
 
     async def unpair(self, address: str, adapter: str) -> None:
         """See CameraBluetooth.unpair."""
-        await self._carry_out("Unpair", "ss", [address, adapter], BLUETOOTH_S)
+        await self._carry_out(calls.UNPAIR, [address, adapter], BLUETOOTH_S)
 
     async def bonds(self, address: str) -> HostBonds:
         """See CameraBluetooth.bonds."""
-        reply = await self._carry_out("GetBonds", "s", [address], BLUETOOTH_S)
+        reply = await self._carry_out(calls.GET_BONDS, [address], BLUETOOTH_S)
         bonded, adapters = typed(tuple[list[str], list[str]], reply)
         return HostBonds(frozenset(bonded) - {UNKNOWN}, frozenset(adapters) - {UNKNOWN})
 
-    async def _carry_out(
-        self, member: str, signature: str, body: Sequence[object], limit_s: float
-    ) -> list[object]:
+    async def _carry_out(self, method: Member, body: Sequence[object], limit_s: float) -> list[object]:
         """Call a method that takes as long as `limit_s`; raises the errors of the tree."""
-        return await self._process.carry_out(
-            member, signature, body, limit_s + _MARGIN_S, BluetoothUnavailable
-        )
+        return await self._process.carry_out(method, body, limit_s + _MARGIN_S, BluetoothUnavailable)
 
     @asynccontextmanager
     async def _cancelling(self, key: str) -> AsyncIterator[None]:
-        """What runs for a camera, or a search, ends with the caller's cancellation."""
+        """If the caller is cancelled, have the process end the operation of a camera, or a search."""
         try:
             yield
         except asyncio.CancelledError:
-            call = partial(self._carry_out, "Cancel", "s", [key], BLUETOOTH_S)
+            call = partial(self._carry_out, calls.CANCEL, [key], BLUETOOTH_S)
             self._tasks.start("cancel", call(), expected=(WifimgrdError,))
             raise
 

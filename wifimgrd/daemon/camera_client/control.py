@@ -30,8 +30,10 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
+from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 from wifimgrd.wire.camera_readings import decode
+from wifimgrd.wire.private_calls import Member
 
 _log = structlog.get_logger()
 
@@ -58,12 +60,12 @@ class ProcessControl:
         self._connection = connection
         self._tasks = tasks
         self._backoff = backoff
-        self._process = CameraProcess(connection, names.PATH)
+        self._process = CameraProcess(connection)
         self._listener: CameraControlListener | None = None
         self._open_socket: OpenCameraSocket | None = None
         self._wanted: dict[DeviceId, _Attachment] = {}
         self._in_process: dict[DeviceId, _Attachment] = {}
-        """What the process has attached."""
+        """The cameras that the process has attached."""
         self._changed = asyncio.Event()
         """Set if the two may differ."""
         self._is_tried = asyncio.Event()
@@ -81,8 +83,8 @@ class ProcessControl:
         self._listener, self._open_socket = listener, open_socket
         try:
             await self._process.watch_running(self._process_changed)
-            await self._process.watch("SocketWanted", self._socket_wanted)
-            await self._process.watch("CameraRead", self._camera_read)
+            await self._process.watch(calls.SOCKET_WANTED.name, self._socket_wanted)
+            await self._process.watch(calls.CAMERA_READ.name, self._camera_read)
         except (BusError, BusClosed, TimeoutError) as error:
             _log.warning("cameras_not_watched", reason=str(error))
         self._attaching = self._tasks.keep(
@@ -146,7 +148,7 @@ class ProcessControl:
         for device_id, attached in list(self._in_process.items()):
             if self._wanted.get(device_id) is not attached:
                 body = [int(device_id)]
-                await self._process.carry_out("Detach", "t", body, _ANSWER_S, BackendUnavailable)
+                await self._process.carry_out(calls.DETACH, body, _ANSWER_S, BackendUnavailable)
                 self._in_process.pop(device_id, None)  # only now: without an answer it is asked once more
         for device_id, attachment in list(self._wanted.items()):
             if self._wanted.get(device_id) is attachment and device_id not in self._in_process:
@@ -159,7 +161,7 @@ class ProcessControl:
 
         try:
             body = [int(device_id), attachment.driver.value]
-            await self._process.carry_out("Attach", "ts", body, _ATTACH_S, BackendUnavailable, attached)
+            await self._process.carry_out(calls.ATTACH, body, _ATTACH_S, BackendUnavailable, attached)
         except InvalidRequest as error:  # a process of another version; its other cameras are not affected
             _log.error("camera_not_attached", device=int(device_id), reason=error.message)
             attached([])
@@ -189,17 +191,19 @@ class ProcessControl:
             opened = await open_socket(device_id, port)
         except WifimgrdError as error:
             code = names.PORT_REFUSED if isinstance(error, ServiceRefused) else error.code.value
-            await self._answer(process, "RefuseSocket", "tss", [serial, code, error.message])
+            await self._answer(process, calls.REFUSE_SOCKET, [serial, code, error.message])
             return
         if self._wanted.get(device_id) is attachment:
-            await self._answer(process, "GiveSocket", "th", [serial, opened])
+            await self._answer(process, calls.GIVE_SOCKET, [serial, opened])
         else:
             opened.close()
 
-    async def _answer(self, process: str, member: str, signature: str, body: Sequence[object]) -> None:
+    async def _answer(self, process: str, method: Member, body: Sequence[object]) -> None:
         try:
             await self._connection.call(
-                process, names.PATH, names.INTERFACE, member, signature, body, _ANSWER_S, auto_start=False
+                *(process, calls.PATH, calls.BUS_NAME, method.name, method.signature),
+                *(body, _ANSWER_S),
+                auto_start=False,
             )
         except (BusError, BusClosed, TimeoutError) as error:  # it waits no longer, or has ended
             _log.debug("socket_not_wanted", reason=str(error))
@@ -226,7 +230,7 @@ class ProcessControl:
             try:
                 body = [[int(one) for one in asked], on]
                 why = unanswered(BackendUnavailable)
-                reply = await self._command(asked, "Record", "atb", body, limit_s, why)
+                reply = await self._command(asked, calls.RECORD, body, limit_s, why)
                 [rows] = typed(tuple[list[Result]], reply)
                 found = _results(rows)
             except BackendUnavailable as error:  # they were not commanded
@@ -241,13 +245,12 @@ class ProcessControl:
         """See CameraControl.set_clock."""
         if device_id not in self._wanted:
             raise NotConnected(_NOT_CONNECTED)
-        await self._command([device_id], "SetClock", "t", [int(device_id)], COMMAND_S)
+        await self._command([device_id], calls.SET_CLOCK, [int(device_id)], COMMAND_S)
 
     async def _command(
         self,
         device_ids: Collection[DeviceId],
-        member: str,
-        signature: str,
+        method: Member,
         body: Sequence[object],
         limit_s: float,
         unavailable: Callable[[str], WifimgrdError] = BackendUnavailable,
@@ -263,7 +266,7 @@ class ProcessControl:
             if not self._are_attached(device_ids):
                 raise BackendUnavailable(self._failure.message if self._failure is not None else NO_ANSWER)
         left_s = end_s - loop.time()
-        return await self._process.carry_out(member, signature, body, left_s, unavailable)
+        return await self._process.carry_out(method, body, left_s, unavailable)
 
     def _are_attached(self, device_ids: Collection[DeviceId]) -> bool:
         return all(self._in_process.get(one) is self._wanted.get(one) for one in device_ids)

@@ -15,7 +15,7 @@ from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceState, DeviceStatus
 from wifimgrd.domain.events import Event, InterfaceAdded, SignalChanged
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls as calls
 
 _log = structlog.get_logger()
 
@@ -25,7 +25,7 @@ _LATER_S: Final = 0.002
 """From an event to the call, so that clients get the event first: the helper's call takes milliseconds."""
 
 Statuses = Callable[[], Iterable[DeviceStatus]]
-PlannedCameras = tuple[names.CameraEntry, ...]
+PlannedCameras = tuple[calls.CameraEntry, ...]
 
 
 class _NotApplied(Exception):
@@ -66,16 +66,16 @@ class CameraAddresses:
         """Send the cameras of `statuses` to the helper, now and after each event. `statuses` must return all
         devices that are not DISCONNECTED, and may return others."""
         self._statuses = statuses
-        await self._connection.watch_owner(self._helper_came_or_went, names.BUS_NAME)
+        await self._connection.watch_owner(self._helper_came_or_went, calls.BUS_NAME)
         await self._connection.watch(
             lambda signal: self._conflict_changed(*typed(tuple[str], signal.body)),
-            sender=names.BUS_NAME,
-            path=names.PATH,
-            interface=names.INTERFACE,
-            member="ConflictChanged",
+            sender=calls.BUS_NAME,
+            path=calls.PATH,
+            interface=calls.BUS_NAME,
+            member=calls.CONFLICT_CHANGED.name,
         )
         # A helper that is still running from an earlier daemon gets the state even if it is empty.
-        self._helper_wanted = await self._connection.name_owner(names.BUS_NAME) is not None
+        self._helper_wanted = await self._connection.name_owner(calls.BUS_NAME) is not None
         self._due.set()
         self._apply_task = self._tasks.keep(
             "apply", self._apply_changes, _BACKOFF, expected=(_NotApplied,), quiet=True
@@ -107,7 +107,7 @@ class CameraAddresses:
     async def _start_helper(self) -> None:
         """Start the helper, which takes seconds on a slow host, before a camera needs it."""
         try:
-            await self._connection.call_bus("StartServiceByName", "su", [names.BUS_NAME, 0])
+            await self._connection.call_bus("StartServiceByName", "su", [calls.BUS_NAME, 0])
         except (BusError, BusClosed, TimeoutError) as error:
             _log.debug("helper_not_started", reason=str(error))  # the first call warns
         else:  # its first state takes longest
@@ -135,11 +135,11 @@ class CameraAddresses:
                 continue
             try:
                 [conflict] = await self._connection.call(
-                    names.BUS_NAME,
-                    names.PATH,
-                    names.INTERFACE,
-                    "Apply",
-                    "s" + names.CAMERAS,
+                    calls.BUS_NAME,
+                    calls.PATH,
+                    calls.BUS_NAME,
+                    calls.APPLY.name,
+                    calls.APPLY.signature,
                     [self._network, [list(one) for one in cameras]],
                     timeout_s=_ANSWER_S,
                     on_reply=partial(self._applied, cameras),
@@ -194,7 +194,7 @@ class CameraAddresses:
 def planned_cameras(statuses: Iterable[DeviceStatus], *, with_addresses: bool = True) -> PlannedCameras:
     """The devices that have an interface: it is closed before there is a link."""
     return tuple(
-        names.CameraEntry(
+        calls.CameraEntry(
             status.device.id,
             status.address if with_addresses else "",
             status.interface,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from wifimgrd.bus.connection import BusConnection, BusError
@@ -13,8 +13,8 @@ from wifimgrd.bus.values import typed
 from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.proxies.networkd.definitions import SETTINGS_FILE, SETTINGS_FOLDER
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
-from wifimgrd.wire import helper_names as names
-from wifimgrd.wire.helper_names import NetworkArguments, ProfileArguments
+from wifimgrd.wire import helper_calls as calls
+from wifimgrd.wire.private_calls import Member
 
 _START_TIMED_OUT: Final = "org.freedesktop.DBus.Error.TimedOut"
 
@@ -22,30 +22,24 @@ _START_TIMED_OUT: Final = "org.freedesktop.DBus.Error.TimedOut"
 class Helper(Proxy):
     """The helper's object."""
 
-    SERVICE = names.BUS_NAME
-    INTERFACE = names.INTERFACE
+    SERVICE = INTERFACE = calls.BUS_NAME
 
     def __init__(self, connection: BusConnection) -> None:
-        super().__init__(connection, names.PATH)
+        super().__init__(connection, calls.PATH)
 
-    async def call(
-        self,
-        member: str,
-        signature: str = "",
-        body: Sequence[object] = (),
-        on_reply: Callable[[list[object]], None] | None = None,
-    ) -> list[object]:
-        """See Proxy; the helper is started where it does not run.
+    async def carry_out(self, method: Member, *arguments: object) -> list[object]:
+        """Call a method, and return the values of the reply; the helper is started where it does not run.
 
         dbus-daemon waits 25 s for a service that it has asked systemd to start, also where systemd has long
         failed to. A call in that time waits for the same start and fails with it, so it is made once more.
         """
+        call = partial(self.call, method.name, method.signature, arguments)
         try:
-            return await super().call(member, signature, body, on_reply)
+            return await call()
         except BusError as error:
             if error.name != _START_TIMED_OUT:
                 raise
-        return await super().call(member, signature, body, on_reply)
+        return await call()
 
 
 class HelperSupplicant(Helper):
@@ -56,28 +50,30 @@ class HelperSupplicant(Helper):
 
     async def register_interface(self, interface: str) -> str:
         """Register the interface, and return its object path."""
-        return await self.ask(str, "RegisterInterface", "s", [interface])
+        return typed(tuple[str], await self.carry_out(calls.REGISTER_INTERFACE, interface))[0]
 
     async def add_network(self, request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
         """Configure the network of an attempt, disabled, and return its object path."""
         arguments = network_arguments(request, key_management, bssid)
-        return await self.ask(str, "AddNetwork", "staysssb", arguments)
+        return typed(tuple[str], await self.carry_out(calls.ADD_NETWORK, *arguments))[0]
 
     async def limit_networks(self, interface: str, bssid: str) -> None:
-        """Have the interface's networks be joined at this access point alone."""
-        await self.call("LimitNetworks", "ss", [interface, bssid])
+        """Have the interface's networks be joined only at this access point."""
+        await self.carry_out(calls.LIMIT_NETWORKS, interface, bssid)
 
     async def set_country(self, interface: str, country: str) -> None:
         """Set the regulatory domain."""
-        await self.call("SetCountry", "ss", [interface, country])
+        await self.carry_out(calls.SET_COUNTRY, interface, country)
 
 
-def network_arguments(request: JoinRequest, key_management: KeyManagement, bssid: str) -> NetworkArguments:
+def network_arguments(
+    request: JoinRequest, key_management: KeyManagement, bssid: str
+) -> calls.NetworkArguments:
     """As the call `AddNetwork` takes them."""
-    return NetworkArguments(
+    return (
         request.interface,
         request.device_id,
-        request.ssid.octets,
+        request.ssid.data,
         key_management.value,
         request.passphrase.reveal() if key_management.has_password else "",
         bssid,
@@ -106,23 +102,23 @@ class HelperNetworkManager(Helper):
         arguments = profile_arguments(
             request, key_management, bssid, device, uuid, remaining_s, self.TIMEOUT_S
         )
-        return typed(tuple[str, str], await self.call("ActivateProfile", "staysssbosust", arguments))
+        return typed(tuple[str, str], await self.carry_out(calls.ACTIVATE_PROFILE, *arguments))
 
     async def deactivate(self, active_connection: str) -> None:
         """Deactivate an active connection."""
-        await self.call("DeactivateProfile", "o", [active_connection])
+        await self.carry_out(calls.DEACTIVATE_PROFILE, active_connection)
 
     async def delete(self, profile: str) -> None:
         """Delete a profile."""
-        await self.call("DeleteProfile", "o", [profile])
+        await self.carry_out(calls.DELETE_PROFILE, profile)
 
     async def set_managed(self, interface: str, value: bool) -> None:
         """Set whether NetworkManager manages an adapter."""
-        await self.call("SetManaged", "sb", [interface, value])
+        await self.carry_out(calls.SET_MANAGED, interface, value)
 
     async def set_autoconnect(self, interface: str, value: bool) -> None:
         """Set whether NetworkManager may activate profiles on an adapter automatically."""
-        await self.call("SetAutoconnect", "sb", [interface, value])
+        await self.carry_out(calls.SET_AUTOCONNECT, interface, value)
 
 
 def profile_arguments(
@@ -133,10 +129,10 @@ def profile_arguments(
     uuid: str,
     remaining_s: float,
     patience_s: float,
-) -> ProfileArguments:
+) -> calls.ProfileArguments:
     """As the call `ActivateProfile` takes them; DHCP does not end before the attempt, and nothing begins when
     the caller no longer waits."""
-    return ProfileArguments(
+    return (
         *network_arguments(request, key_management, bssid),
         device,
         uuid,
@@ -155,16 +151,16 @@ class HelperLinks(Helper):
     async def configure_link(self, interface: str, local_address: str) -> None:
         """Have the interface take `local_address`, with its prefix such as `192.168.54.2/24`, once it has a
         carrier; or an address by DHCP, if that is empty."""
-        await self.call("ConfigureLink", "ss", [interface, local_address])
+        await self.carry_out(calls.CONFIGURE_LINK, interface, local_address)
 
     async def request_lease(self, interface: str) -> None:
         """Have the interface, which is associated, request its address by DHCP from the beginning, unless
         networkd has a lease."""
-        await self.call("RequestLease", "s", [interface])
+        await self.carry_out(calls.REQUEST_LEASE, interface)
 
     async def release_link(self, interface: str) -> None:
         """Have the interface lose that address; it may be gone."""
-        await self.call("ReleaseLink", "s", [interface])
+        await self.carry_out(calls.RELEASE_LINK, interface)
 
     @staticmethod
     def are_configured() -> bool:
@@ -173,7 +169,7 @@ class HelperLinks(Helper):
 
     async def clear(self) -> None:
         """Have networkd take no more addresses; the cameras' routes and rules end, too."""
-        await self.call("Clear")
+        await self.carry_out(calls.CLEAR)
 
 
 class HelperWireless(Helper):
@@ -183,8 +179,8 @@ class HelperWireless(Helper):
 
     async def restart_link(self, interface: str) -> None:
         """Take the link down and up."""
-        await self.call("RestartLink", "s", [interface])
+        await self.carry_out(calls.RESTART_LINK, interface)
 
     async def end_power_save(self, interface: str) -> bool:
         """Switch power save off; returns whether it was on."""
-        return await self.ask(bool, "EndPowerSave", "s", [interface])
+        return typed(tuple[bool], await self.carry_out(calls.END_POWER_SAVE, interface))[0]

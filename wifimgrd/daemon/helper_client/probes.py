@@ -22,7 +22,7 @@ PATIENCE_S: Final = 3.0
 """A camera that takes longer is silent. Long enough for a lost packet, and for the start of wifimgrd-net."""
 _REST_S: Final = 0.5
 _MOST_READ: Final = 65_536
-"""Octets of an answer that are read before the connection is closed: cameras send a few hundred."""
+"""Bytes of an answer that are read before the connection is closed: cameras send a few hundred."""
 
 
 WAKE_ON_LAN_PORT: Final = 9

@@ -11,7 +11,7 @@ from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import ServiceRefused
 from wifimgrd.kernel.sockets import CONNECT_S, open_socket
-from wifimgrd.wire import helper_names as names
+from wifimgrd.wire import helper_calls as calls
 from wifimgrd.wire.errors import with_own_errors
 
 _ANSWER_S: Final = CONNECT_S + 5.0
@@ -38,17 +38,17 @@ class HelperSockets:
         with with_own_errors("wifimgrd-net does not answer"):
             try:
                 return await self._connection.call_for_socket(
-                    names.BUS_NAME,
-                    names.PATH,
-                    names.INTERFACE,
-                    "Open",
-                    "tqs",
+                    calls.BUS_NAME,
+                    calls.PATH,
+                    calls.BUS_NAME,
+                    calls.OPEN.name,
+                    calls.OPEN.signature,
                     [device_id, port, kind.value],
                     timeout_s=_ANSWER_S,
                 )
             except BusError as error:
                 if error.name in _NO_HELPER:
                     return await open_socket(interface, IPv4Address(address), port, kind)
-                if error.name == names.REFUSED:
+                if error.name == calls.REFUSED:
                     raise ServiceRefused(error.message) from None
                 raise

@@ -1,4 +1,4 @@
-"""What a hub has that was given no Bluetooth, no drivers of cameras, or no say on its own clock."""
+"""Stand-ins for a hub that was given no Bluetooth, no drivers of cameras, or no say on its own clock."""
 
 from __future__ import annotations
 

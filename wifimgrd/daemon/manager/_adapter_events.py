@@ -16,7 +16,7 @@ from wifimgrd.domain.adapter import Adapter
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.events import InterfaceAdded, InterfaceRemoved
 from wifimgrd.domain.interface import blocked
-from wifimgrd.domain.lifecycle import Step, can_follow
+from wifimgrd.domain.lifecycle import Phase, Step, can_follow
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -91,7 +91,7 @@ class AdapterEvents(AdapterListener):
         if not state.allocator.named(adapter.identity):
             self._recovering.removed_adapter(adapter.identity)
         self._reservations.unplugged(adapter)
-        if holder is not None and can_follow(holder.state, Step.LOSE):
+        if holder is not None and can_follow(holder.phase, Step.LOSE):
             state.lose(holder, self._backend.loss_of(name), name)
         self._reservations.check()
 
@@ -106,12 +106,9 @@ class AdapterEvents(AdapterListener):
     def _switched_off(self, entry: DeviceEntry, interface: str, rfkill: str) -> None:
         """The radio of a device's adapter was switched off, and with it the attempt or link: backends see
         that as the loss of the camera, or of its network."""
-        if entry.state is DeviceState.DISCONNECTED or entry.teardown is not None:
+        if entry.phase is Phase.IDLE or entry.phase.is_ending:
             return
         error = blocked(interface, rfkill)
-        if entry.grace is not None:
-            entry.grace.cancel()
-            entry.grace = None
         if entry.state is DeviceState.CONNECTED:
             self._state.interrupt(entry, error)
-        self._connections.start_leaving(entry, error)
+        self._connections.give_up(entry, error)

@@ -21,13 +21,19 @@ ADDRESS_S: Final = 1.0
 
 
 @dataclass(slots=True)
-class _Arrival:
-    """A link that is not published yet."""
+class Arrival:
+    """A link that is up and not published yet."""
 
     entry: DeviceEntry
-    limit: asyncio.Timeout
+    interface: str
+    address: str
+    """The device's own, which has to lead to the camera."""
+    camera: str
+    """The camera's address on its link."""
+    limit: asyncio.Timeout | None = None
+    """Of the wait, once that has begun."""
     events: list[Callable[[], None]] = field(default_factory=list)
-    """What the backend has reported of the link meanwhile, in order."""
+    """The events of the link that the backend has reported meanwhile, in order."""
     is_over: bool = False
     """The link was interrupted or has ended meanwhile."""
 
@@ -39,37 +45,48 @@ class Arrivals:
         """Without `routes` no link is delayed."""
         self._state = state
         self._routes = routes
-        self._arrivals: dict[str, _Arrival] = {}
+        self._arrivals: dict[str, Arrival] = {}
 
-    def is_needed(self, entry: DeviceEntry, link: Link) -> bool:
-        """Whether the device has an address that can lead to the camera."""
-        has_camera = bool(self._state.completed(link, entry.device).camera_address)
-        return self._routes is not None and bool(self._state.address(entry)) and has_camera
+    def begin(self, entry: DeviceEntry, interface: str, link: Link) -> Arrival | None:
+        """A link is up; None if nothing delays its publication, since the device has no address that can lead
+        to the camera. The events of the link are kept until `replay` or `end`."""
+        address, camera = self._state.address(entry), self._state.completed(link, entry.device).camera_address
+        if self._routes is None or not address or not camera:
+            return None
+        arrival = self._arrivals[interface] = Arrival(entry, interface, address, camera)
+        return arrival
 
-    async def wait(self, entry: DeviceEntry, interface: str, link: Link) -> None:
-        """Return when the device's address leads to the camera behind a link that is up.
+    def end(self, arrival: Arrival) -> None:
+        """The link is not to be published: forget its events."""
+        if self._arrivals.get(arrival.interface) is arrival:
+            del self._arrivals[arrival.interface]
+
+    async def wait(self, arrival: Arrival) -> None:
+        """Return when the device's address leads to the camera.
 
         Also returns, with a warning in the log, where it does not within `ADDRESS_S`, and at once where the
         link is interrupted or ends. The caller publishes the link before it awaits anything, and calls
         `replay`.
         """
-        if self._routes is None or not self.is_needed(entry, link):
+        if self._routes is None or arrival.is_over:
             return
-        address, camera = self._state.address(entry), self._state.completed(link, entry.device).camera_address
-        limit = asyncio.timeout(ADDRESS_S)
-        arrival = self._arrivals[interface] = _Arrival(entry, limit)
         is_leading = False
+        arrival.limit = asyncio.timeout(ADDRESS_S)
         try:
-            async with limit:
-                is_leading = await self._routes.lead(address, interface, camera)
+            async with arrival.limit:
+                is_leading = await self._routes.lead(arrival.address, arrival.interface, arrival.camera)
         except TimeoutError:
             pass
         except asyncio.CancelledError:
-            if self._arrivals.get(interface) is arrival:
-                del self._arrivals[interface]
+            self.end(arrival)
             raise
         if not is_leading and not arrival.is_over:
-            _log.warning("address_late", device=entry.device.id, interface=interface, address=address)
+            _log.warning(
+                "address_late",
+                device=arrival.entry.device.id,
+                interface=arrival.interface,
+                address=arrival.address,
+            )
 
     def hold(self, interface: str, event: Callable[[], None], *, is_end: bool) -> bool:
         """Keep an event of a link that is not published yet for `replay`; returns False where there is no
@@ -79,7 +96,7 @@ class Arrivals:
             return False
         arrival.events.append(event)
         arrival.is_over = arrival.is_over or is_end
-        if is_end and not arrival.limit.expired():
+        if is_end and arrival.limit is not None and not arrival.limit.expired():
             arrival.limit.reschedule(asyncio.get_running_loop().time())
         return True
 

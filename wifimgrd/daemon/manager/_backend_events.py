@@ -5,23 +5,21 @@ An event of a link that is not published yet is processed after that (`_arrivals
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import structlog
 
 from wifimgrd.daemon.manager._arrivals import Arrivals
 from wifimgrd.daemon.manager._connections import Connections
-from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
-from wifimgrd.daemon.manager._state import PULL_S, HubState, with_sighting
+from wifimgrd.daemon.manager._state import PULL_S, HubState
 from wifimgrd.daemon.ports import Backend, BackendListener
-from wifimgrd.domain.device import DeviceState, Link
+from wifimgrd.domain.device import Link
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
-from wifimgrd.domain.events import BackendChanged, BackendStatus, DeviceUpdated, SignalChanged
+from wifimgrd.domain.events import BackendChanged, BackendStatus
 from wifimgrd.domain.interface import BackendFacts
+from wifimgrd.domain.lifecycle import Phase, Step
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -96,7 +94,7 @@ class BackendEvents(BackendListener):
 
     def _interrupt(self, interface: str, error: WifimgrdError) -> None:
         entry = self._state.holder(interface)
-        if entry is None or entry.state is not DeviceState.CONNECTED:
+        if entry is None or entry.phase is not Phase.UP:
             return
         _log.warning(
             "link_interrupted",
@@ -106,62 +104,31 @@ class BackendEvents(BackendListener):
             reason=error.message,
         )
         self._state.interrupt(entry, error)
-        loop, grace_s = asyncio.get_running_loop(), self._state.settings.grace_s
-        entry.grace = loop.call_later(grace_s, self._grace_over, entry, error)
-
-    def _grace_over(self, entry: DeviceEntry, error: WifimgrdError) -> None:
-        entry.grace = None
-        self._connections.start_leaving(entry, ConnectionLost(error.message))
+        lost = ConnectionLost(error.message)
+        entry.end_after(self._state.settings.grace_s, partial(self._connections.give_up, entry, lost))
 
     def _restore(self, interface: str, link: Link) -> None:
         entry = self._state.holder(interface)
-        if entry is None or entry.grace is None or not self._is_waiting(entry):
+        if entry is None or entry.phase is not Phase.INTERRUPTED:
             return
-        if not self._arrivals.is_needed(entry, link):
+        if (arrival := self._arrivals.begin(entry, interface, link)) is None:
             self._state.establish(entry, link)
-            return
-        entry.grace.cancel()  # the cancelled timer stays: the link still counts as interrupted
-        self._tasks.start("arrive", self._arrive(entry, interface, link))
-
-    async def _arrive(self, entry: DeviceEntry, interface: str, link: Link) -> None:
-        grace = entry.grace
-        await self._arrivals.wait(entry, interface, link)
-        if self._state.holder(interface) is entry and entry.grace is grace and self._is_waiting(entry):
-            self._state.establish(entry, link)
-        self._arrivals.replay(entry, interface)
+        else:
+            self._connections.start_arrival(arrival, link)
 
     def _end(self, interface: str, error: WifimgrdError) -> None:
         entry = self._state.holder(interface)
-        if entry is None or not (entry.state is DeviceState.CONNECTED or self._is_waiting(entry)):
+        if entry is None or entry.phase not in (Phase.UP, Phase.INTERRUPTED, Phase.PULLED):
             return
-        if self._state.may_be_pulled(interface, error):
-            # The adapter source is about to report it too; the interface is removed before the link ends.
-            if entry.grace is not None:
-                entry.grace.cancel()
-            entry.grace = asyncio.get_running_loop().call_later(PULL_S, self._lose_after_all, entry, error)
-        else:
+        if not self._state.may_be_pulled(interface, error):
             self._state.lose(entry, error)
-
-    def _lose_after_all(self, entry: DeviceEntry, error: WifimgrdError) -> None:
-        entry.grace = None
-        self._state.lose(entry, error)
+            return
+        # The adapter source is about to report it too; the interface is removed before the link ends.
+        if entry.phase is Phase.UP:
+            self._state.step(entry, Step.PULL)
+        entry.end_after(PULL_S, partial(self._state.lose, entry, error))
 
     def _change(self, interface: str, link: Link) -> None:
-        state, entry = self._state, self._state.holder(interface)
-        if entry is None or entry.link is None:
-            return
-        state.read_signal(entry, link.signal_percent)
-        before = entry.link
-        entry.link = now = state.completed(link, entry.device, before)
-        if now.sighting != before.sighting:
-            seen = with_sighting(now.sighting, entry.device.sightings)
-            state.record(entry, replace(entry.device, sightings=seen))
-        if replace(now, signal_percent=before.signal_percent, rates=before.rates) != before:
-            state.publish(DeviceUpdated(state.status(entry)))
-        elif now != before:
-            state.publish(SignalChanged(state.status(entry)))
-
-    @staticmethod
-    def _is_waiting(entry: DeviceEntry) -> bool:
-        """Whether an interrupted link may still come back."""
-        return entry.state is DeviceState.CONNECTING and entry.attempt is None and entry.grace is not None
+        entry = self._state.holder(interface)
+        if entry is not None:
+            self._state.change_link(entry, link)

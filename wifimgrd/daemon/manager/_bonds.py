@@ -47,7 +47,7 @@ class Bonds:
         """By the camera's address, as all of these; none of them is empty."""
         self._pairing: dict[str, _Pairing] = {}
         self._ending: dict[str, asyncio.Task[None]] = {}
-        """What ends a bond in the background."""
+        """The task that ends a bond in the background."""
 
     @property
     def made(self) -> Set[str]:
@@ -114,8 +114,8 @@ class Bonds:
         return bool(host.bonded)
 
     async def _look(self, address: str) -> HostBonds:
-        """Find out which bonds with a camera there are; raises BluetoothUnavailable. Those of the hub that
-        are not there any more are forgotten, but while it pairs: the bond is claimed before it is there."""
+        """Find out which bonds with a camera there are; raises BluetoothUnavailable. Forget the hub's bonds
+        that are no longer there, unless the hub pairs now: it claims a bond before the bond is there."""
         host = await self._bluetooth.bonds(address)
         if address not in self._pairing:
             await self._set(address, self._claim(address).seen(host))

@@ -29,9 +29,9 @@ class Camera:
     is_attached: bool = False
     """It is connected, and read by its driver."""
     reading: CameraReading = field(default_factory=CameraReading)
-    """What is known of it: without the values that are held."""
+    """The known state of the camera, without the values that are held."""
     said: CameraReading = field(default_factory=CameraReading)
-    """The same with them; what is wrong with it is found by this, and by what it has left out since."""
+    """The same with these values; its problems are found by this, and by what it has left out since."""
     wish: Wish = field(default_factory=Wish)
     began_us: int = 0
     """When the recording began that was seen last and has not been seen to end; 0 = there is none."""
@@ -86,7 +86,7 @@ class Camera:
         return is_late and self.reading.read_us != published.read_us
 
     def unread(self) -> None:
-        """It is not read any more."""
+        """It is no longer read."""
         self.reading, self.said = self.reading.after_link(), self.said.after_link()
 
     @property

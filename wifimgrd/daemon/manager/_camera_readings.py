@@ -1,4 +1,4 @@
-"""What cameras say of themselves: their recordings, what is wrong with them, and what clients are told."""
+"""The reports of cameras: their recordings, their problems, and what clients are told."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class CameraReadings:
 
     @staticmethod
     def _steady(entry: DeviceEntry, camera: Camera, reading: CameraReading) -> CameraReading:
-        """What is known of a camera that says this."""
+        """The known state of a camera that reports this."""
         before, was_held = camera.steadiness, camera.is_recording_held
         camera.steadiness = before.read(reading, asyncio.get_running_loop().time())
         camera.is_released = was_held and not camera.is_recording_held
@@ -335,7 +335,7 @@ class CameraReadings:
 
     @staticmethod
     def status(entry: DeviceEntry, camera: Camera) -> CameraStatus:
-        """What clients are to know of a camera now."""
+        """The state of a camera that clients are to know now."""
         since_s = camera.differs_from_s
         differs_s = 0.0 if since_s is None else asyncio.get_running_loop().time() - since_s
         reading = camera.steadiness.remembered(camera.said) if camera.is_read else camera.said

@@ -61,7 +61,7 @@ class Cameras:
         self._clocks = CameraClocks(state, control, clock)
         self._tasks = tasks
         self.readings = CameraReadings(state, control, self._clocks, tasks)
-        """What the cameras say."""
+        """The reports of the cameras."""
 
     async def start(self, open_socket: OpenCameraSocket) -> None:
         """Be ready for the first connected camera; `open_socket` leads to its services."""
@@ -241,8 +241,8 @@ class Cameras:
         return {one: self._known(entries[one], cameras[one], result) for one, result in results.items()}
 
     def _known(self, entry: DeviceEntry, camera: Camera, result: CommandResult) -> CommandResult:
-        """What is known after a command. A camera that was not reached may still do what an earlier command
-        wanted, so that it is not known what it does."""
+        """Note what is known after a command, and return the result. A camera that was not reached may still
+        do what an earlier command wanted: then the result is Unconfirmed."""
         wish = camera.wish
         if isinstance(result.error, DeviceNotReachable) and wish.is_unconfirmed:
             result = replace(result, error=Unconfirmed(result.error.message))
@@ -290,8 +290,9 @@ class Cameras:
     async def _command_over_bluetooth(
         self, entry: DeviceEntry, command: CameraCommand, until_s: float
     ) -> CommandResult:
-        """What a camera that is not read over its network says meanwhile is known of it for as long as of one
-        that has become silent. A HERO9 may not answer over its network while it records."""
+        """Carry a command out over Bluetooth. If the camera is not read over its network, the state that it
+        reports meanwhile counts for as long as that of a camera that has become silent. A HERO9 may not
+        answer over its network while it records."""
         try:
             answer = await self._over_bluetooth.carry_out(entry, command, until_s)
         except WifimgrdError as error:

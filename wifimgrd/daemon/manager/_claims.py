@@ -18,7 +18,7 @@ def _bands(state: HubState, device: Device) -> frozenset[Band]:
     """The bands that a device's access point can be on: the one of its last sighting, which is
     waited for if an adapter can use it, else those of its model.
 
-    If no adapter can use the band of the sighting, that is no reason to refuse: the camera may
+    If no adapter can use the band of the sighting, that is not a reason to refuse: the camera may
     have been switched to another band, but only to one of its model's.
     """
     known = frozenset(state.model(device).bands)

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from wifimgrd.daemon.manager._arrivals import Arrivals
+from wifimgrd.daemon.manager._arrivals import Arrival, Arrivals
 from wifimgrd.daemon.manager._claims import claim_of, with_band_hint
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
@@ -31,7 +31,14 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.events import BackendState, DeviceStateChanged, DeviceUpdated
-from wifimgrd.domain.lifecycle import ConnectMeans, DisconnectMeans, Step, connect_means, disconnect_means
+from wifimgrd.domain.lifecycle import (
+    ConnectMeans,
+    DisconnectMeans,
+    Phase,
+    Step,
+    connect_means,
+    disconnect_means,
+)
 from wifimgrd.domain.power import supported
 from wifimgrd.domain.time_limits import ATTEMPT_END_S, LEAVE_S
 from wifimgrd.runtime.tasks import Tasks
@@ -106,8 +113,8 @@ class Connections:
             is_waiting = self._begin(entry, when_free=when_free, wake=wake, is_first=is_first)
         if is_waiting:
             await self._until_stored(entry)
-        elif wait and entry.outcome is not None:
-            await asyncio.shield(entry.outcome)
+        elif wait and entry.work.outcome is not None:
+            await asyncio.shield(entry.work.outcome)
 
     def _begin(self, entry: DeviceEntry, *, when_free: bool, wake: bool, is_first: bool) -> bool:
         """Start an attempt, join the one that runs, or let the device wait for an interface; returns whether
@@ -117,14 +124,14 @@ class Connections:
         match means:
             case ConnectMeans.START:
                 self.device_commanded.notify(entry)
-                entry.wake_asked = wake
+                self._waking.ask(entry, wake=wake)
                 if when_free and self._must_wait(entry):
                     self._start_waiting(entry)
                     return True
                 self.start_attempt(entry, is_first=is_first)
-            case ConnectMeans.JOIN if entry.automatic:
+            case ConnectMeans.JOIN if entry.work.automatic:
                 self._prepare(entry)
-                entry.automatic = False
+                entry.work.ask(automatic=False)
         return False
 
     def _must_wait(self, entry: DeviceEntry) -> bool:
@@ -186,7 +193,8 @@ class Connections:
         return [
             other
             for other in self._state.entries.values()
-            if other.automatic and self._state.allocator.release(other.device.id).would_get(claim) is not None
+            if other.work.automatic
+            and self._state.allocator.release(other.device.id).would_get(claim) is not None
         ]
 
     def may_begin(self, device: Device) -> bool:
@@ -227,8 +235,8 @@ class Connections:
         """Disconnect a device, whatever its state."""
         if disconnect_means(entry.state) is DisconnectMeans.RELEASE:
             self._start_release(entry)
-        if wait and entry.teardown is not None:
-            await asyncio.shield(entry.teardown)
+        if wait and entry.work.leaving is not None:
+            await asyncio.shield(entry.work.leaving)
 
     def claim(self, device: Device) -> Claim:
         """A device's request for an interface."""
@@ -237,7 +245,7 @@ class Connections:
     def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False, is_first: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
         state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
-        entry.automatic = automatic
+        entry.work.ask(automatic=automatic)
         try:
             self._backend.status.require_ready(self._backend.name)
             state.allocator, name = state.allocator.assign(self.claim(entry.device), state.device_name)
@@ -255,17 +263,18 @@ class Connections:
         identity = state.allocator.interfaces[name].adapter.identity
         state.step(entry, Step.BEGIN)
         state.record(entry, replace(device, last_adapter=identity))
-        entry.outcome = asyncio.get_running_loop().create_future()
+        entry.work.open_outcome()
         self.attempt_started.notify(entry)
         state.publish_interface(name)
         state.publish(DeviceStateChanged(state.status(entry)))
-        entry.attempt = self._tasks.start("attempt", self._ending(entry, partial(self._attempt, entry, name)))
+        attempt = self._ending(entry, partial(self._attempt, entry, name))
+        entry.work.join(self._tasks.start("attempt", attempt))
 
     # -- attempts
 
     async def _attempt(self, entry: DeviceEntry, interface: str) -> None:
         device = entry.device
-        _log.info("connecting", device=device.id, interface=interface, automatic=entry.automatic)
+        _log.info("connecting", device=device.id, interface=interface, automatic=entry.work.automatic)
         timeout_s = self._state.settings.attempt_timeout_s
         error: WifimgrdError
         try:
@@ -299,80 +308,102 @@ class Connections:
             _log.exception("join_crashed", device=device.id, interface=interface)
             error = InternalError("the attempt ended with an internal error")
         else:
-            await self._arrive(entry, device, interface, link)
+            arrival = None
+            if entry.work.is_joining_here:
+                self._state.step(entry, Step.ARRIVE)
+                arrival = self._arrivals.begin(entry, interface, link)
+            await self._arrive(entry, interface, link, arrival, device)
             return
-        if entry.attempt is asyncio.current_task():
-            entry.attempt = None
+        if entry.work.is_joining_here:
+            entry.work.joined()
             self._state.step(entry, Step.FAIL)
             _log.log(
-                logging.INFO if entry.automatic else logging.WARNING,
+                logging.INFO if entry.work.automatic else logging.WARNING,
                 "connection_failed",
                 device=device.id,
                 device_name=device.name,
                 interface=interface,
                 code=error.code,
                 reason=error.message,
-                automatic=entry.automatic,
+                automatic=entry.work.automatic,
             )
             self._state.free(entry)
             self._state.end_waiting(entry)
             self._state.fail(entry, error)
             self.attempt_over.notify(AttemptEnd(device, interface, error))
 
-    async def _arrive(self, entry: DeviceEntry, device: Device, interface: str, link: Link) -> None:
-        """Publish the link of an attempt, once the device's address leads to the camera.
+    def start_arrival(self, arrival: Arrival, link: Link) -> None:
+        """A link that was interrupted is up again."""
+        entry = arrival.entry
+        self._state.step(entry, Step.ARRIVE)
+        arrive = partial(self._arrive, entry, arrival.interface, link, arrival, None)
+        task = self._tasks.start("arrive", self._ending(entry, arrive))
+        # Also where it is cancelled before its first step.
+        task.add_done_callback(lambda _: self._arrivals.end(arrival))
+        entry.work.join(task)
+
+    async def _arrive(
+        self, entry: DeviceEntry, interface: str, link: Link, arrival: Arrival | None, joined: Device | None
+    ) -> None:
+        """Publish a link, of an attempt if it has `joined` the device, once the device's address leads to the
+        camera.
 
         A cancellation does not end the task as cancelled, since the link is up: who cancelled takes it down.
         """
         try:
-            await self._arrivals.wait(entry, interface, link)
+            if arrival is not None:
+                await self._arrivals.wait(arrival)
         except asyncio.CancelledError:
             return
-        if entry.attempt is asyncio.current_task():
-            entry.attempt = None
+        if entry.work.is_joining_here:
+            entry.work.joined()
             self._state.establish(entry, link)
-            self.attempt_over.notify(AttemptEnd(device, interface, None))
+            if joined is not None:
+                self.attempt_over.notify(AttemptEnd(joined, interface, None))
         self._arrivals.replay(entry, interface)
 
     # -- endings
 
     def _start_release(self, entry: DeviceEntry) -> None:
-        state = self._state
-        state.step(entry, Step.RELEASE)
-        entry.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
-        state.publish(DeviceStateChanged(state.status(entry)))
-        self.start_leaving(entry, None)
+        self._start_leaving(entry, Step.RELEASE, None)
+        entry.work.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
+        self._state.publish(DeviceStateChanged(self._state.status(entry)))
 
-    def start_leaving(self, entry: DeviceEntry, error: WifimgrdError | None) -> None:
+    def give_up(self, entry: DeviceEntry, error: WifimgrdError) -> None:
+        """Let the backend take the link down, which is lost then."""
+        self._start_leaving(entry, Step.GIVE_UP, error)
+
+    def _start_leaving(self, entry: DeviceEntry, step: Step, error: WifimgrdError | None) -> None:
         """Let the backend take the link down, then free the interface; with `error`, the link is lost."""
-        attempt, entry.attempt = entry.attempt, None
-        if attempt is not None:
-            attempt.cancel()
-        before = [task for task in (attempt, entry.teardown) if task is not None]
-        leaving = partial(self._leave_and_free, entry, attempt, before, error)
-        entry.teardown = self._tasks.start("leave", self._ending(entry, leaving))
+        is_joining = entry.phase is Phase.JOINING
+        self._state.step(entry, step)
+        task = entry.work.cancel_join()
+        before = [one for one in (task, entry.work.leaving) if one is not None]
+        join = task if is_joining else None
+        leaving = partial(self._leave_and_free, entry, join, before, error)
+        entry.work.leave(self._tasks.start("leave", self._ending(entry, leaving)))
 
     async def _leave_and_free(
         self,
         entry: DeviceEntry,
-        attempt: asyncio.Task[None] | None,
+        join: asyncio.Task[None] | None,
         before: Sequence[asyncio.Task[None]],
         error: WifimgrdError | None,
     ) -> None:
         name = self._state.interface_of(entry)
         if before:
             await asyncio.wait(before, timeout=ATTEMPT_END_S)
-        if name is not None and (attempt is None or not attempt.cancelled()):
+        if name is not None and (join is None or not join.cancelled()):
             await self.leave(name)  # a cancelled join has no link left
-        if entry.teardown is not asyncio.current_task():
+        if not entry.work.is_leaving_here:
             return  # the adapter was unplugged meanwhile, which ended the link
-        entry.teardown = None
+        entry.work.left()
         if error is not None:
             self._state.lose(entry, error)
             return
         _log.info("disconnected", device=entry.device.id, interface=name)
         self._state.step(entry, Step.RELEASED)
-        entry.automatic = False
+        entry.work.over()
         self._state.free(entry)
         self._state.publish(DeviceStateChanged(self._state.status(entry)))
 
@@ -383,7 +414,8 @@ class Connections:
             await work()
         except Exception:
             if self._is_stuck(entry, asyncio.current_task()):
-                entry.attempt = entry.teardown = None
+                entry.work.joined()
+                entry.work.left()
                 if (name := self._state.interface_of(entry)) is not None:
                     await self.leave(name)
                 if self._is_stuck(entry, None):
@@ -394,7 +426,7 @@ class Connections:
     def _is_stuck(entry: DeviceEntry, ended: asyncio.Task[None] | None) -> bool:
         """Whether nothing but the task that has ended would end the device's state."""
         waits = entry.state in (DeviceState.CONNECTING, DeviceState.DISCONNECTING)
-        return waits and {entry.attempt, entry.teardown} <= {None, ended}
+        return waits and {entry.work.joining, entry.work.leaving} <= {None, ended}
 
     async def leave(self, interface: str) -> None:
         """Let the backend take a link down; its errors are only logged."""
@@ -410,12 +442,9 @@ class Connections:
         """Cancel running attempts; links that are up stay up."""
         running: list[asyncio.Task[None]] = []
         for entry in self._state.entries.values():
-            attempt, entry.attempt = entry.attempt, None
-            if attempt is not None:
-                attempt.cancel()
-                running.append(attempt)
-            if entry.teardown is not None:
-                running.append(entry.teardown)
-            entry.resolve(BackendUnavailable("wifimgrd is stopping"))
+            ending = (entry.work.cancel_join(), entry.work.leaving)
+            running.extend(task for task in ending if task is not None)
+            entry.stop_timer()
+            entry.work.resolve(BackendUnavailable("wifimgrd is stopping"))
         if running:
             await asyncio.wait(running, timeout=ATTEMPT_END_S)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wifimgrd.domain.camera import CameraStatus, Problem
 from wifimgrd.domain.device import ConnectionPhase, Device, DeviceState, Link
 from wifimgrd.domain.errors import WifimgrdError
+from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.power import Sight, Wakes
 from wifimgrd.domain.reachability import Reachability
-from wifimgrd.runtime.tasks import Tasks
 
 
 @dataclass(slots=True)
@@ -24,22 +25,102 @@ class Operation:
 
 
 @dataclass(slots=True)
+class Work:
+    """The tasks for a device's connection, who has asked for them, and who waits for their end."""
+
+    joining: asyncio.Task[None] | None = None
+    """The running join, or what waits until the address of a restored link leads to the camera."""
+    leaving: asyncio.Task[None] | None = None
+    """The running release."""
+    automatic: bool = False
+    """No client has asked for the attempt: its failure is not reported as ConnectionFailed."""
+    outcome: asyncio.Future[None] | None = None
+    """Resolves at the end of the current attempt or interruption; set while CONNECTING."""
+
+    def ask(self, *, automatic: bool) -> None:
+        """A client has asked for an attempt, or an automatic one is about to begin."""
+        self.automatic = automatic
+
+    def over(self) -> bool:
+        """The attempt is over, and nobody's any longer; returns whether it was automatic."""
+        was_automatic, self.automatic = self.automatic, False
+        return was_automatic
+
+    def open_outcome(self) -> None:
+        """An attempt, or an interruption, begins, whose end can be waited for."""
+        self.outcome = asyncio.get_running_loop().create_future()
+
+    def resolve(self, error: WifimgrdError | None = None) -> None:
+        """It has ended."""
+        outcome, self.outcome = self.outcome, None
+        if outcome is None or outcome.done():
+            return
+        if error is None:
+            outcome.set_result(None)
+        else:
+            outcome.set_exception(error)
+            outcome.exception()  # marked as retrieved: there may be no waiter
+
+    def join(self, task: asyncio.Task[None]) -> None:
+        """A task joins, or arrives."""
+        self.joining = task
+
+    def leave(self, task: asyncio.Task[None]) -> None:
+        """A task takes the link down."""
+        self.leaving = task
+
+    @property
+    def is_joining_here(self) -> bool:
+        """Whether the current task is the one that joins."""
+        return self.joining is asyncio.current_task()
+
+    @property
+    def is_leaving_here(self) -> bool:
+        """Whether the current task is the one that takes the link down."""
+        return self.leaving is asyncio.current_task()
+
+    def joined(self) -> None:
+        """The task that joins has come to its end."""
+        self.joining = None
+
+    def left(self) -> None:
+        """The task that takes the link down has come to its end."""
+        self.leaving = None
+
+    def cancel_join(self) -> asyncio.Task[None] | None:
+        """Cancel the task that joins, and return it."""
+        joining, self.joining = self.joining, None
+        if joining is not None:
+            joining.cancel()
+        return joining
+
+
+@dataclass(slots=True)
+class Sleep:
+    """Whether a camera sleeps, as far as that is known, and how it is woken."""
+
+    sight: Sight = field(default_factory=Sight)
+    """The state of the camera, as seen over Bluetooth."""
+    published: Sight = field(default_factory=Sight)
+    expiry: asyncio.TimerHandle | None = None
+    """The time at which the sight is out of date."""
+    wakes: Wakes = field(default_factory=Wakes)
+    is_asked: bool = False
+    """The next attempt is to wake it if its network is not on the air."""
+    appears_by_s: float = 0.0
+    """The camera is on: until then, on the loop's clock, its network may not be received yet."""
+
+
+@dataclass(slots=True)
 class DeviceEntry:
     """One device's record in memory; it is changed in the order that `HubState` defines."""
 
     device: Device
-    state: DeviceState = DeviceState.DISCONNECTED
+    phase: Phase = Phase.IDLE
     link: Link | None = None
     reachability: Reachability = field(default_factory=Reachability)
     """Of the link that is up."""
-    watch: Tasks | None = None
-    """The probes and keep-alive messages; they run while CONNECTED."""
-    outcome: asyncio.Future[None] | None = None
-    """Resolves at the end of the current attempt or interruption; set while CONNECTING."""
-    attempt: asyncio.Task[None] | None = None
-    """The running join; None also while an interrupted link may still come back."""
-    automatic: bool = False
-    """The attempt was not requested by a client: its failure is not reported as ConnectionFailed."""
+    work: Work = field(default_factory=Work)
     lost_us: int = 0
     """When the link was lost, or found lost; meaningful while the device is to be reconnected."""
     turns: list[asyncio.Future[None]] = field(default_factory=list)
@@ -48,24 +129,15 @@ class DeviceEntry:
     """How many commands are about to connect it."""
     disconnects: int = 0
     """How many commands have disconnected it: who waits before it connects it finds out."""
-    grace: asyncio.TimerHandle | None = None
-    teardown: asyncio.Task[None] | None = None
-    """The running release."""
-    phase: ConnectionPhase | None = None
-    """What its attempt, or its wake, does now."""
-    appears_by_s: float = 0.0
-    """Its camera is on: until then, on the loop's clock, its network may not be received yet."""
-    wake_asked: bool = False
-    """The next attempt is to wake it if its network is not on the air."""
-    wakes: Wakes = field(default_factory=Wakes)
+    timer: asyncio.TimerHandle | None = None
+    """Ends the phase INTERRUPTED or PULLED; None in each other one."""
+    activity: ConnectionPhase | None = None
+    """The phase that its attempt, or its wake, is in."""
+    sleep: Sleep = field(default_factory=Sleep)
     unfit: str = ""
     """Why its camera, as it is paired now, was told to be more than a camera; empty if it was not."""
-    sight: Sight = field(default_factory=Sight)
-    """What Bluetooth shows of it."""
-    published_sight: Sight = field(default_factory=Sight)
-    sight_expiry: asyncio.TimerHandle | None = None
     camera: CameraStatus = field(init=False)
-    """What clients were told that the camera has said, if there is a driver for it."""
+    """The reports of the camera that clients were told, if there is a driver for it."""
     is_recording_held: bool = False
     """Whether it records changed too often to be told when it was read last."""
     operation: Operation | None = None
@@ -79,7 +151,7 @@ class DeviceEntry:
 
     @property
     def unread_camera(self) -> CameraStatus:
-        """What is known of its camera before it is read."""
+        """The known state of its camera before it is read."""
         problems = (Problem.RECORDING_UNCONFIRMED,) if self.device.recording_unconfirmed else ()
         return CameraStatus(requested=self.device.recording_requested, problems=problems)
 
@@ -90,16 +162,18 @@ class DeviceEntry:
         is_open = bool(device.recording_began_us) or device.recording_unconfirmed
         return bool(is_recording) or is_open or self.is_recording_held
 
-    def resolve(self, error: WifimgrdError | None = None) -> None:
-        """Resolve the outcome, and cancel the timer of the grace time."""
-        if self.grace is not None:
-            self.grace.cancel()
-            self.grace = None
-        outcome, self.outcome = self.outcome, None
-        if outcome is None or outcome.done():
-            return
-        if error is None:
-            outcome.set_result(None)
-        else:
-            outcome.set_exception(error)
-            outcome.exception()  # marked as retrieved: there may be no waiter
+    @property
+    def state(self) -> DeviceState:
+        """The state that clients see."""
+        return self.phase.state
+
+    def end_after(self, seconds: float, end: Callable[[], None]) -> None:
+        """The phase, INTERRUPTED or PULLED, has an end by itself; another one that it had is off."""
+        self.stop_timer()
+        self.timer = asyncio.get_running_loop().call_later(seconds, end)
+
+    def stop_timer(self) -> None:
+        """The phase is over."""
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None

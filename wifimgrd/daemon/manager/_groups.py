@@ -63,7 +63,7 @@ class Groups:
         self.all: Mapping[str, tuple[DeviceId, ...]] = MappingProxyType({})
         """The registered devices of each group."""
         self.missing: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-        """What groups name that is not registered: a name, or an id in digits."""
+        """The devices of each group that are not registered: a name, or an id in digits."""
         self._unknown: set[tuple[str, DeviceId | str]] = set()
         """The same, as it was resolved last."""
         self._is_reloaded = False
@@ -159,7 +159,7 @@ class Groups:
 
     def _sleeps_on(self, entry: DeviceEntry) -> bool:
         """Whether a camera is known to sleep, and its attempt would not wake it."""
-        is_asleep = entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP
+        is_asleep = entry.state is DeviceState.DISCONNECTED and entry.sleep.sight.state is PowerState.ASLEEP
         return is_asleep and not self._waking.may_wake(entry, is_commanded=True)
 
     def _plan(self, entries: Sequence[DeviceEntry], *, partial: bool) -> GroupPlan:
@@ -173,7 +173,7 @@ class Groups:
             Holder(
                 one,
                 entry.device.priority,
-                is_commanded=not entry.automatic,
+                is_commanded=not entry.work.automatic,
                 is_leaving=_is_leaving(entry),
             )
             for one in state.allocator.assignments
@@ -219,7 +219,7 @@ class Groups:
         is when `connect` takes the adapter of its attempt."""
         device = entry.device
         _log.info("freed_for_group", device=device.id, device_name=device.name, group=name)
-        if entry.automatic:
+        if entry.work.automatic:
             await self._connections.release(entry, wait=False)
         else:
             await self._connections.disconnect(device.id, wait=False)
@@ -229,7 +229,7 @@ class Groups:
         state, interface = self._state, plan.interfaces.get(entry.device.id)
         radio = () if interface is None else state.allocator.of_radio(interface)
         holders = [holder for name in radio if (holder := state.holder(name)) is not None]
-        return [one.teardown for one in (entry, *holders) if one.teardown is not None]
+        return [leaving for one in (entry, *holders) if (leaving := one.work.leaving) is not None]
 
     async def _attempt(
         self,
@@ -246,7 +246,7 @@ class Groups:
             self._turns.end(entry, turn)  # `connect` does not wait for it
         require_no_disconnect(entry, disconnects)
         await self._connections.connect(entry.device.id, wait=False)
-        return entry.outcome
+        return entry.work.outcome
 
     async def stop(self) -> None:
         """End what waits for adapters."""
@@ -263,7 +263,7 @@ async def _end(outcome: asyncio.Future[None]) -> WifimgrdError | None:
 
 def _is_leaving(entry: DeviceEntry) -> bool:
     """Whether its link is being taken down."""
-    return entry.teardown is not None or entry.state is DeviceState.DISCONNECTING
+    return entry.phase.is_ending
 
 
 def _result(task: asyncio.Task[asyncio.Future[None] | None]) -> Begun:

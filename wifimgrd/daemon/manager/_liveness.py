@@ -15,7 +15,8 @@ import structlog
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.ports import Answer, CameraContact
-from wifimgrd.domain.camera_model import CameraModel, KeepAlive
+from wifimgrd.domain.camera_model import Addressing, CameraModel, KeepAlive
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.events import DeviceUpdated
 from wifimgrd.domain.reachability import ANSWERED_S, Reachability
 from wifimgrd.runtime.tasks import Backoff, Tasks
@@ -34,14 +35,27 @@ class Liveness:
         self._state = state
         self._contact = contact
         self._tasks = tasks
+        self._watches: dict[DeviceId, Tasks] = {}
+        """The probes and keep-alive messages of each connected device."""
 
     def start(self, entry: DeviceEntry) -> None:
         """Start to probe a camera, which is connected now."""
-        watch = entry.watch = self._tasks.part(f"device-{entry.device.id}")
+        watch = self._watches[entry.device.id] = self._tasks.part(f"device-{entry.device.id}")
         model = self._state.model(entry.device)
         watch.keep("probe", partial(self._probe_loop, entry, model), _BACKOFF)
         if model.keep_alive is not None:
             watch.keep("keep-alive", partial(self._keep_alive_loop, entry, model.keep_alive), _BACKOFF)
+
+    def link_up(self, entry: DeviceEntry) -> None:
+        """A link is up: a camera that has given an address answers."""
+        if self._state.model(entry.device).addressing is Addressing.DHCP:
+            entry.reachability = Reachability.addressed()
+
+    def link_ended(self, entry: DeviceEntry) -> None:
+        """A camera is no longer connected."""
+        entry.reachability = Reachability()
+        if (watch := self._watches.pop(entry.device.id, None)) is not None:
+            watch.cancel()
 
     async def stop(self) -> None:
         """Stop all probes and keep-alive messages."""

@@ -20,7 +20,7 @@ from wifimgrd.domain.commands import PAIR
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.errors import Busy, InvalidRequest, PairingFailed, WifimgrdError
 from wifimgrd.domain.events import DeviceUpdated, OperationFailed
-from wifimgrd.domain.power import Advertiser, PairedCamera, Wakes, codename_of, matches, pairing_error
+from wifimgrd.domain.power import Advertiser, PairedCamera, codename_of, matches, pairing_error
 from wifimgrd.domain.registration import PairingRegistration
 from wifimgrd.domain.time_limits import PAIRING_S
 from wifimgrd.runtime.tasks import Tasks
@@ -119,8 +119,8 @@ class Pairing:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
 
     async def _require_heard(self, entry: DeviceEntry, address: str) -> None:
-        """Raise PairingFailed unless a camera of the device's model is heard at an address: whatever else is
-        there, such as a keyboard of this host, is left alone."""
+        """Raise PairingFailed unless a camera of the device's model is heard at an address: any other device
+        there, such as a keyboard of this host, is left as it is."""
         model = self._state.model(entry.device)
         seen = self._waking.heard.get(address) or await self._waking.find(address, _SEARCH_S, [model])
         if seen is None or not matches(model, seen):
@@ -129,7 +129,7 @@ class Pairing:
     async def _take(self, entry: DeviceEntry, address: str, camera: PairedCamera) -> None:
         """Store a camera that was paired for a device, if it is the one; raises PairingFailed."""
         ssid, before = entry.device.ssid, entry.device.bluetooth_address
-        if camera.ssid and camera.ssid != ssid.octets:
+        if camera.ssid and camera.ssid != ssid.data:
             if address != before:
                 self._bonds.remove_later(address)
             raise PairingFailed(pairing_error(ssid, camera.ssid))
@@ -234,7 +234,8 @@ class Pairing:
         self, entry: DeviceEntry, address: str, key: str | None = None, request: bytes = b""
     ) -> None:
         """Store the camera that is paired for a device, or that none is, safe on disk on return."""
-        entry.wakes, entry.unfit = Wakes(), ""
+        self._waking.forget_wakes(entry)
+        entry.unfit = ""
         if address:
             self._waking.paired(entry)
         async with entry.editing:

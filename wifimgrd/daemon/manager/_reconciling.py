@@ -18,11 +18,11 @@ from wifimgrd.daemon.manager._reconnecting import Reconnecting
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.ports import Backend, LinkListener
 from wifimgrd.domain import reconciliation
-from wifimgrd.domain.device import DeviceState, HeldLink
+from wifimgrd.domain.device import HeldLink
 from wifimgrd.domain.errors import ConnectionLost, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.domain.lifecycle import Step
-from wifimgrd.domain.reconciliation import DeviceView, Inventory, Phase
+from wifimgrd.domain.reconciliation import DeviceView, Inventory
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -111,7 +111,7 @@ class Reconciling:
                 self._reconnecting.backend_ready()
 
     def _view(self, entry: DeviceEntry) -> DeviceView:
-        return DeviceView(entry.device.id, _phase(entry), self._state.interface_of(entry), entry.removing)
+        return DeviceView(entry.device.id, entry.phase, self._state.interface_of(entry), entry.removing)
 
     def _carry_out(self, action: reconciliation.Action) -> None:
         match action:
@@ -137,16 +137,3 @@ class Reconciling:
         if self._state.holder(link.interface) is None:  # assigned while another link was taken down
             _log.warning("stray_link", device=link.device_id, interface=link.interface)
             await self._connections.leave(link.interface)
-
-
-def _phase(entry: DeviceEntry) -> Phase:
-    match entry.state:
-        case DeviceState.DISCONNECTED:
-            return Phase.IDLE
-        case DeviceState.CONNECTED:
-            return Phase.UP if entry.grace is None else Phase.ENDING  # its adapter was unplugged
-        case DeviceState.CONNECTING if entry.teardown is None and entry.attempt is None:
-            return Phase.WAITING
-        case DeviceState.CONNECTING if entry.attempt is not None:
-            return Phase.JOINING
-    return Phase.ENDING

@@ -91,7 +91,7 @@ class Reconnecting:
         A device that waits for an interface continues to wait."""
         if not entry.device.waiting_since_us:
             self.end(entry)
-        entry.lost_us = 0
+        self._state.forget_loss(entry)
         self._state.record(entry, replace(entry.device, wanted=False), at_once=entry.device.wanted)
 
     def waits(self, entry: DeviceEntry) -> None:
@@ -287,8 +287,8 @@ class Reconnecting:
             if not self._is_ready() or self._state.allocator.would_get(claim, but=self._searches) is None:
                 return None  # removed or assigned meanwhile; a scan that waits for the search comes later
             self._connections.start_attempt(entry, automatic=True)
-            if entry.outcome is not None:
-                await asyncio.shield(entry.outcome)
+            if entry.work.outcome is not None:
+                await asyncio.shield(entry.work.outcome)
         except WifimgrdError as error:
             return error.code
         return None

@@ -392,5 +392,5 @@ class Recovering:
 
 
 def _seen(status: InterfaceStatus) -> tuple[object, ...]:
-    """What clients see of an adapter's health."""
+    """The part of an adapter's health that clients see."""
     return status.reason, status.interface.health, status.interface.health_reason

@@ -20,7 +20,7 @@ from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.daemon.ports import DeviceStore, EventSink
 from wifimgrd.domain import sentences
 from wifimgrd.domain.allocator import Allocator
-from wifimgrd.domain.camera_model import GENERIC, Addressing, CameraModel, closest_codename
+from wifimgrd.domain.camera_model import GENERIC, CameraModel, closest_codename
 from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import (
     ConnectionPhase,
@@ -41,10 +41,10 @@ from wifimgrd.domain.events import (
     DeviceUpdated,
     Event,
     InterfaceChanged,
+    SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceStatus
-from wifimgrd.domain.lifecycle import Step, follow
-from wifimgrd.domain.reachability import Reachability
+from wifimgrd.domain.lifecycle import Phase, Step, follow
 from wifimgrd.domain.signal_history import SignalReading
 
 _log = structlog.get_logger()
@@ -88,6 +88,8 @@ class HubState:
         """The number of CONNECTED devices."""
         self.waiting_over = Notice[DeviceEntry]()
         """A device no longer waits for an interface."""
+        self.link_up = Notice[DeviceEntry]()
+        """The link of a device is up, and that is not published yet."""
         self.device_connected = Notice[DeviceEntry]()
         """A device is connected, and that was published."""
         self.link_ended = Notice[DeviceEntry]()
@@ -118,7 +120,7 @@ class HubState:
         try:
             return self.entries[device_id]
         except KeyError:
-            raise DeviceNotFound(f"there is no device {device_id}") from None
+            raise DeviceNotFound.of(device_id) from None
 
     def entry_to_change(self, device_id: DeviceId) -> DeviceEntry:
         """The entry of a device that is not being removed; raises DeviceNotFound, Busy."""
@@ -174,7 +176,7 @@ class HubState:
             lost_us,
             reachable=link is not None and entry.reachability.reachable,
             icon=self.model(entry.device).icon,
-            phase=entry.phase,
+            phase=entry.activity,
             power=self._power(entry),
             camera=None if self.model(entry.device).control is None else entry.camera,
             warnings=(
@@ -189,8 +191,10 @@ class HubState:
         bluetooth = self.model(entry.device).bluetooth
         if bluetooth is None:
             return None
-        is_paired = bool(entry.device.bluetooth_address) and entry.wakes.is_bonded
-        return PowerStatus(entry.sight.state, entry.sight.seen_us, is_paired if bluetooth.pairing else None)
+        is_paired = bool(entry.device.bluetooth_address) and entry.sleep.wakes.is_bonded
+        return PowerStatus(
+            entry.sleep.sight.state, entry.sleep.sight.seen_us, is_paired if bluetooth.pairing else None
+        )
 
     def address(self, entry: DeviceEntry) -> str:
         """The device's address on this host; empty where it has none in the present network."""
@@ -200,6 +204,16 @@ class HubState:
     def is_brought_back(self, device: Device) -> bool:
         """Whether it is reconnected automatically when its link is lost."""
         return device.wanted and device.auto_reconnect and self.settings.auto_reconnect
+
+    def show_activity(self, entry: DeviceEntry, activity: ConnectionPhase | None) -> None:
+        """Publish what a wake or an attempt does now."""
+        if entry.activity is not activity:
+            entry.activity = activity
+            self.publish(DeviceUpdated(self.status(entry)))
+
+    def forget_loss(self, entry: DeviceEntry) -> None:
+        """The device is not to be reconnected; the caller publishes that."""
+        entry.lost_us = 0
 
     def record_loss(self, entry: DeviceEntry) -> bool:
         """Store the time at which the link was lost; returns whether it was not stored before."""
@@ -241,18 +255,16 @@ class HubState:
 
     def step(self, entry: DeviceEntry, step: Step) -> None:
         """Apply a step of the life cycle; it is published after the whole change."""
-        before, entry.state = entry.state, follow(entry.state, step)
-        entry.phase = ConnectionPhase.JOINING if step is Step.BEGIN else None
+        before, entry.phase = entry.state, follow(entry.phase, step)
+        entry.stop_timer()
+        if entry.phase is not Phase.ARRIVING:
+            entry.activity = ConnectionPhase.JOINING if step is Step.BEGIN else None
         self.connected_count += (entry.state is DeviceState.CONNECTED) - (before is DeviceState.CONNECTED)
         if entry.state is not DeviceState.CONNECTED:
             if before is DeviceState.CONNECTED:
                 self.record(entry, replace(entry.device, last_disconnection_us=self.clock()))
                 self.link_ended.notify(entry)
             entry.link = None
-            entry.reachability = Reachability()
-            if entry.watch is not None:
-                entry.watch.cancel()
-                entry.watch = None
 
     def free(self, entry: DeviceEntry) -> None:
         """Free a device's interface and publish that."""
@@ -317,16 +329,15 @@ class HubState:
 
         After an automatic attempt the error that ended the link is kept.
         """
-        if entry.automatic:
-            entry.automatic = False
+        if entry.work.over():
             self.publish(DeviceStateChanged(self.status(entry)))
-            entry.resolve(error)
+            entry.work.resolve(error)
             return
         failure = Failure(error.code, error.message, self.clock())
         self.record(entry, replace(entry.device, failure=failure))
         self.publish(ConnectionFailed(entry.device.id, failure))
         self.publish(DeviceStateChanged(self.status(entry)))
-        entry.resolve(error)
+        entry.work.resolve(error)
 
     def read_signal(self, entry: DeviceEntry, percent: int) -> None:
         """The signal of a link was read."""
@@ -340,8 +351,7 @@ class HubState:
         device = entry.device
         self.read_signal(entry, link.signal_percent)
         entry.link = link = self.completed(link, device)
-        if self.model(device).addressing is Addressing.DHCP:
-            entry.reachability = Reachability.addressed()
+        self.link_up.notify(entry)
         _log.info(
             "connected",
             device=device.id,
@@ -353,16 +363,16 @@ class HubState:
         # An adopted link whose success was not on disk before a crash counts as a success of now.
         is_on_disk = step is Step.ADOPT and device.last_success_us >= device.last_attempt_us > 0
         success_us = device.last_success_us if is_on_disk else self.clock()
-        seen = with_sighting(link.sighting, device.sightings)
+        seen = _with_sighting(link.sighting, device.sightings)
         self.record(
             entry,
             replace(device, last_success_us=success_us, failure=None, sightings=seen, wanted=True),
             at_once=not device.wanted,  # who was told of the link has it again after a power cut
         )
-        entry.automatic = False
+        entry.work.over()
         self.end_waiting(entry)
         self.publish(DeviceStateChanged(self.status(entry)))
-        entry.resolve()
+        entry.work.resolve()
         self.device_connected.notify(entry)
 
     def interrupt(self, entry: DeviceEntry, error: WifimgrdError) -> None:
@@ -372,8 +382,23 @@ class HubState:
         self.record_loss(entry)
         failure = Failure(error.code, error.message, self.clock())
         self.record(entry, replace(entry.device, failure=failure))
-        entry.outcome = asyncio.get_running_loop().create_future()
+        entry.work.open_outcome()
         self.publish(DeviceStateChanged(self.status(entry)))
+
+    def change_link(self, entry: DeviceEntry, link: Link) -> None:
+        """A link that is up has changed: another access point, signal or bit rate."""
+        before = entry.link
+        if before is None:
+            return
+        self.read_signal(entry, link.signal_percent)
+        entry.link = now = self.completed(link, entry.device, before)
+        if now.sighting != before.sighting:
+            seen = _with_sighting(now.sighting, entry.device.sightings)
+            self.record(entry, replace(entry.device, sightings=seen))
+        if replace(now, signal_percent=before.signal_percent, rates=before.rates) != before:
+            self.publish(DeviceUpdated(self.status(entry)))
+        elif now != before:
+            self.publish(SignalChanged(self.status(entry)))
 
     def completed(self, link: Link, device: Device, before: Link | None = None) -> Link:
         """A link with signal and bit rates in the published steps, after those of `before`, and with the
@@ -385,19 +410,18 @@ class HubState:
 
     def lose(self, entry: DeviceEntry, error: WifimgrdError, pulled: str | None = None) -> None:
         """A link, or an attempt at one, has ended for good: free the interface, or the one that
-        was `pulled` and is not listed any more, and store the reason.
+        was `pulled` and is no longer listed, and store the reason.
 
         While the device is disconnecting that is not a failure but the result of the command.
         """
-        is_commanded = entry.state is DeviceState.DISCONNECTING
-        attempt, entry.attempt, entry.teardown = entry.attempt, None, None
-        if attempt is not None:
-            attempt.cancel()
+        is_commanded = entry.phase is Phase.LEAVING
+        entry.work.cancel_join()
+        entry.work.left()
         interface = pulled or self.interface_of(entry)
         self.step(entry, Step.LOSE)
         self.free(entry)
         if is_commanded:
-            entry.automatic = False
+            entry.work.over()
             self.publish(DeviceStateChanged(self.status(entry)))
             return
         _log.warning(
@@ -414,7 +438,7 @@ class HubState:
         self.device_lost.notify(entry)
 
 
-def with_sighting(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
+def _with_sighting(seen: Sighting | None, before: tuple[Sighting, ...]) -> tuple[Sighting, ...]:
     """The latest sightings of an access point, the newest first."""
     if seen is None:
         return before

@@ -46,8 +46,8 @@ class Turns:
             self.end_promise(entry)
 
     def end_promise(self, entry: DeviceEntry) -> None:
-        """The device does not need what was freed for it any more: others get it, unless another command
-        connects the device, or more is being freed."""
+        """The device no longer needs what was freed for it: others get it, unless another command connects
+        the device, or more is being freed."""
         if entry.turns or entry.connects:
             return
         state, before = self._state, self._state.allocator

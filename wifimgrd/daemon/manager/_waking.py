@@ -13,7 +13,7 @@ import structlog
 
 from wifimgrd.daemon.manager._bonds import Bonds
 from wifimgrd.daemon.manager._entry import DeviceEntry
-from wifimgrd.daemon.manager._looking import Looking
+from wifimgrd.daemon.manager._lookout import Lookout
 from wifimgrd.daemon.manager._notices import Notice
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.ports import Backend, CameraBluetooth
@@ -63,7 +63,7 @@ _HEARD_KEPT: Final = 256
 
 
 class Waking:
-    """What Bluetooth shows of the cameras, and how they are woken."""
+    """Follows the cameras over Bluetooth, and wakes them."""
 
     def __init__(
         self, state: HubState, backend: Backend, bluetooth: CameraBluetooth, bonds: Bonds, tasks: Tasks
@@ -125,15 +125,15 @@ class Waking:
 
     def saw(self, entry: DeviceEntry, power_state: PowerState | None) -> None:
         """A camera was seen, or is known to have changed."""
-        if entry.sight_expiry is not None:
-            entry.sight_expiry.cancel()
+        if entry.sleep.expiry is not None:
+            entry.sleep.expiry.cancel()
         loop = asyncio.get_running_loop()
-        entry.sight_expiry = loop.call_later(SEEN_S, self._expire, entry)
+        entry.sleep.expiry = loop.call_later(SEEN_S, self._expire, entry)
         self._set_sight(entry, Sight(power_state, self._state.clock()))
 
     def connected(self, entry: DeviceEntry) -> None:
         """A device is connected: its camera does not sleep, and Wi-Fi keeps it awake."""
-        if entry.sight.state is PowerState.ASLEEP:
+        if entry.sleep.sight.state is PowerState.ASLEEP:
             self.saw(entry, PowerState.AWAKE)
         if entry.device.bluetooth_address:
             self._release(entry.device.bluetooth_address)
@@ -141,19 +141,19 @@ class Waking:
     @staticmethod
     def paired(entry: DeviceEntry) -> None:
         """The camera of a device was paired, and has switched its access point on."""
-        entry.appears_by_s = asyncio.get_running_loop().time() + _APPEARS_S
+        entry.sleep.appears_by_s = asyncio.get_running_loop().time() + _APPEARS_S
 
     def lost(self, entry: DeviceEntry) -> None:
         """A link ended by itself: a camera that was awake may have fallen asleep."""
-        if entry.sight.state is PowerState.AWAKE:
+        if entry.sleep.sight.state is PowerState.AWAKE:
             self.forget(entry)
-            self._set_sight(entry, Sight(None, entry.sight.seen_us))
+            self._set_sight(entry, Sight(None, entry.sleep.sight.seen_us))
 
     async def failed(self, entry: DeviceEntry, error: WifimgrdError) -> None:
         """A camera was not reached over Bluetooth. Whatever the reason, the next command tries again."""
         if isinstance(error, Cancelled):
             return
-        self._set_wakes(entry, entry.wakes.failed(asyncio.get_running_loop().time()))
+        self._set_wakes(entry, entry.sleep.wakes.failed(asyncio.get_running_loop().time()))
         if isinstance(error, NotPaired) and entry.device.bluetooth_address:
             await self.read_bond(entry)
 
@@ -161,31 +161,36 @@ class Waking:
         """Find out whether this host has a bond with a device's camera, if that can be."""
         with suppress(WifimgrdError):
             is_bonded = await self._bonds.has_bond(entry.device.bluetooth_address)
-            self._set_wakes(entry, replace(entry.wakes, is_bonded=is_bonded))
+            self._set_wakes(entry, replace(entry.sleep.wakes, is_bonded=is_bonded))
 
     def answered(self, entry: DeviceEntry) -> None:
         """A camera was reached over Bluetooth."""
-        self._set_wakes(entry, entry.wakes.answered())
+        self._set_wakes(entry, entry.sleep.wakes.answered())
+
+    @staticmethod
+    def forget_wakes(entry: DeviceEntry) -> None:
+        """It is another camera, or is paired anew: the caller publishes that."""
+        entry.sleep.wakes = Wakes()
 
     def _set_wakes(self, entry: DeviceEntry, wakes: Wakes) -> None:
-        before, entry.wakes = entry.wakes, wakes
+        before, entry.sleep.wakes = entry.sleep.wakes, wakes
         if before.is_bonded != wakes.is_bonded:
             self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     def _release(self, key: str) -> None:
-        """Have a camera that was woken or paired not kept awake over Bluetooth any more."""
+        """Stop keeping a woken or paired camera awake over Bluetooth."""
         self._tasks.start("release", self._bluetooth.release(key), expected=(WifimgrdError,))
 
     def _expire(self, entry: DeviceEntry) -> None:
         """It was not seen for some time: whether it sleeps is no longer known."""
-        entry.sight_expiry = None
+        entry.sleep.expiry = None
         if self._state.entries.get(entry.device.id) is entry:
-            self._set_sight(entry, Sight(None, entry.sight.seen_us))
+            self._set_sight(entry, Sight(None, entry.sleep.sight.seen_us))
 
     def _set_sight(self, entry: DeviceEntry, sight: Sight) -> None:
-        entry.sight = sight
-        if sight.differs(entry.published_sight):
-            entry.published_sight = sight
+        entry.sleep.sight = sight
+        if sight.differs(entry.sleep.published):
+            entry.sleep.published = sight
             self._state.publish(PowerChanged(self._state.status(entry)))
 
     def device_of(self, seen: Advertiser) -> DeviceId | None:
@@ -244,7 +249,7 @@ class Waking:
         return (
             entry.device.auto_wake
             and self._bluetooth.status.state is BluetoothState.READY
-            and entry.wakes.may_begin(asyncio.get_running_loop().time(), is_commanded=is_commanded)
+            and entry.sleep.wakes.may_begin(asyncio.get_running_loop().time(), is_commanded=is_commanded)
             and self._possible(entry) is not None
         )
 
@@ -260,35 +265,39 @@ class Waking:
             return self.request(entry)
         return None
 
+    def ask(self, entry: DeviceEntry, *, wake: bool) -> None:
+        """Whether the next attempt is to wake the camera if its network is not on the air."""
+        entry.sleep.is_asked = wake
+
     @asynccontextmanager
     async def woken(self, entry: DeviceEntry, interface: str) -> AsyncIterator[None]:
         """Wake the camera of an attempt before it joins, if its network is not on the air and that is wanted.
 
         Raises the errors of a wake.
         """
-        asked, entry.wake_asked = entry.wake_asked, False
+        asked, entry.sleep.is_asked = entry.sleep.is_asked, False
         request = None
         if asked:
             request = self.request(entry)
             await self.require_bluetooth()
-        elif self.may_wake(entry, is_commanded=not entry.automatic):
+        elif self.may_wake(entry, is_commanded=not entry.work.automatic):
             request = self._possible(entry)
-        looking = Looking(partial(self._is_visible, entry, interface))
-        is_asleep = entry.sight.state is PowerState.ASLEEP
+        lookout = Lookout(partial(self._is_visible, entry, interface))
+        is_asleep = entry.sleep.sight.state is PowerState.ASLEEP
         # A look at all channels takes seconds: it is for a camera that does not wake at once.
-        if request is None or (not is_asleep and await looking.look(all_channels=False)):
-            rest_s = entry.appears_by_s - asyncio.get_running_loop().time()
+        if request is None or (not is_asleep and await lookout.look(all_channels=False)):
+            rest_s = entry.sleep.appears_by_s - asyncio.get_running_loop().time()
             if request is None and rest_s > 0:
-                await looking.until_appeared(rest_s)
-            entry.appears_by_s = 0.0
+                await lookout.until_appeared(rest_s)
+            entry.sleep.appears_by_s = 0.0
             async with self._told_asleep(entry):
                 yield
             return
-        self.set_phase(entry, ConnectionPhase.WAKING)
-        async with self.awake(entry, request, looking):
+        self._state.show_activity(entry, ConnectionPhase.WAKING)
+        async with self.awake(entry, request, lookout):
             if not asked:
-                entry.wakes = entry.wakes.woke(asyncio.get_running_loop().time())
-            self.set_phase(entry, ConnectionPhase.JOINING)
+                entry.sleep.wakes = entry.sleep.wakes.woke(asyncio.get_running_loop().time())
+            self._state.show_activity(entry, ConnectionPhase.JOINING)
             try:
                 yield
             except DeviceNotReachable as error:
@@ -297,7 +306,7 @@ class Waking:
                 ) from None
 
     @asynccontextmanager
-    async def awake(self, entry: DeviceEntry, request: WakeRequest, looking: Looking) -> AsyncIterator[None]:
+    async def awake(self, entry: DeviceEntry, request: WakeRequest, lookout: Lookout) -> AsyncIterator[None]:
         """Wake a camera and keep it awake. A beacon is sent until its network is seen, or as long as that may
         take.
 
@@ -308,9 +317,9 @@ class Waking:
         try:
             try:
                 async with asyncio.timeout(request.timeout_s):
-                    await self._until_awake(request, waking, looking)
+                    await self._until_awake(request, waking, lookout)
             except TimeoutError:
-                raise WakeFailed(looking.why_not_awake(request)) from None
+                raise WakeFailed(lookout.why_not_awake(request)) from None
         except WifimgrdError as error:
             await self.failed(entry, error)
             _log.warning(
@@ -334,12 +343,12 @@ class Waking:
             if not request.beacon:
                 self._release(request.key)
 
-    async def _until_awake(self, request: WakeRequest, waking: asyncio.Task[None], looking: Looking) -> None:
+    async def _until_awake(self, request: WakeRequest, waking: asyncio.Task[None], lookout: Lookout) -> None:
         looks = CALLED if request.beacon else CONNECTING
         if not request.beacon:
             await asyncio.wait((waking,), timeout=looks.pause_s)
         if not waking.done():
-            seeing = self._tasks.start("look", looking.until_seen(looks), expected=(WifimgrdError,))
+            seeing = self._tasks.start("look", lookout.until_seen(looks), expected=(WifimgrdError,))
             try:
                 await asyncio.wait((waking, seeing), return_when=asyncio.FIRST_COMPLETED)
                 if seeing.done():
@@ -351,7 +360,7 @@ class Waking:
         await waking  # raises its error
         if request.beacon:
             raise TimeoutError
-        await looking.until_appeared(_APPEARS_S)
+        await lookout.until_appeared(_APPEARS_S)
 
     async def _is_visible(self, entry: DeviceEntry, interface: str, all_channels: bool) -> bool:
         """Whether the network of a device is on the air, as its attempt's adapter receives."""
@@ -363,12 +372,6 @@ class Waking:
                     interface, device.ssid, device.sightings, others, all_channels=all_channels
                 )
         return False
-
-    def set_phase(self, entry: DeviceEntry, phase: ConnectionPhase | None) -> None:
-        """Publish what a wake or an attempt does now."""
-        if entry.phase is not phase:
-            entry.phase = phase
-            self._state.publish(DeviceUpdated(self._state.status(entry)))
 
     # -- asleep or gone
 
@@ -384,11 +387,11 @@ class Waking:
             yield
         except DeviceNotReachable as error:
             address = entry.device.bluetooth_address
-            if address and entry.sight.state is not PowerState.ASLEEP:
+            if address and entry.sleep.sight.state is not PowerState.ASLEEP:
                 with suppress(WifimgrdError, TimeoutError):
                     async with asyncio.timeout(_ASLEEP_LIMIT_S):
                         await self.find(address, _ASLEEP_SEARCH_S, [model])
-            if entry.sight.state is PowerState.ASLEEP:
+            if entry.sleep.sight.state is PowerState.ASLEEP:
                 hint = sentences.asleep(entry.device.id)
                 raise DeviceNotReachable(f"{error.message}; {hint}") from None
             raise
@@ -403,10 +406,10 @@ class Waking:
     # -- end
 
     def forget(self, entry: DeviceEntry) -> None:
-        """It is not awaited any more that what is known of a camera is out of date."""
-        if entry.sight_expiry is not None:
-            entry.sight_expiry.cancel()
-            entry.sight_expiry = None
+        """Stop waiting for the time at which the known state of a camera is out of date."""
+        if entry.sleep.expiry is not None:
+            entry.sleep.expiry.cancel()
+            entry.sleep.expiry = None
 
     async def stop(self) -> None:
         """End all wakes and searches."""

@@ -275,7 +275,7 @@ class History:
                 since_us=failure.at_us,
                 ended_us=session.noted.time_of(self._now()),
             )
-            self._put(session.stored(self._now()))  # it is not interrupted any more
+            self._put(session.stored(self._now()))  # it is no longer interrupted
 
     def _end(self, session: _Session, status: DeviceStatus) -> None:
         """DISCONNECTING by a command, or DISCONNECTED because the link has ended.

@@ -14,6 +14,7 @@ from wifimgrd.daemon.manager._adapter_events import AdapterEvents
 from wifimgrd.daemon.manager._airtime import Airtime
 from wifimgrd.daemon.manager._arrivals import Arrivals
 from wifimgrd.daemon.manager._backend_events import BackendEvents
+from wifimgrd.daemon.manager._bluetooth_commands import BluetoothCommands
 from wifimgrd.daemon.manager._bonds import Bonds
 from wifimgrd.daemon.manager._cameras import Cameras
 from wifimgrd.daemon.manager._connections import Connections
@@ -21,7 +22,6 @@ from wifimgrd.daemon.manager._groups import Groups
 from wifimgrd.daemon.manager._liveness import Liveness
 from wifimgrd.daemon.manager._over_bluetooth import OverBluetooth
 from wifimgrd.daemon.manager._pairing import Pairing
-from wifimgrd.daemon.manager._power import Power
 from wifimgrd.daemon.manager._reconciling import Reconciling
 from wifimgrd.daemon.manager._reconnecting import Reconnecting
 from wifimgrd.daemon.manager._recovering import Recovering
@@ -103,7 +103,7 @@ class Hub:
         """The signal of a connected device was read, which no client is told."""
         arrivals, event_tasks = Arrivals(state, routes), tasks.part("events")
         self._event_tasks = event_tasks
-        """What follows from the events of the backend and of the adapters."""
+        """The work that follows from the events of the backend and of the adapters."""
         self._bluetooth = bluetooth = bluetooth or NoBluetooth()
         self._bonds = bonds = Bonds(store, bluetooth, tasks.part("bonds"))
         self._waking = waking = Waking(state, backend, bluetooth, bonds, tasks.part("waking"))
@@ -138,7 +138,7 @@ class Hub:
         )
         self._scans = Scans(state, airtime, backend)
         self._pairing = pairing = Pairing(state, waking, bonds, tasks.part("pairing"))
-        self.bluetooth = power = Power(
+        self.bluetooth = power = BluetoothCommands(
             state, connections, waking, self._scans, pairing, bluetooth, tasks.part("power")
         )
         """Wakes, pairs and finds cameras, also for clients."""
@@ -165,7 +165,7 @@ class Hub:
             STOP_RECORDING.name: cameras.stop_recording,
             SET_CLOCK.name: cameras.set_clock,
         }
-        """What carries out each of DEVICE_COMMANDS."""
+        """The function that carries out each of DEVICE_COMMANDS."""
         self._subscribe()
 
     def _subscribe(self) -> None:
@@ -183,9 +183,11 @@ class Hub:
         state.waiting_over.subscribe(reconnecting.end)
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(recovering.connected)
+        state.link_up.subscribe(self._liveness.link_up)
         state.device_connected.subscribe(self._liveness.start)
         state.device_connected.subscribe(self._waking.connected)
         state.device_connected.subscribe(self.cameras.readings.connected)
+        state.link_ended.subscribe(self._liveness.link_ended)
         state.link_ended.subscribe(self.cameras.readings.link_ended)
         state.device_lost.subscribe(self._waking.lost)
         state.device_lost.subscribe(reconnecting.lost)
@@ -239,6 +241,7 @@ class Hub:
         await self._event_tasks.settle()
         self._reconciling.stop()
         await self._backend.stop()
+        await self.connections.stop()  # what the backend's last events have begun
         await self._bluetooth.stop()
         await self._store.close()
 

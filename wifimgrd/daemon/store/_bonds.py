@@ -29,7 +29,7 @@ def keep(connection: sqlite3.Connection, address: str, claim: Claim) -> None:
 
 def of_state(directory: Path) -> Mapping[str, Claim]:
     """Those of the state in a directory, as the daemon would open it: the file, or the copy beside it if the
-    file is empty or cannot be read. None if neither can; what is no bond in them is left out."""
+    file is empty or cannot be read. Empty if neither can; an entry that is not a bond is left out."""
     for name in (FILE_NAME, BACKUP_NAME):
         path = directory / name
         with (
@@ -38,7 +38,7 @@ def of_state(directory: Path) -> Mapping[str, Claim]:
             closing(sqlite3.connect(":memory:", isolation_level=None)) as copy,
         ):
             source.backup(copy)
-            copy.text_factory = lambda octets: octets.decode(errors="replace")
+            copy.text_factory = lambda data: data.decode(errors="replace")
             if not (version := version_of(copy)):
                 continue
             if version < SCHEMA_VERSION:

@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 FILE_NAME: Final = "history.db"
 _DAY_US: Final = 86_400_000_000
 _GATHER_S: Final = 5.0
-"""What is put within this time goes to disk in one transaction, to spare the flash."""
+"""Rows and samples that are put within this time go to disk in one transaction, to spare the flash."""
 _SHARE: Final = 4
 """One of so many rows may be of one kind of one device or interface."""
 _WAITING_ROWS: Final = 2000
@@ -61,7 +61,7 @@ _OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, inter
 _DELETE_SURPLUS: Final = (
     f"DELETE {_OF_SUBJECT} AND id <= (SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3)"
 )
-_MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1
     (
         """
@@ -103,7 +103,7 @@ _MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
 
 @dataclass(slots=True)
 class _Batch:
-    """What is written together."""
+    """The changes that are written together."""
 
     forgotten: set[DeviceId] = field(default_factory=set)
     """The devices whose rows and samples are deleted first."""
@@ -159,7 +159,7 @@ class SqliteHistory:
         self._clock = clock
         self._gathering = Gathering(worker, _Batch, self._write)
         self._unwritten = _Batch()
-        """What could not be written; used by the worker alone."""
+        """The changes that could not be written; used only by the worker."""
         self._rows = rows
         self._days = days
         self._is_pruned = False
@@ -359,9 +359,9 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA cache_size = -256")
         connection.execute("PRAGMA wal_autocheckpoint = 128")
-        refuse_newer(connection, _MIGRATIONS)
+        refuse_newer(connection, MIGRATIONS)
         check_integrity(connection)
-        migrate(connection, _MIGRATIONS)
+        migrate(connection, MIGRATIONS)
         connection.execute(f"PRAGMA busy_timeout = {BACKGROUND_BUSY_MS:d}")
     except BaseException:
         connection.close()

@@ -88,7 +88,7 @@ def row_of(device: Device) -> Row:
     return (
         text_of(device.name),
         text_of(device.codename),
-        device.ssid.octets,
+        device.ssid.data,
         device.last_attempt_us,
         device.last_success_us,
         failure and failure.code.value,

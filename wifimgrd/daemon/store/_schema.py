@@ -208,7 +208,7 @@ def check_integrity(connection: sqlite3.Connection) -> None:
 
 
 def _prepare(directory: Path) -> Path:
-    """Make the directory and the file, readable by this user alone before anything is written to them.
+    """Make the directory and the file, readable only by this user before anything is written to them.
 
     SQLite gives its `-wal` and `-shm` files the mode of the database file.
     """

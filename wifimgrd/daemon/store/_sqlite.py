@@ -60,9 +60,9 @@ class SqliteStore:
         self._copying: asyncio.TimerHandle | None = None
         """Runs while the backup lacks acknowledged changes."""
         self._secrets: dict[DeviceId, Passphrase] = {}
-        """Notes that were read before, so that a join waits for no disk; changed by the worker alone."""
+        """Notes that were read before, so that a join waits for no disk; changed only by the worker."""
         self._writer = Writer(connection)
-        """Used by the worker alone."""
+        """Used only by the worker."""
         self._gathering = Gathering(worker, Batch, self._writer.write)
 
     @classmethod
@@ -113,7 +113,7 @@ class SqliteStore:
             if key is not None and (first := _created_under(connection, key)) is not None:
                 return _device(connection, first)
             ident = rows.insert(connection, draft)
-            connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _octets(passphrase), request))
+            connection.execute("INSERT INTO secret VALUES (?, ?, ?)", (ident, _encoded(passphrase), request))
             if key is not None:
                 connection.execute("INSERT INTO idempotency_key VALUES (?, ?, x'')", (key, ident))
                 connection.execute(
@@ -163,9 +163,9 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> Passphrase:
             found = connection.execute("SELECT passphrase FROM secret WHERE device_id = ?", (device_id,))
             # No local variable holds the secret itself, so that no traceback shows it.
-            secrets = [Passphrase(octets.decode("utf-8", "surrogatepass")) for (octets,) in found]
+            secrets = [Passphrase(data.decode("utf-8", "surrogatepass")) for (data,) in found]
             if not secrets:
-                raise _unknown(device_id)
+                raise DeviceNotFound.of(device_id)
             self._secrets[device_id] = secrets[0]
             return secrets[0]
 
@@ -187,12 +187,12 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> None:
             self._secrets.pop(device_id, None)
             if not rows.update(connection, device_id, columns):
-                raise _unknown(device_id)
+                raise DeviceNotFound.of(device_id)
             if passphrase is not None:
                 # The old passphrase is in the request, too.
                 connection.execute(
                     "UPDATE secret SET passphrase = ?, request = x'' WHERE device_id = ?",
-                    (_octets(passphrase), device_id),
+                    (_encoded(passphrase), device_id),
                 )
             if key is not None:
                 connection.execute(
@@ -225,7 +225,7 @@ class SqliteStore:
         def work(connection: sqlite3.Connection) -> None:
             self._secrets.pop(device_id, None)
             if not connection.execute("DELETE FROM device WHERE id = ?", (device_id,)).rowcount:
-                raise _unknown(device_id)
+                raise DeviceNotFound.of(device_id)
 
         await self._write(work)
         self._forget_log()
@@ -287,8 +287,8 @@ class SqliteStore:
         return await self._worker.run(partial(job, batch))
 
     def _tried_again(self, job: Callable[[Batch], _T]) -> Callable[[Batch], _T]:
-        """A job after which the background writes that failed in it are repeated later, also if nobody waits
-        for it any more."""
+        """A job after which the background writes that failed in it are repeated later, even if nobody waits
+        for it any longer."""
 
         def work(batch: Batch) -> _T:
             try:
@@ -358,18 +358,14 @@ def _last_address(connection: sqlite3.Connection) -> str:
 def _device(connection: sqlite3.Connection, ident: DeviceId) -> Device:
     row = connection.execute(rows.SELECT_DEVICES + " WHERE id = ?", (ident,)).fetchone()
     if row is None:
-        raise _unknown(ident)
+        raise DeviceNotFound.of(ident)
     return rows.device_of(row)
 
 
-def _octets(passphrase: Passphrase) -> bytes:
+def _encoded(passphrase: Passphrase) -> bytes:
     return passphrase.reveal().encode("utf-8", "surrogatepass")
 
 
 def _check(device_id: DeviceId) -> None:
     if not 0 < device_id <= _LARGEST_ID:
-        raise _unknown(device_id)
-
-
-def _unknown(device_id: DeviceId) -> DeviceNotFound:
-    return DeviceNotFound(f"there is no device {device_id}")
+        raise DeviceNotFound.of(device_id)

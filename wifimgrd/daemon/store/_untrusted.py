@@ -24,7 +24,7 @@ from wifimgrd.domain.registration import parse_registration
 _CAUTION: Final = ("trusted_schema = OFF", "cell_size_check = ON", "temp_store = MEMORY")
 """For a file from elsewhere (https://www.sqlite.org/security.html); its passwords go to no temporary file."""
 _OF_THE_OTHER_COMPUTER: Final = ("memory", "bond")
-"""Notes of the backends, and the bonds that were made: valid on the old computer alone."""
+"""Notes of the backends, and the bonds that were made: valid only on the old computer."""
 _WRITTEN_ANEW: Final = (
     "PRAGMA application_id = 0",
     "PRAGMA default_cache_size = 0",
@@ -41,19 +41,19 @@ _STEPS: Final = 10_000
 """SQLite instructions between two checks of the time limit."""
 _LARGEST_ID: Final = 2**62
 _LONGEST_NAME: Final = 256
-"""A default name is an SSID with its octets escaped and a number after it: longer than one that is set."""
+"""A default name is an SSID with its bytes escaped and a number after it: longer than one that is set."""
 _LONGEST_KEY: Final = 255
 _LAST_US: Final = 253_402_300_800_000_000
 """The year 10000: later times cannot be written in RFC 3339."""
 _MAC: Final = re.compile(r"(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}")
 _HIGHEST_MHZ: Final = 100_000
 _OF_JSON: Final = (ArithmeticError, RecursionError)
-"""What the JSON in a row can raise, beside what `rows.device_of` expects."""
+"""The errors that the JSON in a row can raise, beside those that `rows.device_of` expects."""
 _NO_STATE: Final = "this is not a wifimgrd state, or it is damaged"
 _NO_BONDS: Final[Mapping[str, Claim]] = {}
 
 
-def checked(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes, int]:
+def checked(data: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes, int]:
     """The same state in today's schema with this computer's bonds, as a database, and how many devices it
     has.
 
@@ -61,7 +61,7 @@ def checked(octets: bytes, made: Mapping[str, Claim] = _NO_BONDS) -> tuple[bytes
     """
     try:
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as state:
-            _open(state, octets)
+            _open(state, data)
             _check_file(state)
             migrate(state)
             count = _check_rows(state)
@@ -88,10 +88,10 @@ def drop_additions(state: sqlite3.Connection) -> None:
             state.execute(f'DROP {kind} IF EXISTS "{quoted}"')
 
 
-def _open(state: sqlite3.Connection, octets: bytes) -> None:
+def _open(state: sqlite3.Connection, data: bytes) -> None:
     """Open the file within limits, without the mark of a write-ahead log, which is impossible in memory:
     https://www.sqlite.org/fileformat2.html#file_format_version_numbers"""
-    state.deserialize(octets[:18] + b"\1\1" + octets[20:])
+    state.deserialize(data[:18] + b"\1\1" + data[20:])
     state.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
     for setting in _CAUTION:
         state.execute(f"PRAGMA {setting}")
@@ -115,7 +115,7 @@ def _check_file(state: sqlite3.Connection) -> None:
 
 
 def _schema(state: sqlite3.Connection) -> list[tuple[str, ...]]:
-    """What its tables, indexes, triggers and views are, whatever SQLite keeps of the space after them."""
+    """Its tables, indexes, triggers and views, without the space that SQLite may keep after them."""
     found = state.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
     return sorted((*map(str, names), str(sql).rstrip()) for *names, sql in found)
 
@@ -163,7 +163,7 @@ def _makes_sense(device: Device, secret: bytes | None) -> bool:
             {
                 "codename": device.codename,
                 "connection_type": CONNECTION_TYPE,
-                "ssid": device.ssid.octets,
+                "ssid": device.ssid.data,
                 "password": secret.decode(),
                 "priority": device.priority,
             },

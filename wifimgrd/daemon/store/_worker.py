@@ -77,7 +77,7 @@ class Gathering(Generic[_Batch]):
     def __init__(self, worker: Worker, empty: type[_Batch], write: Callable[[_Batch], bool]) -> None:
         """`write` is run by the worker, never raises, and returns False if it has to be tried again."""
         self.batch = empty()
-        """What is gathered; to be added to, followed by a call of `write_within`."""
+        """The gathered writes; after adding to them, call `write_within`."""
         self._worker = worker
         self._empty = empty
         self._write = write

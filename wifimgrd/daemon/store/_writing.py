@@ -99,8 +99,8 @@ class Writer:
     def transact(self, batch: Batch, work: Callable[[sqlite3.Connection], _T]) -> _T:
         """Run background writes and a function, in one transaction.
 
-        Raises StoreError with nothing done, and the errors of the function, with the background writes done
-        alone. A batch that is not written is kept.
+        Raises StoreError with nothing done, and the errors of the function, with only the background writes
+        done. A batch that is not written is kept.
         """
         return self._transact(batch, work, AWAITED_BUSY_MS)
 

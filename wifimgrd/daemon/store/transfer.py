@@ -1,7 +1,7 @@
 """The whole state as one file: devices with their ids, and passwords. For a replacement computer.
 
 The file is a store like the one in use, so its version is the schema's, and an older one is migrated
-when it is restored. Data that is valid on the old computer alone (notes of the backends, and
+when it is restored. Data that is valid only on the old computer (notes of the backends, and
 which bonds the hub has made) is left out. The bonds of the state that is replaced are kept: they are
 this computer's.
 """
@@ -56,11 +56,11 @@ def back_up(directory: Path) -> bytes:
         ):
             source.backup(copy)
             drop_additions(copy)
-            octets = bytes(copy.serialize())
-    return checked(octets)[0]
+            data = bytes(copy.serialize())
+    return checked(data)[0]
 
 
-def restore(octets: bytes, directory: Path, *, replace: bool = False) -> int:
+def restore(data: bytes, directory: Path, *, replace: bool = False) -> int:
     """Make the state of a backup, all of it or nothing; returns how many devices it has.
 
     If the process is killed, the old or the new state is complete.
@@ -73,7 +73,7 @@ def restore(octets: bytes, directory: Path, *, replace: bool = False) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise StoreInUse(f"wifimgrd runs on {directory}; stop it first") from None
-        fresh, count = checked(octets, bonds.of_state(directory))
+        fresh, count = checked(data, bonds.of_state(directory))
         if not replace and _has_devices(directory / FILE_NAME):
             raise StoreNotEmpty(f"{directory} has devices already")
         _put_in_place(fresh, directory)
@@ -107,7 +107,7 @@ def _has_devices(path: Path) -> bool:
         return bool(connection.execute("SELECT count(*) FROM device").fetchone()[0])
 
 
-def _put_in_place(octets: bytes, directory: Path) -> None:
+def _put_in_place(data: bytes, directory: Path) -> None:
     """Replace the state; the old one stays beside the new one until that has been opened.
 
     The old state is one file before anything is replaced, and the new one gets its name by a rename: at each
@@ -118,7 +118,7 @@ def _put_in_place(octets: bytes, directory: Path) -> None:
     _fold_log(directory)
     names = (BACKUP_NAME, FILE_NAME)
     for name in names:
-        _write(directory / (name + _FRESH), octets)
+        _write(directory / (name + _FRESH), data)
         if (directory / name).exists():
             os.link(directory / name, directory / (name + _ASIDE))
     sync_directory(directory)
@@ -156,10 +156,10 @@ def _fold_log(directory: Path) -> None:
             (directory / name).replace(directory / (name + _ASIDE))
 
 
-def _write(path: Path, octets: bytes) -> None:
+def _write(path: Path, data: bytes) -> None:
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(octets)
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
 

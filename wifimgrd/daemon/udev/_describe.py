@@ -35,7 +35,7 @@ class UdevAttributes(Protocol):
     """Files of a device in sysfs."""
 
     def get(self, name: str) -> bytes | None:
-        """What an attribute's file has; None if it cannot be read."""
+        """The contents of an attribute's file; None if it cannot be read."""
 
 
 class UdevDevice(Protocol):

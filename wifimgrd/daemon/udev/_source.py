@@ -78,7 +78,7 @@ class _Present:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """What it may share with other interfaces: its radio and its USB device."""
+        """The parts that it may share with other interfaces: its radio and its USB device."""
         return tuple(filter(None, {self.adapter.radio, self.adapter.identity.usb_port}))
 
 
@@ -104,7 +104,7 @@ class UdevAdapterSource:
         """Opened with the first interface: before that, the kernel may have no Wi-Fi."""
         self._known: dict[str, _Present] = {}
         self._told: dict[str, tuple[int, bytes, bytes]] = {}
-        """What matters here of the kernel's last message about each interface."""
+        """The relevant part of the kernel's last message about each interface."""
         self._touched: dict[str, None] = {}
         """Interfaces to read when the messages that have come are taken."""
         self._trouble = ""
@@ -223,7 +223,7 @@ class UdevAdapterSource:
             touched[name] = ifindex(device) if device.action == "remove" else None
             if old := device.properties.get("DEVPATH_OLD"):
                 touched[old.rpartition("/")[2]] = None
-        except UnicodeDecodeError:  # a name that is no UTF-8 can be neither shown nor sent: ignored
+        except UnicodeDecodeError:  # a name that is not UTF-8 can be neither shown nor sent: ignored
             return
 
     def _describe(self, touched: Mapping[str, int | None]) -> None:

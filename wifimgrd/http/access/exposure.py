@@ -19,7 +19,7 @@ def open_addresses(sockets: Iterable[socket.socket]) -> list[str]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is reachable on this host alone; False for names."""
+    """Whether an address is reachable only on this host; False for names."""
     parsed = ip_address_of(address)
     return parsed is not None and parsed.is_loopback
 

@@ -131,7 +131,7 @@ class AccessToken:
         # Parsed here: http.cookies, and so older aiohttp, fails on malformed cookies of other services.
         for pair in headers.get("Cookie", "").split(";"):
             name, _, value = pair.strip().partition("=")
-            if name == COOKIE and hmac.compare_digest(_octets(value), self._cookie.encode()):
+            if name == COOKIE and hmac.compare_digest(_encoded(value), self._cookie.encode()):
                 return True
         return False
 
@@ -141,10 +141,10 @@ class AccessToken:
         return scheme.lower() == "bearer" and self._is_token(credentials.strip())
 
     def _is_token(self, text: str) -> bool:
-        return hmac.compare_digest(_octets(text), self._token)
+        return hmac.compare_digest(_encoded(text), self._token)
 
 
-def _octets(text: str) -> bytes:
+def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 

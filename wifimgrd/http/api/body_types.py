@@ -62,7 +62,7 @@ class SettingsInput(TypedDict):
 
 _NETWORK: Final = {"required": ["ssid", "password"], "properties": {"bluetooth_address": False}}
 _CAMERA: Final = {"required": ["bluetooth_address"], "properties": {"ssid": False, "password": False}}
-"""What identifies a camera: one of the two."""
+"""The two ways to identify a camera; a body has one of them."""
 
 
 class CreateInput(TypedDict):
@@ -91,13 +91,13 @@ class PairingInput(TypedDict, total=False):
 
 
 class RecordingInput(TypedDict):
-    """What a camera is to do."""
+    """The order to a camera to record, or to stop."""
 
     recording: bool
 
 
 class RecordingOfManyInput(TypedDict):
-    """What several cameras are to do; either `device_ids` or `all` says which."""
+    """The order to several cameras to record, or to stop; either `device_ids` or `all` says which."""
 
     recording: bool
     device_ids: NotRequired[

@@ -67,7 +67,8 @@ _TEXTS: Final = MappingProxyType(
 
 
 def _reads(command: DeviceCommand) -> tuple[Callable[..., object], ...]:
-    """What reads the parameters of its route: what is waited for by default is always waited for."""
+    """The readers of its route's parameters. A command that waits by default always waits, and has no
+    parameter for that."""
     return tuple(
         _READERS[name]
         for name, default in {"device_id": False, **command.options}.items()
@@ -87,12 +88,12 @@ class Connect:
         """Add the routes; a GET that changes state has no HEAD."""
         for command in DEVICE_COMMANDS.values():
             if command.interface in OPTIONAL_INTERFACES:
-                continue  # at P/{id}/, see power.py
+                continue  # at P/{id}/, see device_commands.py
             routes.add("GET POST", f"{self._prefix}/wifi/{command.name}", self._handler(command))
         routes.add("GET HEAD", self._prefix + "/wifi/status", self.status)
 
     def _handler(self, command: DeviceCommand) -> Handler:
-        """What answers a command's route."""
+        """The handler of a command's route."""
         reads, can_wait = _reads(command), WHEN_FREE in command.options
 
         @own_site_only

@@ -25,18 +25,83 @@ from wifimgrd.client.changes import (
     DeviceRemoved,
 )
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.camera import BatteryState, RecordingState
 from wifimgrd.domain.camera_state import UNKNOWN, is_current
 from wifimgrd.domain.device import ConnectionPhase, DeviceState, PowerState
 from wifimgrd.domain.errors import ATTEMPT_CODES, ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
-from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
-from wifimgrd.http.api._device_metrics import device_families
 from wifimgrd.http.channel.channel import now_us
+
+_DEVICE: Final = "device"
+_Value = Callable[[CameraRecord], float | None]
+_OF_CAMERA: Final[tuple[tuple[str, str, _Value], ...]] = (
+    ("battery_percent", "How full the battery is.", lambda camera: camera.battery_level),
+    (
+        "battery_charging",
+        "Whether the battery is being charged.",
+        lambda camera: _whether(camera.battery_state, BatteryState.CHARGING),
+    ),
+    (
+        "recording",
+        "Whether the camera records.",
+        lambda camera: _whether(camera.recording_state, RecordingState.RECORDING),
+    ),
+    ("storage_free_bytes", "What is free on the card.", lambda camera: camera.storage_free),
+    (
+        "recording_left_seconds",
+        "How long the camera can record.",
+        lambda camera: None if camera.recording_time_left is None else camera.recording_time_left / 1e6,
+    ),
+)
+"""The values that connected cameras report: name, description, value."""
+
+
+def device_families(devices: Iterable[DeviceRecord], *, current: bool) -> Iterator[Metric]:
+    """The values of each device, with its name as the label `device`; while the states are not `current`,
+    only what it is to do. A value that is not known has no sample. What a camera is to do is known without
+    its connection, and what it says of itself only with it."""
+    devices = tuple(devices)
+    names = Tally(device.name for device in devices)
+    expected = _family("expected", "Whether the device is one of the rig, connected or not.")
+    connected = _family("connected", "Whether the device is connected.")
+    signal = _family("signal_percent", "The strength of the signal.")
+    reachable = _family("reachable", "Whether the connected device answers.")
+    requested = _family("recording_requested", "Whether the last command to the camera was to record.")
+    of_camera = [(_family(name, text), value) for name, text, value in _OF_CAMERA]
+    for device in devices:
+        # Two devices of one name, as an earlier version allowed: Prometheus refuses the same sample twice.
+        name = device.name if names[device.name] == 1 else f"{device.name} ({device.id})"
+        expected.add_metric([name], device.expected)
+        if device.camera is not None:
+            requested.add_metric([name], device.camera.recording_requested)
+        if not current:
+            continue
+        connected.add_metric([name], device.is_connected)
+        if not device.is_connected:
+            continue
+        reachable.add_metric([name], device.reachable)
+        if device.signal_strength is not None:
+            signal.add_metric([name], device.signal_strength)
+        for family, value in of_camera:
+            number = None if device.camera is None else value(device.camera)
+            if number is not None:
+                family.add_metric([name], number)
+    yield from (expected, connected, signal, reachable, requested, *(family for family, _ in of_camera))
+
+
+def _family(name: str, text: str) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"wifimgrd_device_{name}", text, labels=[_DEVICE])
+
+
+def _whether(state: str | None, wanted: str) -> float | None:
+    return None if state is None else float(state == wanted)
+
 
 _ATTEMPT_BUCKETS: Final = (0.1, 0.2, 0.5, 1, 2, 3, 5, 8, 12, 20, 30, 60)
 _SENDING_BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)

@@ -1,4 +1,4 @@
-"""What connected cameras say of themselves, recording on one and on many, and their clocks."""
+"""The state that connected cameras report, and recording on one and on many."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aiohttp import web
 from wifimgrd.client.commands import available, carry_out, known_device, recording_order
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import CameraJson, ResultJson, ResultsJson
-from wifimgrd.domain.commands import SET_CLOCK, START_RECORDING, STOP_RECORDING
+from wifimgrd.domain.commands import START_RECORDING, STOP_RECORDING
 from wifimgrd.domain.errors import ErrorCode, NotSupported
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.http._errors import PAYLOAD_TOO_LARGE
@@ -25,7 +25,7 @@ _WANTED: Final = 'The body must be an object: {"recording": true} or {"recording
 
 
 class Recording:
-    """The resources at `P/{id}/camera`, `recording` and `clock`, and at `P/recording`."""
+    """The resources at `P/{id}/camera` and `recording`, and at `P/recording`."""
 
     def __init__(self, client: HubClient, prefix: str) -> None:
         self._client = client
@@ -37,12 +37,11 @@ class Recording:
         routes.add("GET HEAD", one + "camera", self.camera)
         routes.add("GET HEAD", one + "recording", self.recording)
         routes.add("PUT", one + "recording", self.record)
-        routes.add("POST", one + "clock", self.set_clock)
         routes.add("POST", self._prefix + "/recording", self.record_on_many)
 
     @Operation("get_camera", "control", reads=(path_id,), answer=CameraJson, errors=_READS)
     async def camera(self, request: web.Request) -> web.Response:
-        """What a camera says of itself: battery, card, recording, temperature, clock.
+        """The state that a camera reports: battery, card, recording, temperature, clock.
 
         Models without a driver are `not-supported`. Once the link has ended, battery and card keep their last
         values.
@@ -79,23 +78,6 @@ class Recording:
 
     @own_site_only
     @Operation(
-        "set_clock",
-        "control",
-        reads=(path_id,),
-        status=204,
-        errors=tuple(dict.fromkeys((*_READS, *SET_CLOCK.errors))),
-    )
-    async def set_clock(self, request: web.Request) -> web.Response:
-        """Set a camera's clock to this host's, with its time zone.
-
-        A camera that records is left alone: `camera-busy`.
-        """
-        client = available(self._client)
-        await carry_out(client, SET_CLOCK, known_device(client, path_id(request)).id)
-        return web.Response(status=204)
-
-    @own_site_only
-    @Operation(
         "record_on_many",
         "control",
         body=RecordingOfMany,
@@ -117,7 +99,7 @@ class Recording:
 
 
 def _camera(device: DeviceRecord) -> CameraRecord:
-    """What a camera says of itself; raises NotSupported."""
+    """The state that a camera reports; raises NotSupported."""
     if device.camera is None:
         raise NotSupported(f"the hub has no driver for cameras of the model {device.codename}")
     return device.camera

@@ -1,7 +1,7 @@
 """Commands that a client of the channel sends as messages: connect and disconnect, also a group.
 
-They do the same as the routes. Their results are events for every client; a refusal is `command.failed` for
-that client alone, and `observation.device.action.failed` where no status `failed` reports it: the platform's
+They do the same as the routes. Their results are events for every client. A refusal is `command.failed` only
+for that client, and `observation.device.action.failed` if no status `failed` reports it: the platform's
 frontend shows a message for each of these two, and ignores `command.failed`.
 """
 
@@ -41,7 +41,7 @@ from wifimgrd.http.channel.message_types import (
     LoggedEvent,
 )
 
-_UNFINISHED: Final = 64
+MOST_UNFINISHED: Final = 64
 """Commands for one device that a client may have waiting and running, and the same of commands to groups."""
 _ALONE: Final = frozenset({ErrorCode.DEVICE_NOT_FOUND, ErrorCode.NOT_AUTHORIZED})
 """The codes of refusals after which nothing more is sent."""
@@ -182,8 +182,8 @@ class ClientCommands:
 
     def _require_few(self, device_id: int | None) -> None:
         """Count one more; raises Problem if the last ones are not carried out as fast as they come."""
-        if self._unfinished[device_id] >= _UNFINISHED:
-            raise Problem(TOO_MANY_REQUESTS, f"{_UNFINISHED} commands before this one are not finished")
+        if self._unfinished[device_id] >= MOST_UNFINISHED:
+            raise Problem(TOO_MANY_REQUESTS, f"{MOST_UNFINISHED} commands before this one are not finished")
         self._unfinished[device_id] += 1
 
     def _count_down(self, device_id: int | None) -> None:

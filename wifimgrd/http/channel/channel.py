@@ -36,9 +36,9 @@ QUEUE_LIMIT: Final = 4096
 """Messages that are queued for a client; the texts are shared by all clients."""
 HEARTBEAT_S: Final = 30.0
 INCOMING_LIMIT: Final = 64 * 1024
-"""Octets that a message of a client may have."""
+"""Bytes that a message of a client may have."""
 _SEND_BUFFER: Final = 128 * 1024
-"""Octets that the kernel buffers for a client that does not read."""
+"""Bytes that the kernel buffers for a client that does not read."""
 _CLOSE_S: Final = 1.0
 
 

@@ -68,8 +68,8 @@ class StreamClient:
             await self._response.write(f"retry: {_COMES_BACK_MS}\n\n".encode())
             for event in greeting:
                 await self._response.write(block(event))
-            while (octets := await self._next()) is not None:
-                await self._response.write(octets)
+            while (data := await self._next()) is not None:
+                await self._response.write(data)
 
     async def _next(self) -> bytes | None:
         try:

@@ -57,7 +57,7 @@ _COMMANDS: Final = list(COMMANDS)
 
 
 class CommandFailedJson(TypedDict):
-    """A command of this client alone was refused."""
+    """A command of this client was refused; only this client gets the message."""
 
     type: Annotated[str, Keywords(const=COMMAND_FAILED)]
     command: Annotated[str, Keywords(enum=_COMMANDS)]
@@ -74,7 +74,8 @@ class ActionFailedDataJson(TypedDict):
 
 
 class ActionFailedJson(TypedDict):
-    """A command of this client alone was refused, in the words of the platform's frontend."""
+    """A command of this client was refused, in the words of the platform's frontend; only this client gets
+    the message."""
 
     type: Annotated[str, Keywords(const=ACTION_FAILED)]
     data: ActionFailedDataJson

@@ -1,4 +1,4 @@
-"""The answers to what is no request, or is over a limit before aiohttp sees it."""
+"""The answers to bytes that are not a request, or are over a limit before aiohttp sees them."""
 
 from __future__ import annotations
 

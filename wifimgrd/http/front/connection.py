@@ -1,4 +1,4 @@
-"""One connection of a client, from its first octet on: what aiohttp gets of it, and when it is closed."""
+"""One connection of a client, from its first byte on: what aiohttp gets of it, and when it is closed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ RECEIVE_S: Final = 20.0
 HANDSHAKE_S: Final = 10.0
 """The time limit of a TLS handshake."""
 UNSENT_BYTES: Final = 1 << 16
-"""Octets that wait for a client, beyond which no more are written: with TLS the same as without it, where
+"""Bytes that wait for a client, beyond which no more are written: with TLS the same as without it, where
 asyncio would allow eight times as many."""
 _SOON_S: Final = 1.0
 _THROWN_AWAY: Final = 1 << 20
-"""Octets that are discarded before a connection that is about to be closed is reset."""
+"""Bytes that are discarded before a connection that is about to be closed is reset."""
 _TO_BEGIN: Final = 3
 """Runs of the loop until aiohttp's task has begun, and in it that of the first request, which is earlier no
 state in which it can lose its connection."""
@@ -50,7 +50,7 @@ _POLICY_VIOLATION: Final = b"\x88\x02\x03\xf0"
 """The close frame with the code 1008 (RFC 6455, 7.4.1)."""
 _CR: Final = 13
 _CONTINUE, _SWITCHING = b" 100 ", b" 101 "
-"""Octets 8 to 13 of answers."""
+"""Bytes 8 to 13 of answers."""
 
 _read = memoryview(bytearray(PIECE_BYTES))
 """Where the loop puts what it reads, of one connection after the other."""
@@ -88,9 +88,9 @@ class FrontConnection(asyncio.BufferedProtocol):
         self._handshake: asyncio.Task[None] | None = None
         self._state = _State.HEAD
         self._input = bytearray()
-        """What was received and not passed on."""
+        """The bytes received and not passed on."""
         self._seen = 0
-        """Octets of it in which there is no end of a head."""
+        """Bytes of it in which there is no end of a head."""
         self._body = Body(Head())
         self._is_last = False
         """The client wants no answer after the next one."""
@@ -99,7 +99,7 @@ class FrontConnection(asyncio.BufferedProtocol):
         """Since when a request is incomplete."""
         self._last_used = 0.0
         self._unsent = (0, 0.0)
-        """The number of octets that the client has not read, and since when it is the same."""
+        """The number of bytes that the client has not read, and since when it is the same."""
         self._thrown_away = 0
         self._discarded_body: Body | None = None
         self._has_answer = False
@@ -203,16 +203,16 @@ class FrontConnection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """A piece has come."""
         self._door.limits.touch(self)
-        octets = bytes(_read[:nbytes])
+        data = bytes(_read[:nbytes])
         state = self._state
-        is_whole = octets.find(b"\r\n\r\n") == nbytes - 4 > 0
-        if is_whole and state is _State.HEAD and not self._input and octets[0] != _CR:
-            if not self._goes_short_way(octets):
-                self._take_alone(octets)
+        is_whole = data.find(b"\r\n\r\n") == nbytes - 4 > 0
+        if is_whole and state is _State.HEAD and not self._input and data[0] != _CR:
+            if not self._goes_short_way(data):
+                self._take_alone(data)
         elif state is _State.ENDING:
-            self._discard(octets)
+            self._discard(data)
         else:
-            self._input += octets
+            self._input += data
             self._go_on()
 
     def eof_received(self) -> bool | None:
@@ -304,18 +304,18 @@ class FrontConnection(asyncio.BufferedProtocol):
         elif self._state is _State.HEAD and (self._input or self._ended):
             self._loop.call_soon(self._go_on)
 
-    def _take_request(self, octets: bytes) -> None:
-        head = parse_head(octets)
+    def _take_request(self, data: bytes) -> None:
+        head = parse_head(data)
         self._body = Body(head)
         self._is_last = head.is_last
         self._has_answer = False
         if head.has_other_upgrade:
-            octets = without_upgrade(octets)
+            data = without_upgrade(data)
         if head.is_upgrade:
             self._state = _State.UPGRADE
         else:
             self._state = _State.ANSWER if self._body.is_complete else _State.BODY
-        self._pass_on(octets)
+        self._pass_on(data)
 
     def _take_body(self) -> None:
         body = self._body
@@ -328,13 +328,13 @@ class FrontConnection(asyncio.BufferedProtocol):
             self._loop.call_soon(self._go_on)
         self._pass_on(piece[:taken])
 
-    def _pass_on(self, octets: bytes) -> None:
+    def _pass_on(self, data: bytes) -> None:
         if self._app is None:
             self._app = self._door.server()
             self._app.connection_made(FrontTransport(self, self._transport))
             if self._is_writing_paused:
                 self._app.pause_writing()
-        self._app.data_received(octets)
+        self._app.data_received(data)
 
     def _account(self) -> None:
         """Read more or not, and since when something is missing."""
@@ -372,12 +372,12 @@ class FrontConnection(asyncio.BufferedProtocol):
             else:
                 self._begun = None
 
-    def is_taken(self, octets: Written) -> bool:
+    def is_taken(self, data: Written) -> bool:
         """Whether something that aiohttp writes can still be written."""
         if self.is_closing:
             return False
         if not self._has_answer:
-            code = bytes(octets[8:13])
+            code = bytes(data[8:13])
             self._has_answer = code != _CONTINUE
             if self._state is _State.UPGRADE and code == _SWITCHING:
                 self._state = _State.FRAMES
@@ -403,7 +403,7 @@ class FrontConnection(asyncio.BufferedProtocol):
             self._loop.call_soon(self.evict)
 
     async def send_file(self, file: BinaryIO, offset: int, count: int) -> int:
-        """Send a part of a file by sendfile(2); how many octets. Raises as `loop.sendfile`."""
+        """Send a part of a file by sendfile(2), and return how many bytes. Raises as `loop.sendfile`."""
         self.is_sending_file = True
         try:
             return await self._loop.sendfile(self._transport, file, offset, count)
@@ -413,18 +413,18 @@ class FrontConnection(asyncio.BufferedProtocol):
     # -- a WebSocket
 
     def _take_frames(self) -> None:
-        octets = bytes(self._input)
+        data = bytes(self._input)
         self._input.clear()
-        if self._frames is not None and not self._frames.is_kept(octets, self._loop.time()):
+        if self._frames is not None and not self._frames.is_kept(data, self._loop.time()):
             self._transport.write(_POLICY_VIOLATION)
             self._end_discarding(None)
         elif self._app is not None:
-            self._app.data_received(octets)
+            self._app.data_received(data)
 
     # -- the end
 
     def _refuse(self, refusal: Refused) -> None:
-        """Answer that something is no request, unless another answer is being written, and close."""
+        """Answer that the bytes are not a request, unless another answer is being written, and close."""
         if not self._has_answer:
             self._transport.write(answer_to(refusal))
         self._end_discarding(None)
@@ -464,13 +464,13 @@ class FrontConnection(asyncio.BufferedProtocol):
         self._set_timer(self._loop.time() + _SOON_S)
         self._discard(rest)
 
-    def _discard(self, octets: bytes) -> None:
-        self._thrown_away += len(octets)
+    def _discard(self, data: bytes) -> None:
+        self._thrown_away += len(data)
         if self._thrown_away > _THROWN_AWAY:
             self._transport.abort()
         elif (body := self._discarded_body) is not None:
             with suppress(Refused):
-                body.take(octets)
+                body.take(data)
                 if body.is_complete:
                     self._discarded_body = None
                     self._transport.close()

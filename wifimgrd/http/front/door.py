@@ -1,4 +1,4 @@
-"""What the connections of one server share, and how aiohttp says that it has answered."""
+"""The parts that the connections of one server share, and how aiohttp says that it has answered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wifimgrd.http.front.connection_limits import ConnectionLimits
 from wifimgrd.http.front.transport import front_of
 
 HELD_BYTES: Final = 32 << 20
-"""Octets in all. Beyond it the connection that holds something for longest is closed."""
+"""Bytes in all. Beyond it the connection that holds something for longest is closed."""
 Ended = Callable[[bool], None]
 """Called with whether the short way has answered; if it has not, the application does."""
 ShortWay = Callable[[bytes], "bool | Callable[[Ended], None]"]
@@ -23,23 +23,23 @@ ShortWay = Callable[[bytes], "bool | Callable[[Ended], None]"]
 
 
 class HeadBudget:
-    """How much is held in all of requests that nobody works on yet: heads without an end, and what follows a
-    request that is being answered. Who holds how many octets, the one that began first at the front."""
+    """The bytes held in total by requests that nobody works on yet: heads without an end, and bytes that
+    follow a request that is being answered. It knows who holds how many; who began first is at the front."""
 
     def __init__(self, limit: int = HELD_BYTES) -> None:
         self._limit = limit
         self._held: dict[object, tuple[int, Callable[[], None]]] = {}
         self._in_all = 0
 
-    def hold(self, who: object, octets: int, close: Callable[[], None]) -> None:
-        """`who` holds so many octets now; 0 = none. `close` is called where the budget needs them, also at
-        once."""
-        if not octets and who not in self._held:
+    def hold(self, who: object, data: int, close: Callable[[], None]) -> None:
+        """`who` holds so many bytes now; 0 = none. `close` is called, perhaps at once, if the budget needs
+        them."""
+        if not data and who not in self._held:
             return
         before, _ = self._held.get(who, (0, close))
-        self._in_all += octets - before
-        if octets:
-            self._held[who] = octets, close
+        self._in_all += data - before
+        if data:
+            self._held[who] = data, close
         else:
             self._held.pop(who, None)
         while self._in_all > self._limit:
@@ -51,7 +51,7 @@ class HeadBudget:
 
 @dataclass(slots=True)
 class FrontDoor:
-    """What the connections of one server share."""
+    """The parts that the connections of one server share."""
 
     server: web.Server
     limits: ConnectionLimits

@@ -1,7 +1,7 @@
-"""Where requests end: heads (RFC 9112, 3 and 5) and bodies (6 and 7). Pure: octets in, values out.
+"""Where requests end: heads (RFC 9112, 3 and 5) and bodies (6 and 7). Pure: bytes in, values out.
 
 Stricter than a server has to be, so that no proxy and no parser behind this one can see another request in
-the same octets.
+the same bytes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from ipaddress import IPv6Address
 from typing import Final
 
 PIECE_BYTES: Final = 16 * 1024
-"""Octets that are read and parsed at once, before others have their turn."""
+"""Bytes that are read and parsed at once, before others have their turn."""
 HEAD_BYTES: Final = 64 * 1024
-"""Octets of a head: the first line and the fields; of an answer also the informational ones before it."""
+"""Bytes of a head: the first line and the fields; of an answer also the informational ones before it."""
 HEAD_FIELDS: Final = 128
 """Fields of a head; small ones need many times their length in memory."""
 LINE_BYTES: Final = 8190
-"""Octets of a line of a head; the limit of aiohttp."""
+"""Bytes of a line of a head; the limit of aiohttp."""
 FRAMING_BYTES: Final = 1024
-"""Octets of a chunked body that are no content, beyond as many as its content has."""
+"""Bytes of a chunked body that are not content, beyond as many as its content has."""
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;" + _TOKEN + rb"(?:=" + _TOKEN + rb")?)*")
@@ -42,7 +42,7 @@ _LAST_PORT: Final = 65535
 
 
 class Refused(Exception):
-    """Octets that are no request that is taken here."""
+    """Bytes that are not a request that this server takes."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -56,16 +56,16 @@ def too_large() -> Refused:
 
 
 def not_http() -> Refused:
-    """Octets that are not HTTP."""
+    """Bytes that are not HTTP."""
     return Refused(400, "this is not a request in HTTP")
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What of a head decides where the request ends."""
+    """The parts of a head that decide where the request ends."""
 
     length: int = 0
-    """Octets of the body, if it is not chunked."""
+    """Bytes of the body, if it is not chunked."""
     is_chunked: bool = False
     is_upgrade: bool = False
     """It wants a WebSocket; what follows is not HTTP if it gets that."""
@@ -75,35 +75,35 @@ class Head:
     """The client sends no other on this connection (RFC 9112, 9.3)."""
 
 
-def end_of_head(octets: bytearray, seen: int) -> int:
-    """Where the first head in some octets ends, 0 if that is missing; `seen` of them were looked at before.
+def end_of_head(data: bytearray, seen: int) -> int:
+    """The end of the first head in some bytes, 0 if it is missing; `seen` of them were looked at before.
 
-    Raises Refused as soon as no rest can make a head of them.
+    Raises Refused as soon as no further bytes can complete the head.
     """
-    end = octets.find(b"\r\n\r\n", max(0, seen - 3)) + 4
-    size = end if end >= 4 else len(octets)
+    end = data.find(b"\r\n\r\n", max(0, seen - 3)) + 4
+    size = end if end >= 4 else len(data)
     if size > HEAD_BYTES:
         raise too_large()
     if end >= 4:
         return end
-    if octets.count(b"\n", seen) != octets.count(b"\r\n", max(0, seen - 1)):
+    if data.count(b"\n", seen) != data.count(b"\r\n", max(0, seen - 1)):
         raise not_http()
-    if len(octets) - octets.rfind(b"\n") > LINE_BYTES + 2:
+    if len(data) - data.rfind(b"\n") > LINE_BYTES + 2:
         raise too_large()
     return 0
 
 
-def parse_head(octets: bytes) -> Head:
+def parse_head(data: bytes) -> Head:
     """A complete head; raises Refused."""
-    is_long = len(octets) > LINE_BYTES and max(map(len, octets.split(b"\r\n"))) > LINE_BYTES
-    if is_long or octets.count(b"\r\n") > HEAD_FIELDS + 2:
+    is_long = len(data) > LINE_BYTES and max(map(len, data.split(b"\r\n"))) > LINE_BYTES
+    if is_long or data.count(b"\r\n") > HEAD_FIELDS + 2:
         raise too_large()
-    valid = _HEAD.fullmatch(octets)
+    valid = _HEAD.fullmatch(data)
     if valid is None or not _METHOD.fullmatch(valid[1]) or not _is_address(valid[2], valid[3]):
         raise not_http()
     is_old = valid[4] == b"0"
     found: dict[bytes, list[bytes]] = {}
-    for name, value in _OF_FRAMING.findall(octets.lower()):
+    for name, value in _OF_FRAMING.findall(data.lower()):
         found.setdefault(name, []).append(value.strip(b" "))
     hosts, length = len(found.get(b"host", ())), found.get(b"content-length", [b"0"])
     coding = found.get(b"transfer-encoding")
@@ -120,14 +120,14 @@ def parse_head(octets: bytes) -> Head:
     return Head(int(length[0]), coding is not None, is_websocket, has_other_upgrade, is_last)
 
 
-def without_upgrade(octets: bytes) -> bytes:
+def without_upgrade(data: bytes) -> bytes:
     """A head without the wish for another protocol, which a server may ignore (RFC 9110, 7.8): parsers of
     other versions differ in what of it they heed."""
 
     def rest(field: re.Match[bytes]) -> bytes:
         return b"\r\nConnection: close" if b"close" in field[0].lower() else b""
 
-    return _OF_UPGRADE.sub(rest, octets)
+    return _OF_UPGRADE.sub(rest, data)
 
 
 def _is_address(host: bytes | None, port: bytes | None) -> bool:
@@ -154,37 +154,37 @@ class Body:
         self._is_chunked = head.is_chunked
         self._part = _Part.SIZE
         self._rest = head.length
-        """Octets of content that are still to come, of the whole body or of a chunk."""
+        """Bytes of content that are still to come, of the whole body or of a chunk."""
         self._line = b""
         """The beginning of a line."""
         self._content = self._framing = 0
         self.is_complete = not head.is_chunked and not head.length
 
-    def take(self, octets: bytes) -> int:
-        """How many of these octets belong to the body; fewer only if it ends there. Raises Refused."""
+    def take(self, data: bytes) -> int:
+        """How many of these bytes belong to the body; fewer only if it ends there. Raises Refused."""
         if not self._is_chunked:
-            taken = min(self._rest, len(octets))
+            taken = min(self._rest, len(data))
             self._rest -= taken
             self.is_complete = not self._rest
             return taken
         at = 0
-        while at < len(octets) and not self.is_complete:
-            at = self._take_part(octets, at)
+        while at < len(data) and not self.is_complete:
+            at = self._take_part(data, at)
         if self._framing > FRAMING_BYTES + self._content:
             raise Refused(400, "the framing of a chunked body is larger than its content")
         return at
 
-    def _take_part(self, octets: bytes, at: int) -> int:
+    def _take_part(self, data: bytes, at: int) -> int:
         if self._part is _Part.CONTENT:
-            taken = min(self._rest, len(octets) - at)
+            taken = min(self._rest, len(data) - at)
             self._rest -= taken
             self._content += taken
             if not self._rest:
                 self._part = _Part.END
             return at + taken
-        end = octets.find(b"\n", at)
-        after = len(octets) if end < 0 else end + 1
-        self._line += octets[at:after]
+        end = data.find(b"\n", at)
+        after = len(data) if end < 0 else end + 1
+        self._line += data[at:after]
         self._framing += after - at
         if len(self._line) > FRAMING_BYTES:
             raise not_http()

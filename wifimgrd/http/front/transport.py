@@ -1,4 +1,4 @@
-"""What aiohttp gets in place of the connection's transport."""
+"""The transport that aiohttp gets in place of the connection's own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FrontTransport(asyncio.Transport):
         self.real = real
 
     def write(self, data: Written) -> None:
-        """Write; the first octets of an answer tell whether another protocol follows."""
+        """Write; the first bytes of an answer tell whether another protocol follows."""
         if self.front.is_taken(data):
             self.real.write(data)
 

@@ -31,7 +31,7 @@ _COMPRESSED: Final = frozenset({"css", "html", "js", "svg", "txt"})
 class File:
     """One file."""
 
-    octets: bytes
+    data: bytes
     ending: str
 
     @property
@@ -42,15 +42,15 @@ class File:
     @cached_property
     def tag(self) -> str:
         """The entity tag; it changes with the content."""
-        return hashlib.sha256(self.octets).hexdigest()[:16]
+        return hashlib.sha256(self.data).hexdigest()[:16]
 
     @cached_property
     def compressed(self) -> bytes | None:
         """Compressed by gzip; None if that is not smaller."""
         if self.ending not in _COMPRESSED:
             return None
-        octets = gzip.compress(self.octets, 9, mtime=0)
-        return octets if len(octets) < len(self.octets) else None
+        data = gzip.compress(self.data, 9, mtime=0)
+        return data if len(data) < len(self.data) else None
 
 
 class Files:
@@ -77,7 +77,7 @@ class Files:
         if icon is None or not name.startswith(LARGE):
             return icon
         if name not in self._large:
-            self._large[name] = File(icon.octets.replace(_ICON_SIZE, _LARGE_SIZE, 1), icon.ending)
+            self._large[name] = File(icon.data.replace(_ICON_SIZE, _LARGE_SIZE, 1), icon.ending)
         return self._large[name]
 
     def _file(self, folder: Traversable, name: str) -> File | None:

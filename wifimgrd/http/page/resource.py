@@ -99,7 +99,7 @@ class Page:
         root = "../" * (request.path.count("/") - 1)
         file = File(self._text(_STYLE if is_style else "missing.html", root), "html")
         headers = {**_DOCUMENT_HEADERS, "Content-Type": file.content_type}
-        return web.Response(status=200 if is_style else 404, body=file.octets, headers=headers)
+        return web.Response(status=200 if is_style else 404, body=file.data, headers=headers)
 
     @public
     @Operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
@@ -191,18 +191,18 @@ def _is_browser(request: web.Request) -> bool:
 
 
 def _answer(request: web.Request, file: File, headers: dict[str, str]) -> web.Response:
-    octets, tag = file.octets, file.tag
+    data, tag = file.data, file.tag
     answer = dict(headers)
     if file.compressed is not None:
         answer["Vary"] = "Accept-Encoding"
         if accepts_gzip(request.headers.get("Accept-Encoding", "")):
-            octets, tag = file.compressed, tag + "-gzip"
+            data, tag = file.compressed, tag + "-gzip"
             answer["Content-Encoding"] = "gzip"
     answer["ETag"] = f'"{tag}"'
     if _is_known(request.if_none_match, tag):
         answer.pop("Content-Encoding", None)
         return web.Response(status=304, headers=answer)
-    return web.Response(body=octets, headers={**answer, "Content-Type": file.content_type})
+    return web.Response(body=data, headers={**answer, "Content-Type": file.content_type})
 
 
 def accepts_gzip(accepted: str) -> bool:

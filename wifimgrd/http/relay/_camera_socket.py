@@ -20,7 +20,7 @@ from wifimgrd.http._client import HttpBroken, HttpConnection
 from wifimgrd.http.front.framing import PIECE_BYTES
 
 MESSAGE_BYTES: Final = 4 * 2**20
-"""Octets of a message, from the camera or to it."""
+"""Bytes of a message, from the camera or to it."""
 _EVENTS_AT_ONCE: Final = 64
 """Frames that are parsed before others have their turn."""
 _ACCEPTED: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -99,11 +99,11 @@ class CameraSocket:
                         self.close_code = None if event.code in LOCAL_ONLY_CLOSE_REASONS else event.code
                         await self._send(event.response())
                         return
-            octets = await self._reader.read(PIECE_BYTES)
-            if not octets:
+            raw = await self._reader.read(PIECE_BYTES)
+            if not raw:
                 self.is_closed = True
                 return
-            self._frames.receive_data(octets)
+            self._frames.receive_data(raw)
             await asyncio.sleep(0)  # what is there already is read without one, and others have their turn
 
     async def send(self, message: str | bytes) -> None:

@@ -30,7 +30,7 @@ _OURS: Final = frozenset(
         "x-csrf-token", "x-xsrf-token", "x-api-key", "via",
     }
 )  # fmt: skip
-"""Of a request: fields for this service alone."""
+"""Of a request: fields only for this service."""
 _OUR_PREFIXES: Final = ("sec-", "x-forwarded-", "cf-", "x-real-")
 _PASSED_ON: Final = frozenset(
     {
@@ -119,7 +119,7 @@ def _split(headers: Mapping[str, str], name: str, sign: str) -> Iterable[str]:
 
 
 def _cookie_within(cookie: str, page: CameraPage, device_id: int) -> str | None:
-    """A cookie for this camera's prefix alone, under a name of its own; None if it is invalid."""
+    """A cookie only for this camera's prefix, under a name of its own; None if it is invalid."""
     pair, *attributes = (part.strip() for part in cookie.split(";"))
     own, equals, content = (part.strip() for part in pair.partition("="))
     if not equals or not own or not set(own) <= _TOKEN:

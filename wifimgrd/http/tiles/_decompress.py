@@ -27,34 +27,34 @@ _BROTLI_MORE_INPUT: Final = 2
 _BROTLI_MORE_OUTPUT: Final = 3
 
 
-def decompress(octets: bytes, encoding: str, limit: int = LIMIT) -> bytes:
-    """The octets without their content coding; raises DamagedError."""
+def decompress(data: bytes, encoding: str, limit: int = LIMIT) -> bytes:
+    """The bytes without their content coding; raises DamagedError."""
     match encoding:
         case "":
-            return octets
+            return data
         case "gzip" | "deflate":
-            return _inflate(octets, limit, encoding)
+            return _inflate(data, limit, encoding)
         case "br":
-            return _unbrotli(octets, limit)
+            return _unbrotli(data, limit)
         case "zstd":
-            return _unzstd(octets, limit)
+            return _unzstd(data, limit)
     raise DamagedError(f"the compression {encoding} is not known")
 
 
-def _inflate(octets: bytes, limit: int, name: str) -> bytes:
+def _inflate(data: bytes, limit: int, name: str) -> bytes:
     plain = bytearray()
     at, until = 0, _time_limit()
     for _ in range(MEMBERS):  # a gzip file may have several
         machine = zlib.decompressobj(wbits=47)
-        while not machine.eof and at < len(octets) and len(plain) <= limit:
+        while not machine.eof and at < len(data) and len(plain) <= limit:
             _check_time(until)
-            piece = octets[at : at + _CHUNK]
+            piece = data[at : at + _CHUNK]
             try:
                 plain += machine.decompress(piece, limit + 1 - len(plain))
             except zlib.error:
                 raise DamagedError(f"the {name} data is damaged") from None
             at += len(piece) - len(machine.unused_data) - len(machine.unconsumed_tail)
-        if not machine.eof or not octets.startswith(_GZIP, at) or len(plain) > limit:
+        if not machine.eof or not data.startswith(_GZIP, at) or len(plain) > limit:
             return _checked(bytes(plain), limit, complete=machine.eof, name=name)
     raise DamagedError(f"the gzip data has more than {MEMBERS} members")
 
@@ -91,12 +91,12 @@ def _brotli() -> ctypes.CDLL:
     return library
 
 
-def _unbrotli(octets: bytes, limit: int) -> bytes:
+def _unbrotli(data: bytes, limit: int) -> bytes:
     library = _brotli()
     machine = library.BrotliDecoderCreateInstance(None, None, None)
-    source = c_char_p(octets)
+    source = c_char_p(data)
     incoming = ctypes.cast(source, c_void_p)
-    left, until = len(octets), _time_limit()
+    left, until = len(data), _time_limit()
     piece = ctypes.create_string_buffer(_CHUNK)
     plain = bytearray()
     try:
@@ -118,7 +118,7 @@ def _unbrotli(octets: bytes, limit: int) -> bytes:
 
 
 class _Buffer(ctypes.Structure):
-    _fields_ = (("octets", c_void_p), ("size", c_size_t), ("pos", c_size_t))
+    _fields_ = (("data", c_void_p), ("size", c_size_t), ("pos", c_size_t))
 
 
 @cache
@@ -137,10 +137,10 @@ def _zstd() -> ctypes.CDLL:
     return library
 
 
-def _unzstd(octets: bytes, limit: int) -> bytes:
+def _unzstd(data: bytes, limit: int) -> bytes:
     library = _zstd()
     machine = library.ZSTD_createDStream()
-    source = c_char_p(octets)
+    source = c_char_p(data)
     incoming = _Buffer(ctypes.cast(source, c_void_p), 0, 0)
     until = _time_limit()
     piece = ctypes.create_string_buffer(_CHUNK)
@@ -148,13 +148,13 @@ def _unzstd(octets: bytes, limit: int) -> bytes:
     try:
         while True:
             _check_time(until)
-            incoming.size = min(len(octets), incoming.pos + _CHUNK)
+            incoming.size = min(len(data), incoming.pos + _CHUNK)
             outgoing = _Buffer(ctypes.addressof(piece), _CHUNK, 0)
             left = library.ZSTD_decompressStream(machine, byref(outgoing), byref(incoming))
             if library.ZSTD_isError(left):
                 raise DamagedError("the Zstandard data is damaged")
             plain += piece.raw[: outgoing.pos]
-            ended = incoming.pos == len(octets) and outgoing.pos < _CHUNK
+            ended = incoming.pos == len(data) and outgoing.pos < _CHUNK
             if ended or left == 0 or len(plain) > limit:
                 return _checked(bytes(plain), limit, complete=left == 0, name="Zstandard")
     finally:

@@ -45,8 +45,8 @@ def identity_of(path: Path) -> Identity | None:
         return None
 
 
-def octets_read() -> int:
-    """The octets that this process has read so far, from all files."""
+def bytes_read() -> int:
+    """The bytes that this process has read so far, from all files."""
     text = Path("/proc/self/io").read_text().partition("rchar: ")[2]
     return int(text.split(None, 1)[0])
 
@@ -67,27 +67,27 @@ class File:
             os.close(self._fd)
 
     def read_now(self, offset: int, length: int) -> bytes | bytearray:
-        """Octets that are in memory; raises NotReadyError if they are not."""
-        octets = bytearray(length)
+        """Bytes that are in memory; raises NotReadyError if they are not."""
+        data = bytearray(length)
         try:
-            count = read_now(self._fd, [octets], offset)
+            count = read_now(self._fd, [data], offset)
         except OSError:  # not in memory, or an error that `read` raises
             raise NotReadyError from None
         if count < length:  # the rest is only on the disk, or the file has become shorter
             raise NotReadyError
-        return octets
+        return data
 
     def read(self, offset: int, length: int) -> bytes:
-        """Octets; blocks on the disk. Raises DamagedError if the file is shorter."""
+        """Bytes; blocks on the disk. Raises DamagedError if the file is shorter."""
         if offset < 0 or length < 0 or offset + length > self.size:
             raise DamagedError(f"it ends before byte {offset + length}")
         try:
-            octets = os.pread(self._fd, length, offset)
+            data = os.pread(self._fd, length, offset)
         except OSError as error:
             raise DamagedError(f"it cannot be read: {error.strerror}") from None
-        if len(octets) < length:
+        if len(data) < length:
             raise DamagedError(f"it has become shorter than {offset + length} bytes")
-        return octets
+        return data
 
 
 class Folder:
@@ -125,14 +125,14 @@ class Folder:
             raise NotReadyError
         try:
             status = os.fstat(fd)
-            octets = bytearray(_size(status, limit))
-            if read_now(fd, [octets], 0) < len(octets):
+            data = bytearray(_size(status, limit))
+            if read_now(fd, [data], 0) < len(data):
                 raise NotReadyError
         except (OSError, DamagedError):
             raise NotReadyError from None
         finally:
             os.close(fd)
-        return octets, status
+        return data, status
 
     def read(self, name: str, limit: int) -> tuple[bytes, os.stat_result] | None:
         """A whole file and its identity; None if there is none."""
@@ -145,14 +145,14 @@ class Folder:
         try:
             status = os.fstat(fd)
             size = _size(status, limit)
-            octets = os.pread(fd, size, 0)
+            data = os.pread(fd, size, 0)
         except OSError as error:
             raise DamagedError(f"{name} cannot be read: {error.strerror}") from None
         finally:
             os.close(fd)
-        if len(octets) < size:
+        if len(data) < size:
             raise DamagedError(f"{name} became shorter while it was read")
-        return octets, status
+        return data, status
 
 
 def _size(status: os.stat_result, limit: int) -> int:

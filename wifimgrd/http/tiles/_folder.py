@@ -88,12 +88,12 @@ class FolderSource:
             yield done + 1, len(folders)
         self.remarks = tuple(f"files {ending} are not tiles, and not served" for ending in sorted(others))
 
-    def _tile(self, octets: bytes, status: os.stat_result) -> Tile | None:
-        if not octets:
+    def _tile(self, data: bytes, status: os.stat_result) -> Tile | None:
+        if not data:
             return None
-        encoding = encoding_of(octets)
+        encoding = encoding_of(data)
         tag = Identity.of(status).tag
-        return Tile(octets, media_type_of(octets, self._media_type), encoding, tag, "folder")
+        return Tile(data, media_type_of(data, self._media_type), encoding, tag, "folder")
 
     def _numbers(self, below: str) -> list[str]:
         """Folders with a number as their name."""

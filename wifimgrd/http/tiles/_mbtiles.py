@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from wifimgrd.http.tiles._decompress import decompress
-from wifimgrd.http.tiles._files import File, octets_read
+from wifimgrd.http.tiles._files import File, bytes_read
 from wifimgrd.http.tiles._source import (
     METADATA_LIMIT,
     Summary,
@@ -54,7 +54,7 @@ _REST_S: Final = 60.0
 """How long nothing is read of a file after a query that took too long: each tile of a map would ask again."""
 _CHECK_S: Final = 60.0
 _CHECKED_PER_S: Final = 1 << 20
-"""The longest time for a query over all tiles: a minute, and a second for so many octets of the file."""
+"""The longest time for a query over all tiles: a minute, and a second for so many bytes of the file."""
 _STEPS: Final = 10_000
 """SQLite instructions between two checks of the time."""
 _METADATA_ROWS: Final = 1000
@@ -119,21 +119,21 @@ class MBTilesSource:
                 raise SlowError(self.trouble)
             self._limit.within(_READ_S)
             rows = self._query(_FIND, (z, x, (1 << z) - 1 - y))
-        octets = _octets_of(rows[0][0]) if rows else b""
-        if not octets:
+        data = _bytes_of(rows[0][0]) if rows else b""
+        if not data:
             return None
-        media_type = media_type_of(octets, self._media_type)
-        return Tile(octets, media_type, encoding_of(octets), f"{self._tag}-{z}-{x}-{y}", "mbtiles")
+        media_type = media_type_of(data, self._media_type)
+        return Tile(data, media_type, encoding_of(data), f"{self._tag}-{z}-{x}-{y}", "mbtiles")
 
     def verify(self, counts: dict[int, int]) -> Iterator[tuple[int, int]]:
-        """SQLite's own check, then the columns of each tile; the progress is the number of octets read."""
+        """SQLite's own check, then the columns of each tile; the progress is the number of bytes read."""
         with self._lock, ThreadPoolExecutor(1) as executor:
-            before = octets_read()
+            before = bytes_read()
             self._limit.within(self._check_s)
             work = executor.submit(self._verify, counts)
             try:
                 while not wait([work], _LOG_EVERY_S).done:
-                    yield min(octets_read() - before, self._file.size - 1), self._file.size
+                    yield min(bytes_read() - before, self._file.size - 1), self._file.size
             finally:
                 self._limit.within(0)
             work.result()
@@ -196,8 +196,8 @@ class MBTilesSource:
         rows = self._query("SELECT tile_data FROM tiles LIMIT 1")
         if not rows:
             raise DamagedError("it has no tiles")
-        octets = _octets_of(rows[0][0])
-        return decompress(octets, encoding_of(octets), LARGEST_TILE)
+        data = _bytes_of(rows[0][0])
+        return decompress(data, encoding_of(data), LARGEST_TILE)
 
     def _query(self, question: str, values: tuple[int, ...] = ()) -> list[Any]:
         try:
@@ -248,8 +248,8 @@ class _TimeLimit:
         return self._stopped.is_set() or time.monotonic() > self._end
 
 
-def _octets_of(value: object) -> bytes:
-    """A tile's octets; a tile without any is a missing one. Raises DamagedError."""
+def _bytes_of(value: object) -> bytes:
+    """A tile's bytes; a tile without any is a missing one. Raises DamagedError."""
     if value is None:
         return b""
     if not isinstance(value, bytes) or len(value) > LARGEST_TILE:

@@ -23,7 +23,7 @@ _SYS_OPENAT2: Final = 437
 _IN_MEMORY: Final = (0x01021994, 0x858458F6)
 """f_type of fstatfs(2): TMPFS_MAGIC, RAMFS_MAGIC."""
 _STATFS_SIZE: Final = 256
-"""Octets; struct statfs is smaller on every architecture."""
+"""Bytes; struct statfs is smaller on every architecture."""
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
@@ -62,8 +62,8 @@ def is_in_memory(descriptor: int) -> bool:
 
 
 def read_now(descriptor: int, buffers: Sequence[bytearray | memoryview], offset: int) -> int:
-    """Read what is in memory into buffers, and return how many octets that are; raises OSError where a disk
-    is needed. Many kernels have no RWF_NOWAIT for tmpfs: what is there is in memory, if not swapped."""
+    """Read what is in memory into buffers, and return how many bytes that are; raises OSError if a disk is
+    needed. Many kernels have no RWF_NOWAIT for tmpfs: its files are in memory, if not swapped."""
     try:
         return os.preadv(descriptor, buffers, offset, os.RWF_NOWAIT)
     except OSError as error:

@@ -58,7 +58,7 @@ class PMTilesSource:
         header = Header.of(self._file.read(0, min(HEADER_LENGTH, self._file.size)), self._file.size)
         self._header = header
         self._tiles_offset, self._tiles_length = header.tiles
-        self._root = Directory(self._directory_octets(header.root))
+        self._root = Directory(self._directory_bytes(header.root))
         metadata = self._metadata()
         layers = layers_of(metadata)
         self._media_type = type_of_tiles(header.media_type, self._first_tile(), layers)
@@ -74,7 +74,7 @@ class PMTilesSource:
         )
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
-        """A tile whose directories are cached and whose octets are in memory."""
+        """A tile whose directories are cached and whose bytes are in memory."""
         tile = tile_id(z, x, y)
         entry = self._root.find(tile)
         depth = 0
@@ -88,8 +88,8 @@ class PMTilesSource:
             return None
         if entry.offset + entry.length > self._tiles_length or entry.length > LARGEST_TILE:
             raise NotReadyError  # and `read` raises the error
-        octets = self._file.read_now(self._tiles_offset + entry.offset, entry.length)
-        return self._tile(bytes(octets), z, x, y)
+        data = self._file.read_now(self._tiles_offset + entry.offset, entry.length)
+        return self._tile(bytes(data), z, x, y)
 
     def read(self, z: int, x: int, y: int) -> Tile | None:
         """A tile from the disk."""
@@ -117,20 +117,20 @@ class PMTilesSource:
             raise DamagedError(f"it has {sum(counts.values())} tiles, and says that it has {total}")
         yield 1, 1
 
-    def _tile(self, octets: bytes, z: int, x: int, y: int) -> Tile:
+    def _tile(self, data: bytes, z: int, x: int, y: int) -> Tile:
         encoding = self._header.encoding
         if encoding is None:
-            encoding = encoding_of(octets)
+            encoding = encoding_of(data)
         media_type = self._media_type
         if not encoding:
-            media_type = media_type_of(octets, media_type)
-        return Tile(octets, media_type, encoding, f"{self._tag}-{z}-{x}-{y}", "pmtiles")
+            media_type = media_type_of(data, media_type)
+        return Tile(data, media_type, encoding, f"{self._tag}-{z}-{x}-{y}", "pmtiles")
 
     def _place(self, entry: Entry) -> Section:
         if entry.offset + entry.length > self._tiles_length:
             raise DamagedError(f"its tile number {entry.first} lies behind its tiles")
         if entry.length > LARGEST_TILE:
-            raise DamagedError(f"its tile number {entry.first} has {entry.length} octets")
+            raise DamagedError(f"its tile number {entry.first} has {entry.length} bytes")
         return Section(self._tiles_offset + entry.offset, entry.length)
 
     def _content(self, entry: Entry) -> bytes:
@@ -142,30 +142,30 @@ class PMTilesSource:
             leaf = self._leaves.get(entry.offset)
             if leaf is not None:
                 return leaf
-            octets = self._leaf_octets(entry)
-            self._kept += Directory.count_of(octets)
+            data = self._leaf_bytes(entry)
+            self._kept += Directory.count_of(data)
             while self._leaves and self._kept > KEPT_ENTRIES:
                 self._kept -= len(self._leaves.popitem(last=False)[1])
             try:
-                leaf = self._leaves[entry.offset] = Directory(octets)
+                leaf = self._leaves[entry.offset] = Directory(data)
             except DamagedError:
-                self._kept -= Directory.count_of(octets)
+                self._kept -= Directory.count_of(data)
                 raise
             return leaf
 
     def _unkept_leaf(self, entry: Entry) -> Directory:
-        return Directory(self._leaf_octets(entry))
+        return Directory(self._leaf_bytes(entry))
 
-    def _leaf_octets(self, entry: Entry) -> bytes:
+    def _leaf_bytes(self, entry: Entry) -> bytes:
         if entry.offset + entry.length > self._header.leaves.length:
             raise DamagedError("a leaf directory lies behind the leaf directories")
-        return self._directory_octets(Section(self._header.leaves.offset + entry.offset, entry.length))
+        return self._directory_bytes(Section(self._header.leaves.offset + entry.offset, entry.length))
 
-    def _directory_octets(self, section: Section) -> bytes:
+    def _directory_bytes(self, section: Section) -> bytes:
         if section.length > DIRECTORY_LIMIT:
-            raise DamagedError(f"a directory has {section.length} octets")
-        octets = self._file.read(*section)
-        return decompress(octets, self._header.internal, DIRECTORY_LIMIT)
+            raise DamagedError(f"a directory has {section.length} bytes")
+        data = self._file.read(*section)
+        return decompress(data, self._header.internal, DIRECTORY_LIMIT)
 
     def _bottom(self, directory: Directory, depth: int) -> Iterator[tuple[Directory, slice]]:
         """The parts of directories with entries for tiles, in order; a leaf is released after its use."""
@@ -184,9 +184,9 @@ class PMTilesSource:
         if not section.length:
             return {}
         if section.length > METADATA_LIMIT:
-            raise DamagedError(f"its metadata has {section.length} octets")
-        octets = decompress(self._file.read(*section), self._header.internal, METADATA_LIMIT)
-        return unfolded(json_object(octets))
+            raise DamagedError(f"its metadata has {section.length} bytes")
+        data = decompress(self._file.read(*section), self._header.internal, METADATA_LIMIT)
+        return unfolded(json_object(data))
 
     def _first_tile(self) -> bytes:
         """The first tile, uncompressed, by every directory on the path to it; raises DamagedError."""
@@ -197,9 +197,9 @@ class PMTilesSource:
             entry = next(iter(self._leaf(entry)))
         if not entry.run:
             raise DamagedError("its directories are nested too deeply")
-        octets = self._content(entry)
+        data = self._content(entry)
         encoding = self._header.encoding
-        return decompress(octets, encoding_of(octets) if encoding is None else encoding, LARGEST_TILE)
+        return decompress(data, encoding_of(data) if encoding is None else encoding, LARGEST_TILE)
 
 
 def _check_depth(depth: int) -> None:

@@ -18,13 +18,13 @@ from wifimgrd.http.tiles._tile import LARGEST_TILE, MLT, VECTOR, DamagedError
 
 HEADER_LENGTH: Final = 127
 DIRECTORY_LIMIT: Final = 16 << 20
-"""Octets of one directory, decompressed."""
+"""Bytes of one directory, decompressed."""
 ENTRY_LIMIT: Final = 1 << 20
 """Entries of one directory; the usual tools write some thousands."""
 _PIECE: Final = 1 << 12
-"""Octets whose numbers are read at once."""
+"""Bytes whose numbers are read at once."""
 _LONGEST: Final = 10
-"""Octets of a number of 64 bits."""
+"""Bytes of a number of 64 bits."""
 _NUMBER: Final = re.compile(rb"[\x80-\xff]*[\x00-\x7f]")
 _HEADER: Final = Struct("<7sB11Q6B4iB2i")
 _ENCODINGS: Final = {1: "", 2: "gzip", 3: "br", 4: "zstd"}
@@ -42,7 +42,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first octets of the file."""
+    """The first bytes of the file."""
 
     root: Section
     metadata: Section
@@ -62,18 +62,18 @@ class Header:
     center: tuple[float, float, float]
 
     @classmethod
-    def of(cls, octets: bytes, size: int) -> Self:
+    def of(cls, data: bytes, size: int) -> Self:
         """Read it; `size` is the whole file's. Raises DamagedError."""
-        if len(octets) < HEADER_LENGTH or octets[:7] != b"PMTiles":
+        if len(data) < HEADER_LENGTH or data[:7] != b"PMTiles":
             raise DamagedError("it is not a PMTiles archive")
-        if octets[7] != 3:
-            raise DamagedError(f"it is PMTiles version {octets[7]}, not 3")
-        fields = _HEADER.unpack(octets[:HEADER_LENGTH])
+        if data[7] != 3:
+            raise DamagedError(f"it is PMTiles version {data[7]}, not 3")
+        fields = _HEADER.unpack(data[:HEADER_LENGTH])
         numbers = fields[2:10]
         root, metadata, leaves, tiles = (Section(*numbers[at : at + 2]) for at in (0, 2, 4, 6))
         for name, section in (("root", root), ("metadata", metadata), ("leaves", leaves), ("tiles", tiles)):
             if section.offset + section.length > size:
-                raise DamagedError(f"it is cut off: its {name} section ends behind its {size} octets")
+                raise DamagedError(f"it is cut off: its {name} section ends behind its {size} bytes")
         _, internal, encoding, kind, lowest, highest = fields[13:19]
         if internal not in _ENCODINGS:
             raise DamagedError(f"its directories have the unknown compression {internal}")
@@ -101,14 +101,14 @@ class Entry(NamedTuple):
 
 
 class Directory:
-    """Entries in arrays: 24 octets each, found by binary search."""
+    """Entries in arrays: 24 bytes each, found by binary search."""
 
     __slots__ = ("_firsts", "_lengths", "_offsets", "_runs")
 
-    def __init__(self, octets: bytes) -> None:
-        """Read the decompressed octets of a directory; raises DamagedError."""
-        count = self.count_of(octets)
-        numbers = Numbers(octets)
+    def __init__(self, data: bytes) -> None:
+        """Read the decompressed bytes of a directory; raises DamagedError."""
+        count = self.count_of(data)
+        numbers = Numbers(data)
         next(numbers.take(1))
         try:
             self._firsts = _running(numbers, count)
@@ -124,9 +124,9 @@ class Directory:
             raise DamagedError("a directory has numbers that no file can have") from None
 
     @staticmethod
-    def count_of(octets: bytes) -> int:
+    def count_of(data: bytes) -> int:
         """The number of entries that a directory states; raises DamagedError."""
-        count = next(Numbers(octets[:_LONGEST]).take(1))[0]
+        count = next(Numbers(data[:_LONGEST]).take(1))[0]
         if not 0 < count <= ENTRY_LIMIT:
             raise DamagedError(f"a directory has {count} entries")
         return count
@@ -153,7 +153,7 @@ class Directory:
         return Entry(first, run, self._offsets[at], self._lengths[at])
 
     def survey(self, part: slice, behind: int, size: int, counts: dict[int, int]) -> int:
-        """Check entries with tiles, which must start at the id `behind` or later and fit into `size` octets;
+        """Check entries with tiles, which must start at the id `behind` or later and fit into `size` bytes;
         count their tiles by zoom, and return the id after them. Raises DamagedError."""
         firsts, runs, lengths = self._firsts[part], self._runs[part], self._lengths[part]
         if firsts[0] < behind or any(map(gt, map(add, firsts, runs), firsts[1:])):
@@ -161,7 +161,7 @@ class Directory:
         if max(map(add, self._offsets[part], lengths)) > size:
             raise DamagedError(f"a tile after number {firsts[0]} lies behind its tiles")
         if max(lengths) > LARGEST_TILE:
-            raise DamagedError(f"a tile after number {firsts[0]} has {max(lengths)} octets")
+            raise DamagedError(f"a tile after number {firsts[0]} has {max(lengths)} bytes")
         at = 0
         while at < len(firsts):
             z = zoom_of_id(firsts[at])
@@ -182,14 +182,14 @@ def _count_run(at: int, run: int, counts: dict[int, int]) -> None:
 
 
 class Numbers:
-    """The numbers in octets, seven bits an octet, the lowest first.
+    """The numbers in bytes, seven bits a byte, the lowest first.
 
     Some thousands at a time, with the loops inside Python's own functions: that is faster, and still no
     call holds the interpreter's lock for long.
     """
 
-    def __init__(self, octets: bytes) -> None:
-        self._pieces = _pieces(octets)
+    def __init__(self, data: bytes) -> None:
+        self._pieces = _pieces(data)
         self._left: Sequence[int] = b""
 
     def take(self, count: int) -> Iterator[Sequence[int]]:
@@ -205,27 +205,27 @@ class Numbers:
 
 
 class _Values(dict[bytes, int]):
-    """Numbers by their octets; the short ones are cached."""
+    """Numbers by their bytes; the short ones are cached."""
 
-    def __missing__(self, octets: bytes) -> int:
+    def __missing__(self, data: bytes) -> int:
         number = 0
-        for octet in reversed(octets[: _LONGEST + 1]):
-            number = number << 7 | octet & 127
-        if number >> 64 or len(octets) > _LONGEST:
+        for byte in reversed(data[: _LONGEST + 1]):
+            number = number << 7 | byte & 127
+        if number >> 64 or len(data) > _LONGEST:
             raise DamagedError("a directory has a number of more than 64 bits")
-        if len(octets) <= 2:
-            self[octets] = number
+        if len(data) <= 2:
+            self[data] = number
         return number
 
 
 _value = _Values().__getitem__
 
 
-def _pieces(octets: bytes) -> Iterator[Sequence[int]]:
+def _pieces(data: bytes) -> Iterator[Sequence[int]]:
     at = 0
-    while at < len(octets):
-        piece = octets[at : at + _PIECE]
-        if piece.isascii():  # each octet is a number
+    while at < len(data):
+        piece = data[at : at + _PIECE]
+        if piece.isascii():  # each byte is a number
             yield piece
         else:
             end = len(piece)

@@ -1,4 +1,4 @@
-"""Answers about tiles: their headers and octets, and the answer for a missing tile."""
+"""Answers about tiles: their headers and bytes, and the answer for a missing tile."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ def tile_reply(tile: Tile, terms: Terms) -> Reply:
         return Reply(304, headers, b"")
     if sent_as:
         headers["Content-Encoding"] = sent_as
-    octets = tile.octets if sent_as else decompress(tile.octets, tile.encoding, LARGEST_TILE)
+    data = tile.data if sent_as else decompress(tile.data, tile.encoding, LARGEST_TILE)
     headers["Content-Type"] = tile.media_type
-    return Reply(200, headers, octets)
+    return Reply(200, headers, data)
 
 
 def is_named(tag: str, tags: str) -> bool:

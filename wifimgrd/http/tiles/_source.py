@@ -38,7 +38,7 @@ class Summary:
 
 
 METADATA_LIMIT: Final = 1 << 20
-"""Octets of a file's metadata, uncompressed: it is parsed at once, and much larger then."""
+"""Bytes of a file's metadata, uncompressed: it is parsed at once, and much larger then."""
 _LAYERS: Final = 1000
 """Layers in metadata: TileJSON has each, and a generated style has several times as many."""
 
@@ -68,7 +68,7 @@ class FileSource(Protocol):
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What `verify` found beside tiles, and is no error."""
+        """Things that `verify` found beside tiles, and that are not errors."""
 
     def peek(self, z: int, x: int, y: int) -> Tile | None:
         """A tile, None if there is none; raises NotReadyError if that needs the disk. Never waits."""

@@ -1,4 +1,4 @@
-"""One tile, its possible errors, and the format of its octets."""
+"""One tile, its possible errors, and the format of its bytes."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ FORMAT_OF_TYPE: Final = {
 """The names of formats in TileJSON and in the suffixes of tiles' addresses; each type here is in the API's
 description."""
 EMPTY: Final = "is empty, and served as a missing tile"
-"""What a check says of a tile without octets."""
+"""The words of a check for a tile without bytes."""
 LARGEST_TILE: Final = 32 << 20
-"""Octets; an entry with a larger size is damaged."""
+"""Bytes; an entry with a larger size is damaged."""
 
 
 class Tile(NamedTuple):
     """A tile as it is stored."""
 
-    octets: bytes
+    data: bytes
     media_type: str
     encoding: str
-    """Content coding of the octets: empty, `gzip`, `deflate`, `br` or `zstd`."""
+    """Content coding of the bytes: empty, `gzip`, `deflate`, `br` or `zstd`."""
     tag: str
-    """Identifies these octets: the source's content and the tile."""
+    """Identifies these bytes: the source's content and the tile."""
     source: str
     """The type of the source that has it, as in the configuration."""
 
@@ -90,19 +90,19 @@ class UnavailableError(Exception):
         """It did not answer in time; else it refused or failed."""
 
 
-def media_type_of(octets: bytes, otherwise: str) -> str:
-    """The media type by the first octets."""
-    match octets[:4]:
+def media_type_of(data: bytes, otherwise: str) -> str:
+    """The media type by the first bytes."""
+    match data[:4]:
         case b"\x89PNG":
             return "image/png"
-        case b"RIFF" if octets[8:12] == b"WEBP":
+        case b"RIFF" if data[8:12] == b"WEBP":
             return "image/webp"
         case b"GIF8":
             return "image/gif"
         case start if start[:3] == b"\xff\xd8\xff":
             return "image/jpeg"
         case _:
-            return "image/avif" if octets[4:12] in (b"ftypavif", b"ftypavis") else otherwise
+            return "image/avif" if data[4:12] in (b"ftypavif", b"ftypavis") else otherwise
 
 
 def vector_encoding(media_type: str) -> dict[str, str]:
@@ -111,11 +111,11 @@ def vector_encoding(media_type: str) -> dict[str, str]:
     return {"encoding": "mlt"} if media_type == MLT else {}
 
 
-def encoding_of(octets: bytes) -> str:
-    """The content coding by the first octets; Brotli has no magic number. zlib's format is `deflate`
+def encoding_of(data: bytes) -> str:
+    """The content coding by the first bytes; Brotli has no magic number. zlib's format is `deflate`
     (RFC 9110, 8.4.1.2); its header for the fastest compression, 78 01, also begins tiles of MapLibre."""
-    if octets[:3] == b"\x1f\x8b\x08":
+    if data[:3] == b"\x1f\x8b\x08":
         return "gzip"
-    if octets[:2] in (b"\x78\x5e", b"\x78\x9c", b"\x78\xda"):
+    if data[:2] in (b"\x78\x5e", b"\x78\x9c", b"\x78\xda"):
         return "deflate"
-    return "zstd" if octets[:4] == b"\x28\xb5\x2f\xfd" else ""
+    return "zstd" if data[:4] == b"\x28\xb5\x2f\xfd" else ""

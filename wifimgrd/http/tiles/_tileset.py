@@ -67,7 +67,7 @@ class FileSlot:
     """A path for a file or a folder of tiles, which may be missing."""
 
     def __init__(self, tileset: str, kind: str, path: Path, workers: Executor, stopped: Event) -> None:
-        """`stopped`: nothing is to be opened or read any more."""
+        """`stopped`: nothing is to be opened or read from then on."""
         self.tileset = tileset
         self.kind = kind
         self.place = str(path)

@@ -52,7 +52,7 @@ _PAUSE_S: Final = 1.0
 _MAX_AGE: Final = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,10})")
 
 _ENTRY_COST: Final = 500
-"""Octets of an entry beside its tile's."""
+"""Bytes of an entry beside its tile's."""
 Place = tuple[int, int, int]
 
 _log = structlog.get_logger("wifimgrd.tiles")
@@ -69,8 +69,8 @@ class Kept:
 
     @property
     def cost(self) -> int:
-        """Octets in memory, approximately."""
-        return _ENTRY_COST + (0 if self.tile is None else len(self.tile.octets))
+        """Bytes in memory, approximately."""
+        return _ENTRY_COST + (0 if self.tile is None else len(self.tile.data))
 
 
 class UpstreamCache:
@@ -224,8 +224,8 @@ class UpstreamSlot:
                 kept.fresh_until = until
                 return kept.tile
             case 200:
-                octets = await _body(content)
-                tile = _tile(octets, answer, self.summary.media_type)
+                data = await _body(content)
+                tile = _tile(data, answer, self.summary.media_type)
                 self._cache.put(place, Kept(tile, until, etag, modified))
                 return tile
             case 204 | 404 | 410:
@@ -247,32 +247,32 @@ class UpstreamSlot:
 
 
 async def _body(content: AsyncIterator[bytes]) -> bytes:
-    octets = bytearray()
+    data = bytearray()
     async for piece in content:
-        octets += piece
-        if len(octets) > LARGEST_TILE:
-            raise UnavailableError(f"the tile server sent more than {LARGEST_TILE} octets")
-    return bytes(octets)
+        data += piece
+        if len(data) > LARGEST_TILE:
+            raise UnavailableError(f"the tile server sent more than {LARGEST_TILE} bytes")
+    return bytes(data)
 
 
-def _tile(octets: bytes, answer: Answer, otherwise: str) -> Tile | None:
-    """The tile in an answer; an empty body is none. Its media type is that of its header, or else
-    that of its octets."""
-    if not octets:
+def _tile(data: bytes, answer: Answer, otherwise: str) -> Tile | None:
+    """The tile in an answer; an empty body is not a tile. Its media type is that of its header, or else
+    that of its bytes."""
+    if not data:
         return None
     coding = answer.headers.get("Content-Encoding", "").strip().lower().removeprefix("x-")
     if coding not in ("", "identity", "gzip", "br", "zstd"):
         raise UnavailableError(f"the tile server packs with {coding}, which was not requested")
-    encoding = coding if coding in ("gzip", "br", "zstd") else encoding_of(octets)
+    encoding = coding if coding in ("gzip", "br", "zstd") else encoding_of(data)
     media_type = answer.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if media_type in _NO_TILES and media_type_of(octets, UNKNOWN) == UNKNOWN:
+    if media_type in _NO_TILES and media_type_of(data, UNKNOWN) == UNKNOWN:
         raise UnavailableError(f"the tile server answered with {media_type}, which is not a tile")
     if not (
         media_type.startswith("image/") and "svg" not in media_type
     ):  # no type that a browser would execute
         media_type = TYPE_OF_FORMAT.get(media_type) or otherwise or UNKNOWN
-    tag = blake2b(octets, digest_size=12).hexdigest()
-    return Tile(octets, media_type_of(octets, media_type), encoding, tag, "upstream")
+    tag = blake2b(data, digest_size=12).hexdigest()
+    return Tile(data, media_type_of(data, media_type), encoding, tag, "upstream")
 
 
 def freshness(headers: Mapping[str, str]) -> float:

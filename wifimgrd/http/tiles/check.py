@@ -36,7 +36,7 @@ class SourceReport:
     tiles: dict[int, int] = field(default_factory=dict)
     """The number of tiles of each zoom; empty for an upstream."""
     remarks: list[str] = field(default_factory=list)
-    """What was found beside tiles, and is no error."""
+    """Things found beside tiles that are not errors."""
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
-"""The short way to a tile: from the octets of a request to the octets of its answer.
+"""The short way to a tile: from the bytes of a request to the bytes of its answer.
 
-A request that is not a plain GET of a tile that is in memory, from an admitted client, is left to the
-application, which gives the same answer. Headers are parsed once: a client repeats its own without any
-change, so that the result is cached by their octets; those of clients that are not admitted are never cached.
+It takes only plain GETs of tiles that are in memory, from admitted clients; all other requests are left to
+the application, which gives the same answer. Headers are parsed once: a client repeats its own without any
+change, so the result is cached by their bytes. Those of clients that are not admitted are never cached.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from wifimgrd.http.tiles.tilesets import Tilesets
 _KEPT_CLIENTS: Final = 256
 _LONGEST_HEAD: Final = 8192
 _NAME: Final = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""Octets of a field's name (RFC 9110, 5.6.2)."""
+"""Bytes of a field's name (RFC 9110, 5.6.2)."""
 _VALUE: Final = b"\t" + bytes(range(0x20, 0x7F))
-"""Octets of a plain field's value."""
+"""Bytes of a plain field's value."""
 _ONLY_ONCE: Final = ("Authorization", "Accept-Encoding", "If-None-Match", "Cookie", "Origin")
 _NOT_PLAIN: Final = ("Upgrade", "Content-Length", "Transfer-Encoding", "Expect", "Connection")
 _REASONS: Final = {200: "OK", 204: "No Content", 304: "Not Modified", 404: "Not Found"}
@@ -154,14 +154,14 @@ class FastPath:
         head = client.heads.get(kind)
         if head is None:
             head = client.heads[kind] = self._head(tile, client)
-        octets = tile.octets
+        data = tile.data
         tileset.counts[FOUND, tile.source] += 1
         return b'%b%bETag: "%b"\r\nContent-Length: %d\r\n\r\n%b' % (
             head,
             self._date_line(),
             tile.tag.encode(),
-            len(octets),
-            octets,
+            len(data),
+            data,
         )
 
     def _head(self, tile: Tile, client: Client) -> bytes:

@@ -11,7 +11,7 @@ from wifimgrd.http.tiles.map.fast_ranges import FastRanges
 
 
 class ShortWay:
-    """What one connection's requests are looked up in."""
+    """Answers the requests of one connection as far as it can."""
 
     __slots__ = ("_clients", "_descriptor", "_fast", "_own", "_ranges", "_transport")
 

@@ -27,7 +27,7 @@ IN_PROGRESS: Final = _ERROR + "InProgress"
 ALREADY_EXISTS: Final = _ERROR + "AlreadyExists"
 DOES_NOT_EXIST: Final = _ERROR + "DoesNotExist"
 REJECTED: Final = _ERROR + "Rejected"
-"""What an agent answers."""
+"""The error that an agent answers."""
 
 AUTHENTICATION_FAILED: Final = _ERROR + "AuthenticationFailed"
 """The other side has no key for this host, or another one."""
@@ -103,4 +103,4 @@ class CharacteristicProperties(TypedDict, total=False):
 
     UUID: str
     Value: bytes
-    """What was read or notified last."""
+    """The value that was read or notified last."""

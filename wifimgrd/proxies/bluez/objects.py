@@ -18,14 +18,16 @@ from wifimgrd.proxies.bluez.definitions import DeviceProperties
 
 ManagedObjects = dict[str, dict[str, dict[str, object]]]
 """The properties of each interface of each object."""
+NO_ANSWER: Final = "bluetoothd does not answer"
+"""The message for people if a call is not answered."""
 _WITH_RESPONSE: Final = "request"
 """The kind of write that the device acknowledges."""
 _T = TypeVar("_T")
 
 
 def _pass_on(shape: type[_T], on_reply: Callable[[_T], None]) -> Callable[[list[object]], None]:
-    """What passes the one argument of a reply on, unless it is of another type: nobody handles exceptions
-    where replies come in."""
+    """A function that passes the one argument of a reply on, unless it is of another type: nobody handles
+    exceptions where replies come in."""
 
     def received(reply: list[object]) -> None:
         with suppress(BusError):

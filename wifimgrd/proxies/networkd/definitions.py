@@ -43,7 +43,7 @@ class DescribedAddress(TypedDict, total=False):
 
 
 class LinkDescription(TypedDict, total=False):
-    """What networkd describes a link as, in JSON, which has no documentation but its source:
+    """networkd's description of a link, in JSON, which has no documentation but its source:
     https://github.com/systemd/systemd/blob/v252/src/network/networkd-json.c"""
 
     Addresses: list[DescribedAddress]

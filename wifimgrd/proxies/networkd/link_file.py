@@ -41,8 +41,8 @@ def own_file(interface: str, folder: Path = NETWORKS) -> Path:
 def other_configuration(
     interface: str, description: LinkDescription, own: Path | None = None, folders: Sequence[Path] = FOLDERS
 ) -> str | None:
-    """What networkd applies to an interface instead of the helper's file, or besides it, and what to do, as a
-    sentence; empty where it applies that file alone, None where it applies none yet.
+    """The file that networkd applies to an interface instead of the helper's file, or besides it, and the
+    remedy, as a sentence; empty if networkd applies only the helper's file, None if it applies none yet.
 
     `description` is networkd's of the link, `own` the helper's file.
     """
@@ -84,8 +84,8 @@ def _dropins_in(own: Path, folders: Iterable[Path]) -> Iterator[Path]:
 
 
 def _file_that_leaves_alone(own: Path, folders: Iterable[Path]) -> str:
-    """The file by which networkd leaves a link alone, which it does not name: one in the place of the
-    helper's file, or the first before it with Unmanaged=yes; empty where there is none."""
+    """The file by which networkd leaves a link unmanaged, which networkd does not name: one in the place of
+    the helper's file, or the first before it with Unmanaged=yes; empty if there is none."""
     found: dict[str, Path] = {}
     for folder in folders:
         with suppress(OSError):

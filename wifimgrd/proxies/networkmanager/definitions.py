@@ -103,7 +103,7 @@ class Ip4ConfigProperties(TypedDict, total=False):
 
 
 class DhcpOptions(TypedDict, total=False):
-    """What a DHCP server has given, by the names of dhcp-options(5); each value is a text."""
+    """The options from a DHCP server, by the names of dhcp-options(5); each value is a text."""
 
     dhcp_server_identifier: str
     ip_address: str
@@ -133,7 +133,7 @@ class UserSetting(TypedDict, total=False):
 ProfileSettings = TypedDict(
     "ProfileSettings", {"802-11-wireless": WirelessSetting, "user": UserSetting}, total=False
 )
-"""What GetSettings of a profile replies, without secrets:
+"""The reply to GetSettings of a profile, without secrets:
 https://networkmanager.dev/docs/api/1.42/gdbus-org.freedesktop.NetworkManager.Settings.Connection.html."""
 
 

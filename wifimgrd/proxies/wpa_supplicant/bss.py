@@ -53,7 +53,7 @@ class Bss:
     """The Privacy bit of its beacons is set: frames are encrypted."""
     signal_dbm: int = _WEAKEST_DBM
     is_rsn: bool = False
-    """It offers WPA2 or later, not WPA alone."""
+    """It offers WPA2 or later, not only WPA."""
 
     @property
     def sighting(self) -> Sighting:

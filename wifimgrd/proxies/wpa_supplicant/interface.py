@@ -171,13 +171,13 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
         return await self.get("CurrentBSS", str)
 
     async def read_bss(self, path: str) -> Bss | None:
-        """A BSS of its list; None where it is not in it any more."""
+        """A BSS of its list; None if it is no longer in it."""
         properties = await self._bss(path)
         return bss_of(path, properties) if properties else None
 
     async def networks(self, ssid: Ssid) -> list[Bss]:
         """The access points with that SSID in the supplicant's list, of any age."""
-        guessed = [path for path, octets in self._names.items() if octets == ssid.octets]
+        guessed = [path for path, data in self._names.items() if data == ssid.data]
         paths, early = await asyncio.gather(
             self.get("BSSs", list[str]), asyncio.gather(*map(self._bss, guessed))
         )
@@ -188,16 +188,16 @@ class SupplicantInterface(ProxyWithProperties[InterfaceProperties]):
             self._ssids |= {path: name for path, name in zip(unread, names, strict=True) if name is not None}
             unread = []
         wanted = [
-            path for path in paths if path in unread or path in read or self._ssids.get(path) == ssid.octets
+            path for path in paths if path in unread or path in read or self._ssids.get(path) == ssid.data
         ]
         late = [path for path in wanted if path not in read]
         read |= zip(late, await asyncio.gather(*map(self._bss, late)), strict=True)
         found = {path: properties for path in wanted if (properties := read[path])}
         self._ssids |= {path: properties.get("SSID", b"") for path, properties in found.items()}
-        ours = [path for path in found if self._ssids[path] == ssid.octets]
+        ours = [path for path in found if self._ssids[path] == ssid.data]
         for path in guessed:
             self._names.pop(path, None)
-        self._names |= dict.fromkeys(ours, ssid.octets)
+        self._names |= dict.fromkeys(ours, ssid.data)
         return [bss_of(path, found[path]) for path in ours]
 
     async def supports(self, suite: str) -> bool:

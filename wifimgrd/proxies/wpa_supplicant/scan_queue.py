@@ -112,7 +112,7 @@ class ScanQueue:
         """
         arguments = {"Type": Variant("s", "active")}
         if ssid is not None:
-            arguments["SSIDs"] = Variant("aay", [ssid.octets])
+            arguments["SSIDs"] = Variant("aay", [ssid.data])
         if frequencies:
             channels = [[mhz, _CHANNEL_WIDTH_MHZ] for mhz in frequencies]
             arguments["Channels"] = Variant("a(uu)", channels)

@@ -10,10 +10,9 @@ What an emulator reads is hostile: heads, bodies, frames and the time for them a
 """
 
 from wifimgrd.simulator.emulators._camera import CameraSettings, EmulatedCamera
-from wifimgrd.simulator.emulators._emulators import Emulator, emulator
+from wifimgrd.simulator.emulators._emulators import Emulator, emulator, settings_of
 from wifimgrd.simulator.emulators._gopro import GoProEmulator
 from wifimgrd.simulator.emulators._gopro_bluetooth import GoProBluetooth
-from wifimgrd.simulator.emulators._models import settings_of
 
 __all__ = [
     "CameraSettings",

@@ -12,9 +12,9 @@ from typing import Final
 
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.simulator.emulators._camera import CameraSettings, EmulatedCamera
-from wifimgrd.simulator.emulators._emulators import Emulator, emulator
-from wifimgrd.simulator.emulators._models import settings_of
+from wifimgrd.simulator.emulators._emulators import Emulator, emulator, settings_of
 
+_PORTS: Final = ", ".join(f"{driver} {driver.port}" for driver in CameraDriver)
 _GB: Final = 1_000_000_000
 
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         type=_address,
         required=True,
         metavar="HOST:PORT",
-        help="where it answers as at its own port (gopro 8080, insta360 6666, osc 80); port 0: any",
+        help=f"where it answers as at its own port ({_PORTS}); port 0: any",
     )
     parser.add_argument(
         "--listen-http",

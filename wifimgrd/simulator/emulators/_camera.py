@@ -17,7 +17,7 @@ from typing import Final
 from wifimgrd.domain.camera import StopReason, StorageState, TemperatureState
 
 BYTES_PER_S: Final = 12_500_000
-"""What a recording takes: 100 Mbit/s."""
+"""The data rate of a recording: 100 Mbit/s."""
 _FULL_PERCENT: Final = 100.0
 _RECORDING_PERCENT_S: Final = -100 / (75 * 60)
 _IDLE_PERCENT_S: Final = -100 / (6 * 3600)
@@ -56,7 +56,7 @@ class Refused(Exception):
 
 
 class Change(Enum):
-    """What has changed at a camera."""
+    """A change at a camera."""
 
     BATTERY = auto()
     """By one percent, or its charging."""
@@ -70,10 +70,10 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CameraSettings:
-    """What a camera is, and its state at first."""
+    """A camera's properties, and its state at first."""
 
     model: str = "HERO12 Black"
-    """What it calls itself."""
+    """The model's name that it reports."""
     serial_number: str = "C3501300000001"
     firmware_version: str = "H23.01.02.32.00"
     ssid: str = "GP00000001"
@@ -159,7 +159,7 @@ class EmulatedCamera:
             with suppress(Refused):
                 self.start()
 
-    # What a client can see and do.
+    # Values and commands for clients.
 
     @property
     def battery(self) -> int:
@@ -204,7 +204,7 @@ class EmulatedCamera:
 
     @property
     def temperature(self) -> TemperatureState:
-        """What that means."""
+        """The state that `temperature_c` means."""
         if self.temperature_c >= _HOT_C:
             return TemperatureState.TOO_HOT
         if self.temperature_c >= _WARM_C:
@@ -277,7 +277,7 @@ class EmulatedCamera:
         self.switch_off()
         self.on_sleep()
 
-    # What happens to it.
+    # Events that happen to it.
 
     def switch_off(self) -> None:
         """It is switched off, or its power is cut: a recording ends."""

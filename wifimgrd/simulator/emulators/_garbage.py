@@ -1,4 +1,4 @@
-"""What a camera that has gone mad sends, in turn."""
+"""The data that a camera that has gone mad sends, in turn."""
 
 from __future__ import annotations
 

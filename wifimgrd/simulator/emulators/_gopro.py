@@ -11,8 +11,9 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
-from wifimgrd.domain.camera import StopReason, StorageState, TemperatureState
+from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState, TemperatureState
 from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refusal, Refused
+from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -146,7 +147,7 @@ class GoProEmulator(HttpEmulator):
         return Response(self.identity())
 
     def identity(self) -> dict[str, str]:
-        """What it says of itself."""
+        """The identity that it reports."""
         settings = self._camera.settings
         return {
             "model_number": _MODEL_NUMBERS.get(settings.firmware_version[:3], "55"),
@@ -211,7 +212,7 @@ class GoProEmulator(HttpEmulator):
         return _DONE
 
     def local_time(self) -> datetime:
-        """What its clock shows."""
+        """The time that its clock shows."""
         return _EPOCH + timedelta(seconds=self._camera.clock_s, minutes=self._camera.zone_min)
 
     def _get_date_time(self, request: Request) -> Response:  # noqa: ARG002
@@ -301,7 +302,7 @@ class GoProEmulator(HttpEmulator):
         self._camera.switch_off()
         return _DONE
 
-    # What was there before Open GoPro.
+    # Requests from before Open GoPro.
 
     def _old_info(self, request: Request) -> Response:  # noqa: ARG002
         return Response({"info": self.identity() | {"ap_mac": self.identity()["ap_mac_addr"]}})
@@ -376,3 +377,16 @@ _SINCE: Final[Mapping[str, int]] = {
     "/gp/gpControl/command/shutter": _HERO10,
 }
 """The generation that a route came with. That HERO9 has the last one no more is one owner's measurement."""
+
+EMULATED: Final = {
+    CameraDriver.GOPRO: EmulatedKind(
+        *(GoProEmulator, "HERO12 Black", "C3501300000001", "H23.01.02.32.00"),
+        firmware_versions={
+            "HERO9 Black": "HD9.01.01.72.00",
+            "HERO10 Black": "H21.01.01.62.00",
+            "HERO11 Black": "H22.01.02.32.00",
+            "HERO13 Black": "H24.01.01.10.00",
+        },
+    ),
+    CameraDriver.GOPRO_HERO9: EmulatedKind(GoProEmulator, "HERO9 Black", "C3441300000001", "HD9.01.01.72.00"),
+}

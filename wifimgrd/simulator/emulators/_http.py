@@ -85,12 +85,13 @@ class HttpEmulator(ABC):
 
     @abstractmethod
     def _answer(self, request: Request) -> Response:
-        """What the camera answers to a request."""
+        """The camera's answer to a request."""
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: _Answer) -> None:
     """Answer the requests of one connection, one after the other, until it ends: bytes are sent as they are,
-    None is not answered. What is no request is answered with a status, and ends it."""
+    None is not answered. Bytes that are not a request are answered with a status, which ends the
+    connection."""
     try:
         while True:
             async with asyncio.timeout(_REQUEST_S):

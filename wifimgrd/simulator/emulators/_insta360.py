@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from wifimgrd.domain.camera import StopReason, StorageState
+from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState
 from wifimgrd.simulator.emulators._camera import Change, EmulatedCamera, Ended, Refusal, Refused
+from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._garbage import garbage_in_frames
 from wifimgrd.simulator.emulators._osc import Maker, OscEmulator
 from wifimgrd.simulator.emulators._protobuf import (
@@ -106,7 +107,7 @@ class Insta360Emulator:
             self._leave(writer)
 
     async def _next_frame(self, reader: asyncio.StreamReader) -> bytes | None:
-        """Without its length; None for what is no frame."""
+        """Without its length; None for bytes that are not a frame."""
         async with asyncio.timeout(_SILENCE_S):
             length = int.from_bytes(await reader.readexactly(4), "little") - 4
             if not len(_MESSAGE) <= length <= _FRAME_LIMIT:
@@ -291,4 +292,8 @@ _HANDLERS: Final[Mapping[int, Callable[[Insta360Emulator, Fields], bytes]]] = {
     34: Insta360Emulator._switch_off,
     53: Insta360Emulator._accept,
     56: Insta360Emulator._stand_by,
+}
+
+EMULATED: Final = {
+    CameraDriver.INSTA360: EmulatedKind(Insta360Emulator, "Insta360 X4", "IAHEA2400000001", "v1.6.21_build1"),
 }

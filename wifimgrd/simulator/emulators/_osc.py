@@ -14,8 +14,9 @@ from enum import Enum
 from http import HTTPStatus
 from typing import Final
 
-from wifimgrd.domain.camera import StorageState, TemperatureState
+from wifimgrd.domain.camera import CameraDriver, StorageState, TemperatureState
 from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refused
+from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -338,4 +339,8 @@ _SETTERS: Final = {
     **_SETTERS_OF_BOTH,
     "clientVersion": OscEmulator._set_version,
     "dateTimeZone": OscEmulator._set_clock,
+}
+
+EMULATED: Final = {
+    CameraDriver.OSC: EmulatedKind(OscEmulator, "RICOH THETA X", "YR12345678", "2.63.0"),
 }

@@ -25,8 +25,8 @@ def encode(fields: Iterable[tuple[int, Value | str]]) -> bytes:
         if isinstance(value, int):
             message += _varint(number << 3 | _VARINT) + _varint(value & _MASK_64)
         else:
-            octets = value.encode() if isinstance(value, str) else value
-            message += _varint(number << 3 | _BYTES) + _varint(len(octets)) + octets
+            data = value.encode() if isinstance(value, str) else value
+            message += _varint(number << 3 | _BYTES) + _varint(len(data)) + data
     return bytes(message)
 
 
@@ -80,12 +80,12 @@ def signed(value: int) -> int:
 
 
 def _varint(value: int) -> bytes:
-    octets = bytearray()
+    data = bytearray()
     while value > 0x7F:
-        octets.append(value & 0x7F | 0x80)
+        data.append(value & 0x7F | 0x80)
         value >>= 7
-    octets.append(value)
-    return bytes(octets)
+    data.append(value)
+    return bytes(data)
 
 
 def _read_varint(message: bytes, at: int) -> tuple[int, int]:
@@ -93,9 +93,9 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
     for shift in range(0, 70, 7):
         if at >= len(message):
             raise MalformedMessage
-        octet = message[at]
+        byte = message[at]
         at += 1
-        value |= (octet & 0x7F) << shift
-        if not octet & 0x80:
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
             return value & _MASK_64, at
     raise MalformedMessage

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from tests.daemon.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
 from wifimgrd.bus.connection import BusConnection, BusError
-from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.daemon.backends.networkmanager._adoption import adopt, delete_leftovers
 from wifimgrd.daemon.backends.networkmanager._devices import Carried, NmDevice
 from wifimgrd.daemon.backends.networkmanager._inventory import Inventory
@@ -19,7 +17,6 @@ from wifimgrd.daemon.backends.networkmanager._link_monitor import LinkMonitor
 from wifimgrd.proxies.networkmanager import definitions as defs
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.runtime.tasks import Tasks
-from wifimgrd.simulator._world import BriefMemory
 
 SETTINGS: defs.ProfileSettings = {
     "802-11-wireless": {"ssid": b"CAM"},
@@ -85,18 +82,6 @@ async def test_profiles_of_links_that_ended_while_no_daemon_ran_are_deleted() ->
     deleted, profiles = Deleted(), cast("BusConnection", Profiles(ended="3", up="4", hosts=""))
     await delete_leftovers(profiles, deleted, {"up"})
     assert deleted.paths == ["ended"]
-
-
-async def test_the_profile_of_a_link_that_has_ended_by_itself_is_deleted() -> None:
-    """That of an open network is not volatile."""
-    deleted, tasks = Deleted(), Tasks("test")
-    backend: Any = NetworkManagerBackend(BriefMemory(), tasks, changes=deleted)
-    inventory = SimpleNamespace(reserve=lambda *_: None)
-    backend._services = SimpleNamespace(inventory=inventory)
-    held, device = SimpleNamespace(interface="wlan0"), NmDevice("/d", {}, {}, run=inventory)
-    backend._forget(SimpleNamespace(held=held, device=device, activation=SimpleNamespace(profile="/p")))
-    await tasks.settle(10)
-    assert deleted.paths == ["/p"]
 
 
 async def test_a_supplicant_that_goes_while_a_link_is_adopted_leaves_no_subscription() -> None:

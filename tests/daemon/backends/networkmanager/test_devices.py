@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from tests.daemon.backends.networkmanager.manager_on_the_bus import NoChanges
+from tests.daemon.backends.open_backends import OpenNetworkManager
 from tests.daemon.backends.recording import Recorder
 from wifimgrd.bus.values import typed
-from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.daemon.backends.networkmanager._devices import Carried, NmDevice, obstacle_of
 from wifimgrd.domain.adapter import Band
 from wifimgrd.proxies.networkmanager.definitions import DeviceProperties, ProfileSettings
@@ -65,8 +65,8 @@ def test_bands() -> None:
 
 async def test_of_a_device_that_networkmanager_has_removed_nothing_is_known() -> None:
     """Else an adapter that is plugged in again would be available before NetworkManager has it."""
-    listener, backend = Recorder(), NetworkManagerBackend(BriefMemory(), Tasks("test"), changes=NoChanges())
-    backend._listener = listener
+    listener, backend = Recorder(), OpenNetworkManager(BriefMemory(), Tasks("test"), changes=NoChanges())
+    backend.report_to(listener)
     backend.device_gone(device())
     reported = await listener.next("interface_facts")
     assert (reported.interface, reported.facts) == ("wlan0", None)

@@ -96,8 +96,8 @@ def test_a_device_that_it_has_removed() -> None:
 
 
 @given(st.binary(min_size=1, max_size=32), st.integers(0, 100))
-def test_every_sentence_can_be_shown(octets: bytes, reason: int) -> None:
-    ssid = Ssid(octets)
+def test_every_sentence_can_be_shown(data: bytes, reason: int) -> None:
+    ssid = Ssid(data)
     diagnosis = SupplicantDiagnosis(ssid, sae=True, protected=True)
     errors = [
         link_ended(reason, ssid, "wlan0"),

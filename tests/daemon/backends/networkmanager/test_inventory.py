@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from wifimgrd.bus.connection import Signal
 from wifimgrd.daemon.backends.networkmanager import _inventory as module
 from wifimgrd.daemon.backends.networkmanager._inventory import Inventory
-from wifimgrd.proxies.networkmanager.definitions import DeviceState, DeviceType
+from wifimgrd.proxies.networkmanager.definitions import NM, NM_PATH, DeviceState, DeviceType
 from wifimgrd.runtime.tasks import Tasks
 
 
@@ -19,8 +21,15 @@ class SlowNetworkManager:
 
     def __init__(self) -> None:
         self.reads = 0
+        self.handlers: dict[str, Callable[[Signal], None]] = {}
+        """By the name of the signal."""
 
-    async def watch(self, handler: object, **_: str) -> Any:
+    def add(self, path: str) -> None:
+        """Signal that it has another device."""
+        self.handlers["DeviceAdded"](Signal(NM, NM_PATH, NM, "DeviceAdded", [path]))
+
+    async def watch(self, handler: Callable[[Signal], None], **conditions: str) -> Any:
+        self.handlers[conditions.get("member", "")] = handler
         return SimpleNamespace(drop=lambda: None)
 
     async def get_all(self, destination: str, path: str, interface: str, timeout_s: float) -> dict[str, Any]:
@@ -42,7 +51,7 @@ async def test_a_device_that_was_not_read_in_time_is_read_again(monkeypatch: pyt
     inventory = Inventory(connection, listener, tasks)
     async with asyncio.timeout(10):
         await inventory.start()
-        inventory._device_added("/wlan0")
+        manager.add("/wlan0")
         device = await inventory.wait_for("wlan0", 10.0)
     assert device is not None
     assert device.state == DeviceState.DISCONNECTED

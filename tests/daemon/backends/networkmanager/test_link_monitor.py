@@ -88,7 +88,7 @@ def monitor_on(
 ) -> LinkMonitor:
     """Of a link that was read off its lease."""
     held = HeldLink(DeviceId(1), "wlan0", Ssid(b"CAM"), LINK)
-    supplicant = SupplicantInterface(connection, "/station")
+    supplicant = Station(connection)
     return LinkMonitor(
         connection,
         changes or NoChanges(),
@@ -99,11 +99,26 @@ def monitor_on(
     )
 
 
+class Station(SupplicantInterface):
+    """wpa_supplicant's object of an interface, that signals what a test has it signal."""
+
+    def __init__(self, connection: BusConnection) -> None:
+        super().__init__(connection, "/station")
+        self.handlers: list[Callable[[Signal], None]] = []
+
+    def watch_changes(self, handler: Callable[[Signal], None]) -> None:
+        self.handlers.append(handler)
+
+    def change(self, properties: dict[str, object]) -> None:
+        body = [WPAS_INTERFACE, properties, []]
+        for handler in self.handlers:
+            handler(Signal(WPAS, self.path, names.PROPERTIES, "PropertiesChanged", body))
+
+
 def change(link_monitor: LinkMonitor, **properties: object) -> None:
     """The supplicant's properties change."""
-    link_monitor._changed(
-        Signal(WPAS, "/station", names.PROPERTIES, "PropertiesChanged", [WPAS_INTERFACE, properties, []])
-    )
+    assert isinstance(link_monitor.supplicant, Station)
+    link_monitor.supplicant.change(properties)
 
 
 async def begun(link_monitor: LinkMonitor) -> tuple[WifimgrdError, list[Any]]:

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from tests.daemon.backends.networkmanager.manager_on_the_bus import NetworkManagerOnTheBus, NoChanges
-from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
+from tests.daemon.backends.open_backends import OpenNetworkManager
 from wifimgrd.daemon.backends.networkmanager._devices import Carried, NmDevice
 from wifimgrd.daemon.backends.networkmanager._service_watcher import ServiceWatcher
 from wifimgrd.domain.events import BackendState, BackendStatus
@@ -47,10 +47,10 @@ def device(state: DeviceState, settings: ProfileSettings, *, reserved: bool = Fa
 async def ended(carrying: NmDevice, status: BackendState = BackendState.READY) -> list[str]:
     """The active connections that are ended when a backend sees this device."""
     changes, tasks = Ending(carrying), Tasks("test")
-    backend = NetworkManagerBackend(BriefMemory(), tasks, changes=changes)
+    backend = OpenNetworkManager(BriefMemory(), tasks, changes=changes)
     services = SimpleNamespace(connection=NetworkManagerOnTheBus(), inventory=None)
-    backend._services = cast("ServiceWatcher", services)
-    backend._status = BackendStatus(status, "")
+    backend.use(cast("ServiceWatcher", services))
+    backend.status_changed(BackendStatus(status, ""))
     backend.device_seen(carrying, None)
     await tasks.settle(10)
     return changes.ended

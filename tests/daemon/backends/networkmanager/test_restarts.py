@@ -9,17 +9,17 @@ from typing import Any, cast
 import pytest
 
 from tests.daemon.backends.networkmanager.manager_on_the_bus import LINK, NetworkManagerOnTheBus, NoChanges
+from tests.daemon.backends.open_backends import OpenNetworkManager
 from wifimgrd.bus.connection import BusConnection
-from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.daemon.backends.networkmanager._active_connection import ActiveConnection, Joined
-from wifimgrd.daemon.backends.networkmanager._devices import Carried, DeviceGone, NmDevice
+from wifimgrd.daemon.backends.networkmanager._devices import Carried, DeviceGone, NmDevice, StateChange
 from wifimgrd.daemon.backends.networkmanager._inventory import Inventory
 from wifimgrd.daemon.backends.networkmanager._ip_config import LinkReading
 from wifimgrd.daemon.backends.networkmanager._link_monitor import LinkMonitor
 from wifimgrd.daemon.backends.networkmanager._service_watcher import ServiceWatcher
 from wifimgrd.daemon.ports import BackendListener
 from wifimgrd.domain.device import DeviceId, HeldLink, Ssid
-from wifimgrd.proxies.networkmanager.definitions import PROFILE_MARK, DeviceState
+from wifimgrd.proxies.networkmanager.definitions import PROFILE_MARK, DeviceReason, DeviceState
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator._world import BriefMemory
@@ -40,23 +40,32 @@ class Ending(NoChanges):
         self.calls.append(profile)
 
 
+class OpenLink(LinkMonitor):
+    """A link that can be read and taken down at any time, as by a task that has just begun."""
+
+    async def read(self) -> LinkReading | None:
+        return await self._read()
+
+    async def disconnect(self) -> None:
+        await self._disconnect()
+
+
 class Restarted:
     """A backend, and what each run of NetworkManager has."""
 
     def __init__(self) -> None:
         self.changes, self.tasks = Ending(), Tasks("test")
-        self.backend = NetworkManagerBackend(BriefMemory(), self.tasks, changes=self.changes)
-        self.backend._listener = cast("BackendListener", Ignoring())
+        self.backend = OpenNetworkManager(BriefMemory(), self.tasks, changes=self.changes)
+        self.backend.report_to(cast("BackendListener", Ignoring()))
         self.bus = cast("BusConnection", NetworkManagerOnTheBus())
 
     def run(self) -> Inventory:
         inventory = Inventory(self.bus, cast("Any", None), Tasks("inventory"))
-        self.backend._services = cast(
-            "ServiceWatcher", SimpleNamespace(connection=self.bus, inventory=inventory)
-        )
+        services = SimpleNamespace(connection=self.bus, inventory=inventory)
+        self.backend.use(cast("ServiceWatcher", services))
         return inventory
 
-    def link(self, run: Inventory, interface: str, number: int) -> LinkMonitor:
+    def link(self, run: Inventory, interface: str, number: int) -> OpenLink:
         """A link that is up, with the paths of this number."""
         profile, active, path = f"/Settings/{number}", f"/Active/{number}", f"/Devices/{number}"
         settings: Any = {"user": {"data": {PROFILE_MARK: "1"}}}
@@ -72,10 +81,10 @@ class Restarted:
         held = HeldLink(DeviceId(1), interface, Ssid(b"CAM"), LINK)
         activation = ActiveConnection(interface, profile, active)
         joined = Joined(device, SupplicantInterface(self.bus, "/s"), activation, LinkReading(LINK))
-        return LinkMonitor(self.bus, self.changes, held, joined, self.tasks.part(interface), lambda *_: None)
+        return OpenLink(self.bus, self.changes, held, joined, self.tasks.part(interface), lambda *_: None)
 
     def watch(self, found: Iterable[LinkMonitor]) -> None:
-        self.backend._watch_adopted(list(found), "NetworkManager was restarted")
+        self.backend.adopt(*found, cause="NetworkManager was restarted")
 
 
 class Ignoring:
@@ -115,6 +124,17 @@ async def test_a_link_that_is_left_while_links_are_found_again_is_ended_at_its_n
     await hub.tasks.stop()
 
 
+async def test_the_profile_of_a_link_that_has_ended_by_itself_is_deleted(hub: Restarted) -> None:
+    """That of an open network is not volatile."""
+    run = hub.run()
+    hub.watch([hub.link(run, "wlan0", 7)])
+    for listener in list(run.devices["/Devices/7"].listeners):
+        listener(StateChange(DeviceState.DEACTIVATING, DeviceReason.SUPPLICANT_DISCONNECT))
+    await hub.tasks.settle(10)
+    assert hub.changes.calls == ["/Settings/7"]
+    await hub.tasks.stop()
+
+
 async def test_the_profile_of_an_adapter_that_was_pulled_is_deleted(hub: Restarted) -> None:
     run = hub.run()
     hub.watch([hub.link(run, "wlan0", 7)])
@@ -131,8 +151,8 @@ async def test_a_link_of_an_earlier_run_ends_nothing_by_its_old_paths(hub: Resta
     hub.watch([link])
     hub.backend.manager_lost()
     assert link.device.listeners == []
-    await link._disconnect()
-    assert await link._read() is None
+    await link.disconnect()
+    assert await link.read() is None
     assert hub.changes.calls == []
     await hub.tasks.stop()
 

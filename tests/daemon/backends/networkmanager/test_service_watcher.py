@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from wifimgrd.bus.connection import OwnerChange
+from wifimgrd.daemon.backends.networkmanager._devices import NmDevice
 from wifimgrd.daemon.backends.networkmanager._service_watcher import ServiceWatcher
 from wifimgrd.domain.events import BackendState, BackendStatus
 from wifimgrd.proxies.networkmanager.definitions import NM, DeviceState
@@ -29,14 +30,20 @@ class Listener:
         """Not of interest here."""
 
 
-def watcher_of(listener: Any, state: DeviceState, owners: tuple[str, ...]) -> Any:
-    anything: Any = SimpleNamespace()
-    watcher: Any = ServiceWatcher(anything, listener, anything)
-    watcher._owners = {name: ":1.7" if name in owners else "" for name in (NM, WPAS, IWD)}
-    devices = {"/1": SimpleNamespace(state=state)}
-    watcher.inventory = SimpleNamespace(radio=SimpleNamespace(enabled=True), devices=devices)
-    watcher._settled = True
-    return watcher
+class Settled(ServiceWatcher):
+    """One that has reported its first state, when the bus has these services, and NetworkManager a device."""
+
+    def __init__(self, listener: Any, state: DeviceState, owners: tuple[str, ...]) -> None:
+        anything: Any = SimpleNamespace()
+        super().__init__(anything, listener, anything)
+        self._owners = {name: ":1.7" if name in owners else "" for name in (NM, WPAS, IWD)}
+        devices = {"/1": SimpleNamespace(state=state)}
+        inventory: Any = SimpleNamespace(radio=SimpleNamespace(enabled=True), devices=devices)
+        self.inventory = inventory
+        self._settled = True
+
+    def owner_changes(self, name: str, before: str, after: str) -> None:
+        self._owner_changed(OwnerChange(name, before, after))
 
 
 @pytest.mark.parametrize(
@@ -53,8 +60,8 @@ def test_devices_that_are_ready_without_wpa_supplicant_use_iwd(
     state: DeviceState, owners: tuple[str, ...], expected: BackendState
 ) -> None:
     listener = Listener()
-    watcher = watcher_of(listener, state, owners)
-    watcher.device_seen(SimpleNamespace(), None)
+    watcher = Settled(listener, state, owners)
+    watcher.device_seen(NmDevice("/1", {}, {}), None)
     assert listener.status.state is expected
     if expected is BackendState.UNAVAILABLE:
         assert listener.status.reason.startswith("NetworkManager uses iwd")
@@ -63,12 +70,8 @@ def test_devices_that_are_ready_without_wpa_supplicant_use_iwd(
 
 def test_it_is_named_once_iwd_comes_and_not_any_more_once_wpa_supplicant_does() -> None:
     listener = Listener()
-    watcher = watcher_of(listener, DeviceState.DISCONNECTED, (NM,))
-
-    def owner_changes(name: str, before: str, after: str) -> None:
-        watcher._owner_changed(OwnerChange(name, before, after))
-
-    owner_changes(IWD, "", ":1.8")
+    watcher = Settled(listener, DeviceState.DISCONNECTED, (NM,))
+    watcher.owner_changes(IWD, "", ":1.8")
     assert "iwd" in listener.status.reason
-    owner_changes(WPAS, "", ":1.9")
+    watcher.owner_changes(WPAS, "", ":1.9")
     assert listener.status.state is BackendState.READY

@@ -78,8 +78,7 @@ async def test_the_second_time_the_camera_is_not_reachable() -> None:
 
 
 async def test_a_handshake_that_is_lost_at_the_deadline_is_not_repeated() -> None:
-    attempt = Attempt(HandshakeLost("lost"), JOINED)
-    attempt._deadline = asyncio.get_running_loop().time()
+    attempt = Attempt(HandshakeLost("lost"), JOINED, within_s=0.0)
     with pytest.raises(DeviceNotReachable, match="lost"):
         await attempt.run()
     assert attempt.left == [JOINED]
@@ -184,15 +183,16 @@ class AttemptOnAir(Attempt):
         sightings: Sequence[str] = (),
         others: Mapping[str, DeviceId] | None = None,
         answers: Mapping[str, Exception | Joined[LinkReading]] | None = None,
+        within_s: float = 30.0,
     ) -> None:
         """`answers` are those to this device, where they differ."""
-        super().__init__()
+        super().__init__(within_s=within_s)
         self._request = JoinRequest(
             DeviceId(device),
             "wlan0",
             Ssid(b"CAM"),
             passphrase,
-            30.0,
+            within_s,
             tuple(Sighting(bssid, 2412) for bssid in sightings),
             others or {},
         )
@@ -202,6 +202,11 @@ class AttemptOnAir(Attempt):
         self.tried: list[str] = []
         self.management: list[KeyManagement] = []
         air.running.append(self)
+
+    def is_at(self, bssid: str) -> BssidLimit:
+        """Have it chosen this access point; its limit follows the camera."""
+        self._limit = limit = BssidLimit("wlan1", bssid, self._move, self._choice)
+        return limit
 
     async def _join(self) -> Joined[LinkReading]:
         points = await self._found(self.air.search())
@@ -324,8 +329,7 @@ async def test_attempts_that_begin_at_each_others_cameras_end_at_their_own() -> 
 async def crossed() -> tuple[Air, AttemptOnAir, asyncio.Event]:
     """An attempt that A refuses, while another device's is at B; the event is that it waits for that."""
     air, waits = Air({A: WRONG, B: JOINED}), asyncio.Event()
-    others = AttemptOnAir(air, 2)
-    others._limit = BssidLimit("wlan1", B)
+    AttemptOnAir(air, 2).is_at(B)
     next_leave = air.users.next_leave
 
     async def wait() -> None:
@@ -364,8 +368,7 @@ async def test_an_access_point_that_the_other_attempt_exchanges_for_another_is_j
     joining = asyncio.create_task(attempt.run())
     async with asyncio.timeout(10):
         await waits.wait()
-        other._limit = BssidLimit("wlan1", B, other._move, other._choice)
-        assert await other._limit.follow([point(C)])
+        assert await other.is_at(B).follow([point(C)])
         assert await joining is JOINED
     assert attempt.tried == [A, B]
 
@@ -379,9 +382,7 @@ async def test_an_access_point_is_waited_for_until_the_deadline(
     air, _, _ = crossed
     if sightings:
         air.points = [point(B)]
-    attempt = AttemptOnAir(air, sightings=sightings)
-    attempt._deadline = asyncio.get_running_loop().time() + 0.05
-    error = await failure_of(attempt)
+    error = await failure_of(AttemptOnAir(air, sightings=sightings, within_s=0.05))
     assert isinstance(error, code)
     assert f"{B} is being tried by device 2" in error.message
 
@@ -437,12 +438,11 @@ async def test_a_camera_that_is_off_has_not_refused_the_password_where_another_n
 async def test_an_attempt_that_is_aborted_during_its_clean_up_does_not_join_again(
     error: WifimgrdError,
 ) -> None:
-    attempt = AttemptOnAir(Air({A: error, B: JOINED}))
+    class AbortedMeanwhile(AttemptOnAir):
+        async def _clean_up(self) -> None:
+            self.abort(InterfaceLost("it was unplugged"))
 
-    async def clean_up() -> None:
-        attempt.abort(InterfaceLost("it was unplugged"))
-
-    attempt._clean_up = clean_up  # type: ignore[method-assign]
+    attempt = AbortedMeanwhile(Air({A: error, B: JOINED}))
     with pytest.raises(InterfaceLost, match="unplugged"):
         await attempt.run()
     assert attempt.tried == [A]

@@ -12,14 +12,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.daemon.backends.networkmanager.manager_on_the_bus import NoChanges
+from tests.daemon.backends.open_backends import OpenNetworkManager, OpenWpaSupplicant
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Watch
-from wifimgrd.daemon.backends.networkmanager import NetworkManagerBackend
 from wifimgrd.daemon.backends.networkmanager._service_watcher import ServiceWatcher
 from wifimgrd.daemon.backends.supplicant import backend as base_backend
-from wifimgrd.daemon.backends.wpa_supplicant import WpaSupplicantBackend
+from wifimgrd.daemon.backends.supplicant.backend import SupplicantBackend
 from wifimgrd.daemon.backends.wpa_supplicant._services import Services
-from wifimgrd.daemon.ports import Backend, BackendListener
+from wifimgrd.daemon.ports import BackendListener
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.events import BackendState, BackendStatus
@@ -39,14 +39,14 @@ async def not_called(*_: object) -> None:
     raise AssertionError
 
 
-def networkmanager(bus: str) -> Backend:
-    return NetworkManagerBackend(BriefMemory(), Tasks("test"), changes=NoChanges(), bus=bus)
+def networkmanager(bus: str, tasks: Tasks | None = None) -> OpenNetworkManager:
+    return OpenNetworkManager(BriefMemory(), tasks or Tasks("test"), changes=NoChanges(), bus=bus)
 
 
-def wpa_supplicant(bus: str) -> Backend:
-    return WpaSupplicantBackend(
+def wpa_supplicant(bus: str, tasks: Tasks | None = None) -> OpenWpaSupplicant:
+    return OpenWpaSupplicant(
         BriefMemory(),
-        Tasks("test"),
+        tasks or Tasks("test"),
         register_interface=no_registration,
         add_network=no_network,
         configure_link=not_called,
@@ -59,7 +59,14 @@ def wpa_supplicant(bus: str) -> Backend:
 BOTH = pytest.mark.parametrize(
     ("make", "services"), [(networkmanager, ServiceWatcher), (wpa_supplicant, Services)]
 )
-Make = Callable[[str], Backend]
+Make = Callable[..., OpenNetworkManager | OpenWpaSupplicant]
+PAUSES = Backoff(first_s=0.01, last_s=0.08)
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that has failed is soon followed by the next."""
+    monkeypatch.setattr(base_backend, "_BACKOFF", PAUSES)
 
 
 class Listener:
@@ -85,10 +92,12 @@ class Sessions:
 
 
 async def started(
-    backend: Backend, services: type, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+    backend: SupplicantBackend[Any, Any, Any],
+    services: type,
+    sessions: Sessions,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Listener:
     monkeypatch.setattr(services, "watch", lambda _: sessions.run())
-    monkeypatch.setattr(base_backend, "_BACKOFF", Backoff(first_s=0.01, last_s=0.08))
     listener = Listener()
     await backend.start(cast("BackendListener", listener))
     return listener
@@ -155,11 +164,10 @@ async def test_a_start_that_does_not_end_says_what_is_missing(
     status = await asyncio.wait_for(listener.statuses.get(), 10)
     assert status.state is BackendState.UNAVAILABLE
     assert "systemctl" in status.reason
-    reports = cast("Any", backend)
-    reports.status_changed(BackendStatus(BackendState.STARTING, "it is starting once more"))
+    backend.status_changed(BackendStatus(BackendState.STARTING, "it is starting once more"))
     assert backend.status == status
     for state in (BackendState.READY, BackendState.STARTING):
-        reports.status_changed(BackendStatus(state, ""))
+        backend.status_changed(BackendStatus(state, ""))
         assert backend.status.state is state
     await backend.stop()
 
@@ -205,30 +213,38 @@ async def test_services_whose_watch_failed_leave_no_subscription(
     message_bus: MessageBusDaemon,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    backend: Any = make(message_bus.address)
-    subscribe, watch = BusConnection.watch, services.watch
+    backend = make(message_bus.address)
+    subscribe, drop, watch = BusConnection.watch, Watch.drop, services.watch
     subscribed, left = asyncio.Queue[None](), asyncio.Queue[int]()
+    kept: set[Watch] = set()
+    """The subscriptions of services."""
 
     async def note(connection: BusConnection, handler: Callable[[Signal], None], **conditions: str) -> Watch:
         subscription = await subscribe(connection, handler, **conditions)
+        if isinstance(getattr(handler, "__self__", None), services):
+            kept.add(subscription)
         subscribed.put_nowait(None)
         return subscription
 
+    def note_end(subscription: Watch) -> None:
+        kept.discard(subscription)
+        drop(subscription)
+
     async def fails_once_subscribed(watched: object) -> None:
-        handlers = [one.handler for one in backend._connection._watches._watches]
-        left.put_nowait(sum(isinstance(getattr(one, "__self__", None), services) for one in handlers))
+        left.put_nowait(len(kept))
         watching = asyncio.create_task(watch(watched))
         try:
             for _ in range(subscriptions):
                 await subscribed.get()
+            assert kept
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
         raise ValueError("a bug")
 
     monkeypatch.setattr(BusConnection, "watch", note)
+    monkeypatch.setattr(Watch, "drop", note_end)
     monkeypatch.setattr(services, "watch", fails_once_subscribed)
-    monkeypatch.setattr(base_backend, "_BACKOFF", Backoff(first_s=0.01, last_s=0.01))
     await backend.start(cast("BackendListener", Listener()))
     async with asyncio.timeout(30):
         assert [await left.get() for _ in range(3)] == [0, 0, 0]
@@ -239,13 +255,20 @@ async def test_services_whose_watch_failed_leave_no_subscription(
 async def test_the_watchdog_checks_its_connection(
     make: Make, services: type, message_bus: MessageBusDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    del services
-    backend: Any = make(message_bus.address)
-    backend._connection = await BusConnection.open(message_bus.address)
+    watched, tasks = asyncio.Event(), Tasks("test")
+
+    async def watch(_: object) -> None:
+        watched.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(services, "watch", watch)
+    backend = make(message_bus.address, tasks)
     await backend.start(cast("BackendListener", Listener()))
-    assert await backend._tasks.find_dead(10) == []
+    async with asyncio.timeout(10):
+        await watched.wait()  # over its connection
+    assert await tasks.find_dead(10) == []
     monkeypatch.setattr(BusConnection, "round_trip", lambda _: asyncio.Event().wait())
-    assert await backend._tasks.find_dead(0.01) == ["test/message-bus"]
+    assert await tasks.find_dead(0.01) == ["test/message-bus"]
     await backend.stop()
 
 
@@ -254,19 +277,20 @@ async def test_access_points_are_in_use_by_links_and_attempts(
     make: Make, services: type, message_bus: MessageBusDaemon
 ) -> None:
     del services
-    backend: Any = make(message_bus.address)
+    backend = make(message_bus.address)
     held = SimpleNamespace(device_id=DeviceId(1))
-    backend._link_monitors = {
+    links = {
         "wlan0": SimpleNamespace(bssid="02:00:00:00:00:0a", held=held),
         "wlan1": SimpleNamespace(bssid="", held=SimpleNamespace(device_id=DeviceId(2))),
     }
-    backend._attempts = {
+    attempts = {
         "wlan2": SimpleNamespace(bssid="02:00:00:00:00:0b", device_id=DeviceId(3)),
         "wlan3": SimpleNamespace(bssid="", device_id=DeviceId(4)),
     }
-    assert backend._users.links(None) == {"02:00:00:00:00:0a": DeviceId(1)}
-    assert backend._users.links(DeviceId(1)) == {}
-    assert backend._users.attempts(DeviceId(1)) == {"02:00:00:00:00:0b": DeviceId(3)}
-    assert backend._users.attempts(DeviceId(3)) == {}
-    backend._link_monitors = backend._attempts = {}
+    backend.has(links, attempts)
+    assert backend.users.links(None) == {"02:00:00:00:00:0a": DeviceId(1)}
+    assert backend.users.links(DeviceId(1)) == {}
+    assert backend.users.attempts(DeviceId(1)) == {"02:00:00:00:00:0b": DeviceId(3)}
+    assert backend.users.attempts(DeviceId(3)) == {}
+    backend.has({}, {})
     await backend.stop()

@@ -187,8 +187,8 @@ def test_rekeying_and_roaming_are_not_down(state: str) -> None:
 
 
 @given(st.binary(min_size=1, max_size=32), st.integers(-10, 70))
-def test_every_sentence_can_be_shown(octets: bytes, code: int) -> None:
-    ssid = Ssid(octets)
+def test_every_sentence_can_be_shown(data: bytes, code: int) -> None:
+    ssid = Ssid(data)
     diagnosis = SupplicantDiagnosis(ssid, sae=True, protected=True)
     errors: list[WifimgrdError | None] = [
         interrupted(ssid, code),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wifimgrd.daemon.backends.supplicant._handshake import Replies
+from wifimgrd.daemon.backends.supplicant.diagnosis import Replies
 from wifimgrd.kernel.nl80211 import HandshakeReply
 
 Sent = list[tuple[float, int, bool]]
@@ -54,7 +54,7 @@ def test_a_camera_that_asks_without_end_fills_no_memory() -> None:
     known = Replies()
     for number in range(10_000):
         known.add(HandshakeReply(number, is_acknowledged=True), number / 1000)
-    assert len(known._arrived_s) == 2
+    assert len(known.arrived_s) == 2
 
 
 def test_replies_of_an_association_before_do_not_count() -> None:

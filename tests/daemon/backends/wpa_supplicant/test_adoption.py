@@ -29,10 +29,10 @@ def test_a_network_without_a_mark_is_another_programs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "octets"), [('"CAM A"', b"CAM A"), ('"a"b"', b'a"b'), ("63616dff", b"cam\xff")]
+    ("text", "data"), [('"CAM A"', b"CAM A"), ('"a"b"', b'a"b'), ("63616dff", b"cam\xff")]
 )
-def test_an_ssid_is_quoted_or_digits(text: str, octets: bytes) -> None:
-    assert ssid_of({"ssid": text}).octets == octets
+def test_an_ssid_is_quoted_or_digits(text: str, data: bytes) -> None:
+    assert ssid_of({"ssid": text}).data == data
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import structlog
 from wifimgrd.daemon.backends.supplicant.association import AssociationMonitor, SupplicantChange
 from wifimgrd.daemon.backends.supplicant.bssid_limit import BssidLimit
 from wifimgrd.daemon.backends.wpa_supplicant import _attempt as module
-from wifimgrd.daemon.backends.wpa_supplicant._attempt import AddressChanged, Attempt, LeaseDue
+from wifimgrd.daemon.backends.wpa_supplicant._attempt import AddedNetwork, AddressChanged, Attempt, LeaseDue
 from wifimgrd.daemon.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.daemon.backends.wpa_supplicant._lease_request import LeaseRequest
-from wifimgrd.daemon.backends.wpa_supplicant._link_address import LinkAddress, Withdrawn
+from wifimgrd.daemon.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, Withdrawn
 from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
 from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
@@ -26,6 +26,32 @@ from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 ADDRESS = LinkAddress(IPv4Interface("192.168.42.36/24"), "192.168.42.1")
 COMPLETED = SupplicantChange({"State": SupplicantState.COMPLETED.value})
 """A change of wpa_supplicant's properties."""
+
+
+class OpenAttempt(Attempt):
+    """Its steps, one by one."""
+
+    def begin(self, interface: WifiInterface, monitor: AssociationMonitor | None = None) -> None:
+        """It is at this interface, and has chosen an access point where there is a monitor."""
+        self._interface, self._monitor = interface, monitor
+
+    async def wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
+        """Wait for the address of the interface."""
+        self._lease = LeaseRequest(interface, self._lease_due)
+        return await self._wait_for_address(interface, monitor)
+
+    async def read(self, supplicant: SupplicantInterface, network: AddedNetwork) -> LinkReading:
+        """Read the link that has come up."""
+        return await self._reading(supplicant, ADDRESS, network)
+
+    def verdict(self) -> WifimgrdError:
+        """Why it has failed at its deadline."""
+        return self._verdict_at_deadline()
+
+    async def clean_up(self, supplicant: SupplicantInterface) -> None:
+        """Undo what it has begun with this object of wpa_supplicant's."""
+        self._supplicant = supplicant
+        await self._clean_up()
 
 
 class Join:
@@ -45,7 +71,7 @@ class Join:
         request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
         anything: Any = SimpleNamespace()
-        self._attempt = Attempt(services, anything, request, 0.0, anything, anything)
+        self._attempt = OpenAttempt(services, anything, request, 0.0, anything, anything)
         limit = BssidLimit("wlan0", "")
         self.monitor = AssociationMonitor(anything, request, [], limit, structlog.get_logger())
         monkeypatch.setattr(module, "read_address", self._read_address)
@@ -57,10 +83,9 @@ class Join:
         interface: Any = SimpleNamespace(
             name="wlan0", index=3, frames_received=0, has_address=self.has_kernel_address
         )
-        self._attempt._monitor = self.monitor
-        self._attempt._lease = LeaseRequest(interface, self._attempt._lease_due)
+        self._attempt.begin(interface, self.monitor)
         async with asyncio.timeout(5):
-            return await self._attempt._wait_for_address(interface, self.monitor)
+            return await self._attempt.wait_for_address(interface, self.monitor)
 
     async def asked_for_access_point(self) -> list[str]:
         """What the supplicant is asked for the access point of a link."""
@@ -74,7 +99,7 @@ class Join:
             asked.append(path)
 
         supplicant: Any = SimpleNamespace(current_bss=current_bss, read_bss=read_bss)
-        await self._attempt._reading(supplicant, ADDRESS, module.AddedNetwork("", [], self.monitor))
+        await self._attempt.read(supplicant, AddedNetwork("", [], self.monitor))
         return asked
 
     async def _read_address(self, *_: object) -> LinkAddress | Withdrawn | None:
@@ -92,8 +117,7 @@ class Join:
 
     def verdict(self) -> WifimgrdError:
         """Why the attempt fails at its deadline."""
-        self._attempt._interface = cast(Any, SimpleNamespace())
-        return self._attempt._verdict_at_deadline()
+        return self._attempt.verdict()
 
 
 async def test_an_address_that_was_read_while_an_event_came_is_read_again(
@@ -202,13 +226,14 @@ async def test_a_clean_up_that_is_cancelled_leaves_no_subscription() -> None:
 
     anything: Any = SimpleNamespace(disconnect=disconnect)
     request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
-    attempt = Attempt(anything, anything, request, 0.0, anything, anything)
-    attempt._supplicant = cast("SupplicantInterface", SimpleNamespace(close=closed.set))
-    attempt._interface = WifiInterface(3, "wlan0", reserved=True)
-    cleaning = asyncio.create_task(attempt._clean_up())
+    attempt = OpenAttempt(anything, anything, request, 0.0, anything, anything)
+    interface = WifiInterface(3, "wlan0", reserved=True)
+    attempt.begin(interface)
+    supplicant = cast("SupplicantInterface", SimpleNamespace(close=closed.set))
+    cleaning = asyncio.create_task(attempt.clean_up(supplicant))
     async with asyncio.timeout(5):
         await disconnecting.wait()
     cleaning.cancel()
     await asyncio.wait([cleaning])
     assert closed.is_set()
-    assert not attempt._interface.reserved
+    assert not interface.reserved

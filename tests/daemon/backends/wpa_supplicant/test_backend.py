@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from ipaddress import IPv4Interface
-from typing import Any
 
 import pytest
 
+from tests.daemon.backends.open_backends import OpenWpaSupplicant
 from tests.daemon.backends.recording import Recorder
 from tests.daemon.backends.wpa_supplicant.services_on_the_bus import Host
 from tests.message_bus import match_rules
 from wifimgrd.bus.connection import BusError
-from wifimgrd.daemon.backends.wpa_supplicant import WpaSupplicantBackend
 from wifimgrd.daemon.backends.wpa_supplicant import _backend as backend_module
 from wifimgrd.daemon.backends.wpa_supplicant import _link_monitor as link_monitor
 from wifimgrd.daemon.backends.wpa_supplicant._attempt import Joined
@@ -22,7 +21,7 @@ from wifimgrd.daemon.backends.wpa_supplicant._link_address import LinkAddress, L
 from wifimgrd.daemon.backends.wpa_supplicant._link_monitor import LinkMonitor
 from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.device import DeviceId, HeldLink, Passphrase, Ssid
-from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, ConnectionLost
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, Cancelled, ConnectionLost
 from wifimgrd.domain.events import BackendState
 from wifimgrd.proxies.networkd.definitions import NETWORK1
 from wifimgrd.proxies.wpa_supplicant.definitions import WPAS
@@ -46,21 +45,32 @@ def released() -> asyncio.Queue[str]:
 
 
 @pytest.fixture
-async def backend(host: Host, listener: Recorder, released: asyncio.Queue[str]) -> AsyncIterator[Any]:
+def tasks() -> Tasks:
+    """Those of the backend."""
+    return Tasks("test")
+
+
+@pytest.fixture
+async def backend(
+    host: Host, listener: Recorder, released: asyncio.Queue[str], tasks: Tasks
+) -> AsyncIterator[OpenWpaSupplicant]:
     async def not_called(*_: object) -> None:
         raise AssertionError
 
     async def no_network(*_: object) -> str:
         raise AssertionError
 
-    backend = WpaSupplicantBackend(
+    async def release(interface: str) -> None:
+        await released.put(interface)
+
+    backend = OpenWpaSupplicant(
         BriefMemory(),
-        Tasks("test"),
+        tasks,
         register_interface=host.register,
         add_network=no_network,
         configure_link=not_called,
         request_lease=not_called,
-        release_link=released.put,
+        release_link=release,
         bus=host.bus,
     )
     await backend.start(listener)
@@ -69,10 +79,25 @@ async def backend(host: Host, listener: Recorder, released: asyncio.Queue[str]) 
     await backend.stop()
 
 
-async def test_an_interface_that_is_claimed_is_reported_again(backend: Any, listener: Recorder) -> None:
+@pytest.fixture
+def awaited(backend: OpenWpaSupplicant, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set once an attempt waits for its adapter."""
+    awaited, wait_for = asyncio.Event(), backend.inventory.wait_for
+
+    async def note(name: str, timeout_s: float) -> WifiInterface | None:
+        awaited.set()
+        return await wait_for(name, timeout_s)
+
+    monkeypatch.setattr(backend.inventory, "wait_for", note)
+    return awaited
+
+
+async def test_an_interface_that_is_claimed_is_reported_again(
+    backend: OpenWpaSupplicant, listener: Recorder
+) -> None:
     """Its adapter replaced one of the same name, and udev reported both after the kernel."""
     interface = WifiInterface(1 << 20, "wlan9")
-    backend._inventory.interfaces[interface.index] = interface
+    backend.has_interface(interface)
     backend.interface_seen(interface)
     first = await listener.next("interface_facts", lambda reported: reported.interface == "wlan9")
     await backend.claim("wlan9")
@@ -80,17 +105,19 @@ async def test_an_interface_that_is_claimed_is_reported_again(backend: Any, list
 
 
 async def monitor_of(
-    backend: Any, interface: WifiInterface, require_usable: Callable[..., None] = lambda *_: None
+    backend: OpenWpaSupplicant,
+    interface: WifiInterface,
+    require_usable: Callable[..., None] = lambda *_: None,
 ) -> LinkMonitor:
     """The monitor of a link on an interface that is registered."""
-    supplicant = await backend._services.open_interface(interface)
+    supplicant = await backend.services.open_interface(interface)
     held = HeldLink(DeviceId(1), interface.name, Ssid(b"CAM"), READING.link)
     joined = Joined(interface, supplicant, READING, "")
-    return LinkMonitor(backend._services, held, joined, Tasks("link"), require_usable)
+    return LinkMonitor(backend.services, held, joined, Tasks("link"), require_usable)
 
 
 async def test_links_that_were_found_are_watched_all_or_none(
-    backend: Any, host: Host, monkeypatch: pytest.MonkeyPatch
+    backend: OpenWpaSupplicant, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """wpa_supplicant went away meanwhile; the next start finds them again."""
     found: list[LinkMonitor] = []
@@ -103,36 +130,36 @@ async def test_links_that_were_found_are_watched_all_or_none(
         return found[0]
 
     monkeypatch.setattr(backend_module, "adopt", adopt)
-    before = await match_rules(backend._connection, host.programs[WPAS])
+    before = await match_rules(backend.services.connection, host.programs[WPAS])
     for index in (1, 2):
         interface = WifiInterface(1 << 20 | index, f"wlan{index}")
-        backend._inventory.interfaces[interface.index] = interface
-        await backend._services.open_interface(interface)
+        backend.has_interface(interface)
+        await backend.services.open_interface(interface)
     with pytest.raises(BusError, match="it has just gone"):
         await backend.supplicant_found()
-    assert await match_rules(backend._connection, host.programs[WPAS]) == before
+    assert await match_rules(backend.services.connection, host.programs[WPAS]) == before
 
 
 async def test_a_registered_interface_that_is_gone_is_given_back(
-    backend: Any, host: Host, listener: Recorder, released: asyncio.Queue[str]
+    backend: OpenWpaSupplicant, host: Host, listener: Recorder, released: asyncio.Queue[str]
 ) -> None:
     interface = WifiInterface(1 << 20, "wlan0")
-    await backend._services.open_interface(interface)
+    await backend.services.open_interface(interface)
     assert host.registered == {"wlan0"}
     backend.interface_gone(interface)
     assert (await listener.next("interface_facts")).facts is None
     assert await released.get() == "wlan0"
     assert host.registered == set()
-    assert not backend._services.has_registered("wlan0")
+    assert not backend.services.has_registered("wlan0")
 
 
 @pytest.mark.parametrize("by_itself", [True, False])
 async def test_an_interface_that_is_released_while_it_has_a_link_is_given_back_after_that(
-    backend: Any, host: Host, released: asyncio.Queue[str], by_itself: bool
+    backend: OpenWpaSupplicant, host: Host, released: asyncio.Queue[str], by_itself: bool
 ) -> None:
     interface = WifiInterface(1 << 20, "wlan0", reserved=True)
     monitor = await monitor_of(backend, interface)
-    backend._watch_adopted([monitor], "")
+    backend.adopt(monitor)
     await backend.release("wlan0")
     assert host.registered == {"wlan0"}
     if by_itself:
@@ -145,15 +172,15 @@ async def test_an_interface_that_is_released_while_it_has_a_link_is_given_back_a
 
 
 async def test_an_interface_that_is_released_while_it_is_joined_is_given_back_after_the_attempt(
-    backend: Any, host: Host, released: asyncio.Queue[str]
+    backend: OpenWpaSupplicant, host: Host, released: asyncio.Queue[str], awaited: asyncio.Event
 ) -> None:
-    await backend._services.open_interface(WifiInterface(1 << 20, "wlan0"))
+    await backend.services.open_interface(WifiInterface(1 << 20, "wlan0"))
     joining = asyncio.create_task(backend.join(REQUEST))
-    await asyncio.sleep(0)  # its task starts
-    await asyncio.sleep(0)  # the attempt waits for the adapter
+    await awaited.wait()
     await backend.release("wlan0")
-    backend._abort_attempts("it is over")
-    with pytest.raises(BackendUnavailable):
+    assert host.registered == {"wlan0"}
+    await backend.leave("wlan0")
+    with pytest.raises(Cancelled):
         await joining
     async with asyncio.timeout(10):
         assert await released.get() == "wlan0"
@@ -161,39 +188,39 @@ async def test_an_interface_that_is_released_while_it_is_joined_is_given_back_af
 
 
 async def test_an_interface_that_is_claimed_again_before_its_link_ends_is_kept(
-    backend: Any, host: Host
+    backend: OpenWpaSupplicant, host: Host, tasks: Tasks
 ) -> None:
-    backend._watch_adopted([await monitor_of(backend, WifiInterface(1 << 20, "wlan0", reserved=True))], "")
+    backend.adopt(await monitor_of(backend, WifiInterface(1 << 20, "wlan0", reserved=True)))
     await backend.release("wlan0")
     await backend.claim("wlan0")
     await backend.leave("wlan0")
-    await backend._tasks.settle(10)
+    await tasks.settle(10)
     assert host.registered == {"wlan0"}
 
 
 async def test_an_adapter_that_takes_the_name_of_one_that_is_gone_waits_until_that_is_given_back(
-    backend: Any, monkeypatch: pytest.MonkeyPatch
+    backend: OpenWpaSupplicant, released: asyncio.Queue[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else its file for networkd would be the one that is removed."""
     order: list[str] = []
 
     async def release(name: str) -> None:
         for _ in range(20):
-            await backend._connection.round_trip()
+            await backend.services.connection.round_trip()
         order.append("released")
 
     gone, next_one = WifiInterface(1 << 20, "wlan0"), WifiInterface(1 << 21, "wlan0")
-    await backend._services.open_interface(gone)
-    monkeypatch.setattr(backend._services, "_release_link", release)
+    await backend.services.open_interface(gone)
+    monkeypatch.setattr(released, "put", release)
     backend.interface_gone(gone)
     await asyncio.sleep(0)  # the task of it begins before an attempt can
-    await backend._services.open_interface(next_one)
+    await backend.services.open_interface(next_one)
     order.append("opened")
     assert order == ["released", "opened"]
 
 
 async def test_who_uses_an_interface_is_asked_again_where_that_was_not_answered(
-    backend: Any, listener: Recorder, monkeypatch: pytest.MonkeyPatch
+    backend: OpenWpaSupplicant, listener: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backend_module, "_REREAD_S", 0.01)
     failures = [TimeoutError(), BusError("org.freedesktop.DBus.Error.NoReply", "it is busy")]
@@ -203,8 +230,9 @@ async def test_who_uses_an_interface_is_asked_again_where_that_was_not_answered(
             raise failures.pop(0)
         return "it is in use"
 
-    monkeypatch.setattr(backend._services, "obstacle", obstacle)
-    interface = backend._inventory.interfaces[1 << 20] = WifiInterface(1 << 20, "wlan9")
+    monkeypatch.setattr(backend.services, "obstacle", obstacle)
+    interface = WifiInterface(1 << 20, "wlan9")
+    backend.has_interface(interface)
     backend.interface_seen(interface)
     reported = await listener.next("interface_facts", lambda reported: reported.interface == "wlan9")
     assert reported.facts is not None
@@ -212,12 +240,13 @@ async def test_who_uses_an_interface_is_asked_again_where_that_was_not_answered(
 
 
 async def test_at_the_end_idle_interfaces_are_given_back_and_those_with_a_link_are_not(
-    backend: Any, host: Host, released: asyncio.Queue[str]
+    backend: OpenWpaSupplicant, host: Host, released: asyncio.Queue[str]
 ) -> None:
     idle, used = WifiInterface(1 << 20, "wlan0"), WifiInterface(1 << 21, "wlan1", reserved=True)
-    await backend._services.open_interface(idle)
-    backend._watch_adopted([await monitor_of(backend, used)], "")
-    backend._inventory.interfaces |= {one.index: one for one in (idle, used)}
+    await backend.services.open_interface(idle)
+    backend.adopt(await monitor_of(backend, used))
+    for interface in (idle, used):
+        backend.has_interface(interface)
     assert host.registered == {"wlan0", "wlan1"}
     await backend.stop()
     assert host.registered == {"wlan1"}
@@ -225,11 +254,11 @@ async def test_at_the_end_idle_interfaces_are_given_back_and_those_with_a_link_a
 
 
 async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(
-    backend: Any, listener: Recorder
+    backend: OpenWpaSupplicant, listener: Recorder
 ) -> None:
     interface = WifiInterface(1 << 20, "wlan0", reserved=True)
-    backend._watch_adopted([await monitor_of(backend, interface)], "")
-    await backend._connection.close()
+    backend.adopt(await monitor_of(backend, interface))
+    await backend.services.connection.close()
     reported = await listener.next("link_ended")
     assert isinstance(reported.error, ConnectionLost)
     assert reported.error.message == 'the connection to "CAM" was lost: wpa_supplicant was restarted'
@@ -238,7 +267,7 @@ async def test_a_link_that_wpa_supplicant_has_lost_meanwhile_has_ended(
 
 
 async def test_the_address_of_an_adopted_link_is_checked(
-    backend: Any, listener: Recorder, monkeypatch: pytest.MonkeyPatch
+    backend: OpenWpaSupplicant, listener: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The host may have got it on another interface meanwhile."""
 
@@ -250,20 +279,23 @@ async def test_the_address_of_an_adopted_link_is_checked(
 
     monkeypatch.setattr(link_monitor, "read_address", read_address)
     interface = WifiInterface(1 << 20, "wlan0", reserved=True)
-    backend._watch_adopted([await monitor_of(backend, interface, refuse)], "")
+    backend.adopt(await monitor_of(backend, interface, refuse))
     ended = await listener.next("link_ended")
     assert isinstance(ended.error, AddressFailed)
 
 
 async def test_a_link_that_networkd_configures_by_another_file_is_ended_and_released(
-    backend: Any, listener: Recorder, released: asyncio.Queue[str], monkeypatch: pytest.MonkeyPatch
+    backend: OpenWpaSupplicant,
+    listener: Recorder,
+    released: asyncio.Queue[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def read_address(*_: object) -> LinkAddress:
         raise NotOurs("systemd-networkd applies 00-wlan0.network to wlan0")
 
     monkeypatch.setattr(link_monitor, "read_address", read_address)
     interface = WifiInterface(1 << 20, "wlan0", reserved=True)
-    backend._watch_adopted([await monitor_of(backend, interface)], "")
+    backend.adopt(await monitor_of(backend, interface))
     ended = await listener.next("link_ended")
     assert isinstance(ended.error, AddressFailed)
     assert ended.error.message == "systemd-networkd applies 00-wlan0.network to wlan0"
@@ -272,11 +304,12 @@ async def test_a_link_that_networkd_configures_by_another_file_is_ended_and_rele
 
 @pytest.mark.parametrize("index", [7, 1 << 20])
 async def test_an_address_is_read_again_when_networkd_signals_a_change_of_the_link(
-    backend: Any, host: Host, index: int
+    backend: OpenWpaSupplicant, host: Host, index: int
 ) -> None:
     """That of systemd 257 describes a new address some milliseconds after the kernel has reported it."""
     read = asyncio.Event()
-    interface = backend._inventory.interfaces[index] = WifiInterface(index, "wlan9", reserved=True)
+    interface = WifiInterface(index, "wlan9", reserved=True)
+    backend.has_interface(interface)
     interface.on_address.append(read.set)
     await host.start(NETWORK1)
     host.link_changes(index + 1, "")
@@ -285,11 +318,13 @@ async def test_an_address_is_read_again_when_networkd_signals_a_change_of_the_li
         await read.wait()
 
 
-async def test_a_link_that_is_adopted_again_is_watched_once(backend: Any, listener: Recorder) -> None:
+async def test_a_link_that_is_adopted_again_is_watched_once(
+    backend: OpenWpaSupplicant, listener: Recorder
+) -> None:
     interface = WifiInterface(1 << 20, "wlan0", reserved=True)
     earlier, later = [await monitor_of(backend, interface) for _ in range(2)]
-    backend._watch_adopted([earlier], "")
-    backend._watch_adopted([later], "")
+    backend.adopt(earlier)
+    backend.adopt(later)
     assert [held.interface for held in await backend.links()] == ["wlan0"]
     for gone in list(interface.on_gone):
         gone()
@@ -297,11 +332,9 @@ async def test_a_link_that_is_adopted_again_is_watched_once(backend: Any, listen
     assert listener.about_links() == ["link_ended"]
 
 
-async def test_an_attempt_is_aborted(backend: Any) -> None:
+async def test_an_attempt_is_aborted(backend: OpenWpaSupplicant, awaited: asyncio.Event) -> None:
     joining = asyncio.create_task(backend.join(REQUEST))
-    await asyncio.sleep(0)  # its task starts
-    await asyncio.sleep(0)  # the attempt waits for the adapter
-    assert backend._attempts
-    await backend._connection.close()
+    await awaited.wait()
+    await backend.services.connection.close()
     with pytest.raises(BackendUnavailable, match="the message bus is unavailable"):
         await joining

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from ipaddress import IPv4Interface
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.bus.connection import Signal
 from wifimgrd.daemon.backends.supplicant import link_monitor as shared
+from wifimgrd.daemon.backends.supplicant.network_search import LinkSearch
 from wifimgrd.daemon.backends.wpa_supplicant import _link_monitor as module
 from wifimgrd.daemon.backends.wpa_supplicant._lease_request import LeaseRequest
 from wifimgrd.daemon.backends.wpa_supplicant._link_address import LinkAddress, LinkReading, Withdrawn
@@ -40,12 +42,15 @@ class Link:
         self.read = asyncio.Event()
         self.interrupted, self.restored = asyncio.Event(), asyncio.Event()
         self.changed: asyncio.Queue[domain.Link] = asyncio.Queue()
+        self._handlers: list[Callable[[Signal], None]] = []
+        """Of wpa_supplicant's changes."""
         monkeypatch.setattr(module, "read_address", self._read_address)
+        monkeypatch.setattr(LinkSearch, "access_point", self._no_point)
         ssid, reading = Ssid(b"CAM"), LinkReading.of(address, None, 80)
         nothing: Any = lambda *_: None  # noqa: E731
         supplicant: Any = SimpleNamespace(
             path="/1",
-            watch_changes=nothing,
+            watch_changes=self._handlers.append,
             find_bss=self._find_nothing,
             close=nothing,
             on_scan_done=None,
@@ -70,15 +75,16 @@ class Link:
         self.tasks = Tasks("test")
         held = HeldLink(DeviceId(1), "wlan0", ssid, reading.link)
         self.monitor = LinkMonitor(services, held, joined, self.tasks, nothing)
-        self.monitor._search.access_point = self._no_point  # type: ignore[method-assign]
         self.monitor.start(listener, nothing)
 
     def state(self, state: SupplicantState) -> None:
-        self.monitor._changed(Signal("", "", "", "", ["", {"State": state.value}, []]))
+        for changed in self._handlers:
+            changed(Signal("", "", "", "", ["", {"State": state.value}, []]))
 
     def addressed(self, address: LinkAddress | Withdrawn | None) -> None:
         self.address = address
-        self.monitor._read_soon()
+        for changed in list(self.interface.on_address):
+            changed()
 
     async def call(self) -> str:
         return await asyncio.wait_for(self.calls.get(), 5)
@@ -237,6 +243,25 @@ async def test_the_association_is_read_while_the_link_is_up(monkeypatch: pytest.
     await link.tasks.stop()
 
 
-def test_the_association_with_another_access_point_is_not_that_of_the_link() -> None:
-    at = domain.Link("", "", 80, Sighting("02:00:00:00:00:aa", 2412))
-    assert shared._associated(at, Association("02:00:00:00:00:bb", 5180, -50, 866_700, 780_000)) == at
+async def test_the_association_with_another_access_point_is_not_that_of_the_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = Association("02:00:00:00:00:aa", 2412, -50, 866_700, 780_000)
+    other = Association("02:00:00:00:00:bb", 5180, -80, 6_500, 6_500)
+    present, read = [known], list[Association]()
+
+    def association_of(_: str) -> Association:
+        read.append(present[0])
+        return read[-1]
+
+    monkeypatch.setattr(shared, "READING_S", 0.001)
+    monkeypatch.setattr(nl80211, "association_of", association_of)
+    link = Link(monkeypatch, LEASE)
+    first = await asyncio.wait_for(link.changed.get(), 5)
+    present[0] = other
+    while read.count(other) < 2:  # the first of them was reported by then
+        assert await asyncio.wait_for(link.changed.get(), 5) == first
+    while not link.changed.empty():
+        assert link.changed.get_nowait() == first
+    link.monitor.close()
+    await link.tasks.stop()

@@ -14,7 +14,6 @@ import pytest
 
 from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError
-from wifimgrd.daemon.backends.wpa_supplicant import _other_supplicants as other_supplicants
 from wifimgrd.daemon.backends.wpa_supplicant._other_supplicants import OtherSupplicants
 from wifimgrd.daemon.backends.wpa_supplicant._registration import InterfaceTaken, Registrations
 from wifimgrd.domain.errors import ErrorCode
@@ -160,10 +159,9 @@ async def test_an_interface_with_a_wpa_supplicant_of_its_own_is_not_free(unit: s
 
 
 async def test_an_interface_for_which_ifupdown_runs_a_wpa_supplicant_is_not_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pid_files: Path,
 ) -> None:
-    monkeypatch.setattr(other_supplicants, "_RUN", tmp_path)
-    file = tmp_path / "wpa_supplicant.wlan0.pid"
+    file = pid_files / "wpa_supplicant.wlan0.pid"
     file.write_text(f"{os.getpid()}\n")
     host, memory = Host(), Memory()
     with pytest.raises(InterfaceTaken, match=r"^ifupdown runs a wpa_supplicant for it$"):

@@ -16,7 +16,6 @@ from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.daemon.backends.supplicant.country import Country
 from wifimgrd.daemon.backends.supplicant.lease_check import LeaseCheck
 from wifimgrd.daemon.backends.wpa_supplicant import _inventory as inventory
-from wifimgrd.daemon.backends.wpa_supplicant import _other_supplicants as other_supplicants
 from wifimgrd.daemon.backends.wpa_supplicant._adoption import adopt
 from wifimgrd.daemon.backends.wpa_supplicant._inventory import WifiInterface
 from wifimgrd.daemon.backends.wpa_supplicant._registration import Registrations
@@ -176,12 +175,9 @@ async def test_a_unit_that_stays_active_without_a_process_uses_no_interface(host
         assert await services.obstacle("wlan0") == ""
 
 
-async def test_ifupdown_is_named_while_the_process_of_its_pid_file_runs(
-    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(other_supplicants, "_RUN", tmp_path)
+async def test_ifupdown_is_named_while_the_process_of_its_pid_file_runs(host: Host, pid_files: Path) -> None:
     process = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
-    (tmp_path / "wpa_supplicant.wlan0.pid").write_text(f"{process.pid}\n")
+    (pid_files / "wpa_supplicant.wlan0.pid").write_text(f"{process.pid}\n")
     async with watched(host) as services:
         for _ in range(2):
             assert await services.obstacle("wlan0") == "ifupdown runs a wpa_supplicant for it"

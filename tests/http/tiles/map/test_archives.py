@@ -29,11 +29,11 @@ async def test_without_a_range_it_is_the_whole_archive(
     served: Served, folder: Path, path: str, file: str
 ) -> None:
     answer = await served.get(path)
-    assert (answer.status, answer.octets) == (200, (folder / file).read_bytes())
+    assert (answer.status, answer.data) == (200, (folder / file).read_bytes())
     assert answer.headers["Content-Type"] == "application/vnd.pmtiles"
     assert answer.headers["Cache-Control"] == "no-cache, must-revalidate"
     assert answer.headers["Accept-Ranges"] == "bytes"
-    assert answer.headers["Content-Length"] == str(len(answer.octets))
+    assert answer.headers["Content-Length"] == str(len(answer.data))
     assert "Content-Range" not in answer.headers
 
 
@@ -48,7 +48,7 @@ async def test_a_range_is_answered_with_that_part(
     whole = (folder / file).read_bytes()
     answer = await served.get(path, headers={"Range": said})
     first, stop, _ = part.indices(len(whole))
-    assert (answer.status, answer.octets) == (206, whole[part])
+    assert (answer.status, answer.data) == (206, whole[part])
     assert answer.headers["Content-Range"] == f"bytes {first}-{stop - 1}/{len(whole)}"
     assert answer.headers["Content-Length"] == str(stop - first)
     assert answer.headers["Content-Type"] == "application/vnd.pmtiles"
@@ -57,7 +57,7 @@ async def test_a_range_is_answered_with_that_part(
 async def test_the_end_of_a_range_is_cut_to_the_files(served: Served, folder: Path) -> None:
     whole = (folder / "world.pmtiles").read_bytes()
     answer = await served.get(TILES, headers={"Range": "bytes=0-16383"})
-    assert (answer.status, answer.octets) == (206, whole[:16384])
+    assert (answer.status, answer.data) == (206, whole[:16384])
     assert answer.headers["Content-Range"] == f"bytes 0-{min(16384, len(whole)) - 1}/{len(whole)}"
 
 
@@ -81,13 +81,13 @@ async def test_the_tag_is_strong_and_the_same_for_whole_and_part(served: Served)
 async def test_a_known_tag_is_answered_with_not_modified(served: Served) -> None:
     tag = (await served.get(TILES)).headers["ETag"]
     answer = await served.get(TILES, headers={"If-None-Match": tag, "Range": "bytes=0-1"})
-    assert (answer.status, answer.octets, answer.headers["ETag"]) == (304, b"", tag)
+    assert (answer.status, answer.data, answer.headers["ETag"]) == (304, b"", tag)
 
 
 async def test_if_range_of_this_file_gives_the_part(served: Served) -> None:
     tag = (await served.get(TILES)).headers["ETag"]
     answer = await served.get(TILES, headers={"If-Range": tag, "Range": "bytes=0-1"})
-    assert (answer.status, answer.octets) == (206, b"PM")
+    assert (answer.status, answer.data) == (206, b"PM")
 
 
 async def test_if_range_of_a_file_that_was_replaced_gives_the_whole_new_one(
@@ -97,13 +97,13 @@ async def test_if_range_of_a_file_that_was_replaced_gives_the_whole_new_one(
     write_pmtiles(folder / "new.pmtiles", pyramid(2))
     (folder / "new.pmtiles").replace(folder / "world.pmtiles")
     answer = await served.get(TILES, headers={"If-Range": tag, "Range": "bytes=0-1"})
-    assert (answer.status, answer.octets) == (200, (folder / "world.pmtiles").read_bytes())
+    assert (answer.status, answer.data) == (200, (folder / "world.pmtiles").read_bytes())
     assert answer.headers["ETag"] != tag
 
 
 async def test_a_head_has_the_headers_alone(served: Served, folder: Path) -> None:
     answer = await served.ask("HEAD", TILES, headers={"Range": "bytes=0-1"})
-    assert (answer.status, answer.octets) == (200, b"")
+    assert (answer.status, answer.data) == (200, b"")
     assert answer.headers["Content-Length"] == str((folder / "world.pmtiles").stat().st_size)
     assert answer.headers["Accept-Ranges"] == "bytes"
 
@@ -111,7 +111,7 @@ async def test_a_head_has_the_headers_alone(served: Served, folder: Path) -> Non
 @pytest.mark.parametrize("slash", ["", "/"])
 async def test_an_address_answers_with_and_without_its_slash(served: Served, slash: str) -> None:
     for path in ROUTES:
-        assert (await served.get(path.rstrip("/") + slash, headers={"Range": "bytes=0-1"})).octets == b"PM"
+        assert (await served.get(path.rstrip("/") + slash, headers={"Range": "bytes=0-1"})).data == b"PM"
 
 
 async def test_an_admitted_origin_may_read_what_a_pmtiles_client_needs(served: Served) -> None:
@@ -136,7 +136,7 @@ async def test_an_admitted_origin_may_ask_for_ranges(served: Served) -> None:
 async def test_an_empty_file_is_sent_whole(served: Served, folder: Path) -> None:
     (folder / "world.pmtiles").write_bytes(b"")
     answer = await served.get(TILES)
-    assert (answer.status, answer.octets) == (200, b"")
+    assert (answer.status, answer.data) == (200, b"")
 
 
 @pytest.mark.parametrize("kind", ["nothing", "folder", "fifo"])
@@ -206,12 +206,10 @@ async def test_a_client_that_is_closed_while_a_file_is_sent_costs_no_other_its_c
 
 
 async def test_a_large_file_comes_whole_over_many_chunks(served: Served, folder: Path) -> None:
-    octets = os.urandom(1 << 20) * 5 + b"end"
-    (folder / "world.pmtiles").write_bytes(octets)
-    assert (await served.get(TILES)).octets == octets
-    assert (await served.get(TILES, headers={"Range": "bytes=300001-4300000"})).octets == octets[
-        300001:4300001
-    ]
+    data = os.urandom(1 << 20) * 5 + b"end"
+    (folder / "world.pmtiles").write_bytes(data)
+    assert (await served.get(TILES)).data == data
+    assert (await served.get(TILES, headers={"Range": "bytes=300001-4300000"})).data == data[300001:4300001]
 
 
 async def test_requests_on_one_connection_get_their_answers_in_order(served: Served, folder: Path) -> None:
@@ -219,8 +217,8 @@ async def test_requests_on_one_connection_get_their_answers_in_order(served: Ser
     one = f"GET {TILES} HTTP/1.1\r\nHost: {served.host}\r\nRange: bytes=%d-%d\r\n%s\r\n"
     asked = [(0, 6), (3, 90), (7, 8)]
     close = [b""] * 2 + [b"Connection: close\r\n"]
-    octets = b"".join(one.encode() % (*part, end) for part, end in zip(asked, close, strict=True))
-    answer = await served.raw(octets)
+    data = b"".join(one.encode() % (*part, end) for part, end in zip(asked, close, strict=True))
+    answer = await served.raw(data)
     for first, last in asked:
         head, _, answer = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 206 ")
@@ -242,8 +240,8 @@ async def test_a_file_that_is_cut_short_meanwhile_ends_the_connection(served: Se
     os.truncate(path, 1)
     received = 0
     with pytest.raises(ConnectionResetError):  # noqa: PT012 - or the end, which is tested below
-        while octets := await reader.read(1 << 16):
-            received += len(octets)
+        while data := await reader.read(1 << 16):
+            received += len(data)
         raise ConnectionResetError
     assert received < 64 << 20
     writer.close()
@@ -251,10 +249,10 @@ async def test_a_file_that_is_cut_short_meanwhile_ends_the_connection(served: Se
 
 
 async def test_many_clients_are_served_at_the_same_time(served: Served, folder: Path) -> None:
-    octets = os.urandom(1 << 20)
-    (folder / "world.pmtiles").write_bytes(octets)
+    data = os.urandom(1 << 20)
+    (folder / "world.pmtiles").write_bytes(data)
     answers = await asyncio.gather(
         *(served.get(TILES, headers={"Range": f"bytes={n * 9000}-{n * 9000 + 65535}"}) for n in range(100))
     )
     for number, answer in enumerate(answers):
-        assert answer.octets == octets[number * 9000 : number * 9000 + 65536]
+        assert answer.data == data[number * 9000 : number * 9000 + 65536]

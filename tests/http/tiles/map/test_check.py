@@ -184,8 +184,8 @@ def test_an_archive_that_is_not_there_is_missing_to_the_style(config: Path, key:
 
 
 def test_a_damaged_archive_is_named(config: Path, tmp_path: Path) -> None:
-    octets = (tmp_path / "world.pmtiles").read_bytes()
-    (tmp_path / "world.pmtiles").write_bytes(octets[:-5])
+    data = (tmp_path / "world.pmtiles").read_bytes()
+    (tmp_path / "world.pmtiles").write_bytes(data[:-5])
     assert "cut off" in problems(config)[0]
 
 

@@ -52,7 +52,7 @@ def is_open(path: Path) -> bool:
 
 
 def compared(answer: Answer) -> tuple[int, dict[str, str], bytes]:
-    return answer.status, {k: v for k, v in answer.headers.items() if k != "Date"}, answer.octets
+    return answer.status, {k: v for k, v in answer.headers.items() if k != "Date"}, answer.data
 
 
 @pytest.mark.parametrize("said", ["bytes=0-0", "bytes=10-400", "bytes=0-16383"])
@@ -84,7 +84,7 @@ async def test_a_file_that_takes_the_place_is_sent_at_once(
     (folder / "new").replace(folder / "world.pmtiles")
     after = await served.get(TILES, headers={"Range": "bytes=0-6"})
     assert answered == [True, True]
-    assert (before.octets, after.octets) == (b"PMTiles", b"another")
+    assert (before.data, after.data) == (b"PMTiles", b"another")
     assert before.headers["ETag"] != after.headers["ETag"]
 
 
@@ -95,7 +95,7 @@ async def test_a_file_that_is_written_is_sent_as_it_is_now(
     (folder / "world.pmtiles").write_bytes(b"shorter")
     after = await served.get(TILES, headers={"Range": "bytes=0-600"})
     assert answered == [True, True]
-    assert (after.octets, after.headers["Content-Range"]) == (b"shorter", "bytes 0-6/7")
+    assert (after.data, after.headers["Content-Range"]) == (b"shorter", "bytes 0-6/7")
     assert before.headers["ETag"] != after.headers["ETag"]
 
 
@@ -118,10 +118,10 @@ async def test_an_archive_in_a_folder_that_is_replaced_is_sent_soon(
     current.symlink_to("old")
     settings = replace(settings, map=replace(settings.map, tiles=current / "world"))
     async with Served.start(fake_hub, settings) as served, asyncio.timeout(10):
-        assert (await served.get(TILES, headers={"Range": "bytes=0-2"})).octets == b"old"
+        assert (await served.get(TILES, headers={"Range": "bytes=0-2"})).data == b"old"
         (folder / "link").symlink_to("new")
         (folder / "link").replace(current)
-        while (await served.get(TILES, headers={"Range": "bytes=0-2"})).octets != b"new":
+        while (await served.get(TILES, headers={"Range": "bytes=0-2"})).data != b"new":
             pass
 
 
@@ -159,7 +159,7 @@ async def test_what_is_not_in_the_page_cache_is_read_by_the_application(
 ) -> None:
     with patch("os.preadv", side_effect=BlockingIOError):
         answer = await served.get(TILES, headers={"Range": "bytes=0-6"})
-    assert (answer.octets, answered) == (b"PMTiles", [False])
+    assert (answer.data, answered) == (b"PMTiles", [False])
 
 
 async def test_another_host_and_a_request_without_the_token_are_refused(
@@ -178,8 +178,8 @@ async def test_another_host_and_a_request_without_the_token_are_refused(
 async def test_what_the_socket_does_not_take_at_once_is_sent_later(
     served: Served, folder: Path, answered: list[bool], taken: int | None
 ) -> None:
-    octets = os.urandom(128 * 1024)
-    (folder / "world.pmtiles").write_bytes(octets)
+    data = os.urandom(128 * 1024)
+    (folder / "world.pmtiles").write_bytes(data)
 
     def write(descriptor: int, parts: Sequence[bytes]) -> int:
         if taken is None:
@@ -187,5 +187,5 @@ async def test_what_the_socket_does_not_take_at_once_is_sent_later(
         return os.write(descriptor, b"".join(parts)[:taken])
 
     with patch("os.writev", write):
-        answer = await served.get(TILES, headers={"Range": f"bytes=0-{len(octets) - 1}"})
-    assert (answer.octets, answered) == (octets, [True])
+        answer = await served.get(TILES, headers={"Range": f"bytes=0-{len(data) - 1}"})
+    assert (answer.data, answered) == (data, [True])

@@ -34,11 +34,11 @@ async def test_a_file_has_the_type_of_its_ending_and_may_be_kept_for_a_day(
     assert (answer.status, answer.headers["Content-Type"]) == (200, kind)
     assert answer.headers["Cache-Control"] == "public, max-age=86400"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert answer.octets
+    assert answer.data
 
 
 @pytest.mark.parametrize("name", ["page.html", "script.js", "noending", "odd.", "a.b.unknown"])
-async def test_what_has_no_known_ending_is_octets(served: Served, folder: Path, name: str) -> None:
+async def test_what_has_no_known_ending_is_bytes(served: Served, folder: Path, name: str) -> None:
     (folder / "resources" / name).write_text("x")
     assert (await served.get(RESOURCES + name)).headers["Content-Type"] == "application/octet-stream"
 
@@ -46,14 +46,14 @@ async def test_what_has_no_known_ending_is_octets(served: Served, folder: Path, 
 async def test_files_of_the_maps_data_are_asked_for_each_time(served: Served, folder: Path) -> None:
     (folder / "resources" / "more.pmtiles").write_bytes(b"PMTiles")
     answer = await served.get(RESOURCES + "more.pmtiles", headers={"Range": "bytes=0-1"})
-    assert (answer.status, answer.octets) == (206, b"PM")
+    assert (answer.status, answer.data) == (206, b"PM")
     assert answer.headers["Cache-Control"] == "no-cache, must-revalidate"
 
 
 async def test_a_known_tag_is_answered_with_not_modified(served: Served) -> None:
     tag = (await served.get(RESOURCES + "sprite.json")).headers["ETag"]
     answer = await served.get(RESOURCES + "sprite.json", headers={"If-None-Match": tag})
-    assert (answer.status, answer.octets) == (304, b"")
+    assert (answer.status, answer.data) == (304, b"")
     assert answer.headers["Cache-Control"] == "public, max-age=86400"
 
 
@@ -101,12 +101,12 @@ async def test_what_names_no_file_of_the_folder_is_not_found(served: Served, fol
     (folder / "resources" / ".hidden").write_bytes(SECRET)
     (folder / "resources" / ".git").mkdir()
     (folder / "resources" / ".git" / "config").write_bytes(SECRET)
-    octets = await served.raw(
+    data = await served.raw(
         f"GET {RESOURCES}{path} HTTP/1.1\r\nHost: {served.host}\r\nConnection: close\r\n\r\n".encode()
     )
-    assert octets.startswith(b"HTTP/1.1 404 ")
-    assert SECRET not in octets
-    assert str(folder).encode() not in octets
+    assert data.startswith(b"HTTP/1.1 404 ")
+    assert SECRET not in data
+    assert str(folder).encode() not in data
 
 
 @pytest.mark.parametrize("target", ["../secret", "absolute", "/etc/passwd", "/proc/self/environ"])
@@ -130,7 +130,7 @@ async def test_a_linked_folder_outside_is_not_entered(served: Served, folder: Pa
 
 async def test_a_link_within_the_folder_is_followed(served: Served, folder: Path) -> None:
     (folder / "resources" / "fonts" / "Alias").symlink_to(FONT)
-    assert (await served.get(RESOURCES + "fonts/Alias/0-255.pbf")).octets == b"glyphs"
+    assert (await served.get(RESOURCES + "fonts/Alias/0-255.pbf")).data == b"glyphs"
 
 
 async def test_the_folder_itself_may_be_a_link_that_is_changed(served: Served, folder: Path) -> None:

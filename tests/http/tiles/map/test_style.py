@@ -30,7 +30,7 @@ async def test_a_configured_style_is_served_as_it_is(fake_hub: FakeHub, tmp_path
     file.write_text('{"version": 8,  "sources": {}, "layers": []}')
     async with Served.start(fake_hub, Settings(map=Map(style=file))) as served:
         answer = await served.get(STYLE)
-        assert (answer.status, answer.octets) == (200, file.read_bytes())
+        assert (answer.status, answer.data) == (200, file.read_bytes())
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["Cache-Control"] == "max-age=3600"
 
@@ -45,7 +45,7 @@ async def test_a_configured_style_that_is_none_is_not_found(
     async with Served.start(fake_hub, Settings(map=Map(style=file))) as served:
         answer = await served.get(STYLE)
         assert answer.problem["code"] == "not-found"
-        assert str(tmp_path) not in answer.octets.decode()
+        assert str(tmp_path) not in answer.data.decode()
 
 
 async def test_a_known_tag_is_answered_with_not_modified(served: Served) -> None:
@@ -73,7 +73,7 @@ async def test_the_style_names_fonts_and_sprites_that_are_there(served: Served) 
     fonts = [one["layout"]["text-font"] for one in style["layers"] if one["type"] == "symbol"]
     assert fonts == [[FONT]] * len(LAYERS)
     glyphs = style["glyphs"].replace("{fontstack}", FONT).replace("{range}", "0-255")
-    assert (await served.get(glyphs.removeprefix(served.url))).octets == b"glyphs"
+    assert (await served.get(glyphs.removeprefix(served.url))).data == b"glyphs"
 
 
 async def test_without_resources_the_style_names_none(fake_hub: FakeHub, settings: Settings) -> None:
@@ -143,7 +143,7 @@ async def test_contours_are_described_as_tilejson(served: Served) -> None:
 async def test_a_tile_of_contours_comes_from_the_archive(served: Served, slash: str) -> None:
     path = f"{MAP}/contours/contours/1/1/0.mvt{slash}"
     answer = await served.get(path)
-    assert (answer.status, answer.octets) == (200, b"a contour line" * 20)
+    assert (answer.status, answer.data) == (200, b"a contour line" * 20)
     assert answer.headers["Content-Type"] == "application/vnd.mapbox-vector-tile"
     again = await served.get(path, headers={"If-None-Match": answer.headers["ETag"]})
     assert again.status == 304
@@ -167,7 +167,7 @@ async def test_heights_in_pictures_are_sent_whole_and_have_no_lines(
 ) -> None:
     write_pmtiles(folder / "contours.pmtiles", pyramid(1))
     async with Served.start(fake_hub, settings) as served:
-        assert (await served.get(MAP + "/contours/", headers={"Range": "bytes=0-6"})).octets == b"PMTiles"
+        assert (await served.get(MAP + "/contours/", headers={"Range": "bytes=0-6"})).data == b"PMTiles"
         assert (await served.get(MAP + "/contours/contours.json")).status == 404
         assert (await served.get(MAP + "/contours/contours/0/0/0.mvt")).status == 404
         assert "contours" not in (await served.get(STYLE)).json["sources"]

@@ -90,7 +90,7 @@ async def deactivate(
     try:
         async with asyncio.timeout(DEACTIVATE_S):
             await _unless_gone(changes.deactivate(activation.active))
-            await connection.round_trip()  # the device's state is no older than the reply of another process
+            await connection.round_trip()  # the device's state is now as new as the reply of another process
             await wait_for_state(device, is_free)
             # A volatile profile is deleted with its activation, but not where the activation never began;
             # that of an open network is not volatile.
@@ -100,8 +100,8 @@ async def deactivate(
 
 
 async def delete_profile(changes: Changes, path: str) -> None:
-    """Delete a profile of this daemon's that no link uses any more; a volatile one has gone by itself. Never
-    raises."""
+    """Delete a profile of this daemon's that no link uses any longer; a volatile one has gone by itself.
+    Never raises."""
     try:
         await _unless_gone(changes.delete(path))
     except (BusError, BusClosed, TimeoutError) as error:

@@ -10,9 +10,10 @@ import structlog
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.daemon.backends.networkmanager._changes import Changes
 from wifimgrd.daemon.backends.networkmanager._devices import DeviceGone, NmDevice, StateChange
+from wifimgrd.daemon.backends.networkmanager._failure_reasons import no_device
 from wifimgrd.daemon.backends.networkmanager._scan import scan
 from wifimgrd.daemon.backends.supplicant.backend import RestartLink
-from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
+from wifimgrd.domain.errors import BackendUnavailable, Busy
 from wifimgrd.domain.interface import unplugged
 from wifimgrd.domain.recovery import BackendStep, RecoveryStep
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
@@ -34,7 +35,7 @@ async def recover(
     Raises InterfaceLost, Busy, BackendUnavailable. The caller limits the time.
     """
     if device is None:
-        raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
+        raise no_device(interface)
     if device.reserved or device.state != DeviceState.DISCONNECTED:
         raise Busy("it is busy")
     try:

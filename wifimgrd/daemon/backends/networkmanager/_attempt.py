@@ -113,7 +113,7 @@ class Attempt(SupplicantAttempt[Joined]):
 
     def _verdict_at_deadline(self) -> WifimgrdError:
         if self._device is None:
-            return InterfaceLost(f"NetworkManager has no device for the adapter {self._request.interface}")
+            return failure_reasons.no_device(self._request.interface)
         if self._monitor is None:
             return self._not_chosen_in_time()
         return self._monitor.at_deadline()
@@ -123,7 +123,7 @@ class Attempt(SupplicantAttempt[Joined]):
         name = self._request.interface
         device = await self._inventory.wait_for(name, _APPEARANCE_S)
         if device is None:
-            raise InterfaceLost(f"NetworkManager has no device for the adapter {name}")
+            raise failure_reasons.no_device(name)
         try:
             async with asyncio.timeout(_APPEARANCE_S):
                 if not await wait_for_state(device, _is_settled):

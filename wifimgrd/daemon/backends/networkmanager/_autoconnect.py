@@ -84,7 +84,7 @@ class AutoconnectBlock:
         self._drifted.clear()
 
     async def restore(self, device: NmDevice) -> None:
-        """Restore the stored value, once; a device that was never changed is left alone."""
+        """Restore the stored value, once; a device that was never changed is left as it is."""
         if (before := self._noted(device)) is None:
             return
         if await self._set(device, before == _YES):
@@ -116,6 +116,6 @@ def _key(device: NmDevice) -> str:
 
 
 def _keys(device: NmDevice) -> tuple[str, ...]:
-    """Where its note may be, since NetworkManager learns the port of a new device from udev after the device
-    itself, and 0.1.0 wrote the note under the address alone."""
+    """The keys that its note may be under: NetworkManager learns the port of a new device from udev after the
+    device itself, and 0.1.0 wrote the note only under the address."""
     return tuple(dict.fromkeys((_key(device), _KEY + (device.mac or device.name), _KEY + device.name)))

@@ -47,11 +47,11 @@ class NetworkManagerBackend(SupplicantBackend[ServiceWatcher, Joined, LinkMonito
     """Implements `ports.Backend`.
 
     `memory` stores what `claim` changed. `country` is the regulatory domain to set (two letters), or
-    None to leave it alone. `bus` is `system` or a D-Bus address; an open `connection` to begin with
+    None to leave it as it is. `bus` is `system` or a D-Bus address; an open `connection` to begin with
     can be passed, and is closed by `stop`. `changes` makes those in NetworkManager for which this process has
-    no privilege; `restart_link` takes a link down and up, for which it has none either, as for
-    `set_country` and `limit_networks`, wpa_supplicant's settings. `cameras` is the network of the cameras'
-    addresses on this host.
+    no privilege. It has none either for taking a link down and up (`restart_link`), and for wpa_supplicant's
+    settings (`set_country`, `limit_networks`). `cameras` is the network of the cameras' addresses on this
+    host.
     """
 
     def __init__(

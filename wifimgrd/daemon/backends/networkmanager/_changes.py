@@ -1,5 +1,5 @@
-"""What the daemon's user may not change in NetworkManager by itself, since these methods take any profile and
-any device: the helper does it, with less."""
+"""Changes in NetworkManager that the daemon's user may not make by itself, since these methods take any
+profile and any device: the helper makes them, and takes only the hub's profiles and wireless interfaces."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Changes(Protocol):
         uuid: str,
         remaining_s: float,
     ) -> tuple[str, str]:
-        """Add a profile for an attempt, not stored and at one BSSID alone, and activate it on its device, an
-        object of NetworkManager's; returns the object paths of the profile and of the active connection.
-        `remaining_s` is how long there may be no address."""
+        """Add a profile for an attempt, not stored and only at one BSSID, and activate it on its `device`,
+        the path of an object of NetworkManager's; returns the object paths of the profile and of the active
+        connection. `remaining_s` is how long there may be no address."""
 
     async def deactivate(self, active_connection: str) -> None:
         """Deactivate an active connection."""

@@ -61,7 +61,7 @@ class NmDevice(WifiProperties):
     names: dict[str, bytes] = field(default_factory=dict)
     """The SSIDs of access points, by the supplicant's objects for them."""
     reserved: bool = False
-    """An attempt or a link of this daemon's uses it: what it carries is no obstacle."""
+    """An attempt or a link of this daemon's uses it: what it carries is not an obstacle."""
     listeners: list[Listener] = field(default_factory=list)
     run: object = None
     """The inventory that has it, of one run of NetworkManager: the next gives its paths to others."""

@@ -51,6 +51,11 @@ def attempt_failed(reason: int, supplicant: SupplicantDiagnosis, interface: str)
     return BackendUnavailable(f"NetworkManager could not set {interface} up (reason {reason})")
 
 
+def no_device(interface: str) -> InterfaceLost:
+    """NetworkManager does not know an adapter that is to be used."""
+    return InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
+
+
 def device_gone(interface: str, *, is_unplugged: bool) -> WifimgrdError:
     """NetworkManager removed the device while an attempt ran on it."""
     if is_unplugged:

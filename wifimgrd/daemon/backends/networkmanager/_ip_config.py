@@ -170,7 +170,7 @@ class EarlyReader:
 
 
 def _retrieve_exception(task: asyncio.Task[Dhcp4ConfigProperties]) -> None:
-    """Mark a cancelled reader's exception as retrieved; no caller awaits it any more."""
+    """Mark a cancelled reader's exception as retrieved; no caller awaits it any longer."""
     if not task.cancelled():
         task.exception()
 

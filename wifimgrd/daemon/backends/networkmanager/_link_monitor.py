@@ -128,8 +128,8 @@ class LinkMonitor(SupplicantLinkMonitor[LinkReading]):
         self._drop_manager()
 
     def manager_lost(self) -> None:
-        """NetworkManager went away: follow the supplicant alone, until the link is adopted or has ended. The
-        next run gives the link's object paths to others."""
+        """NetworkManager went away: follow only the supplicant, until the link is adopted or has ended. The
+        next run of NetworkManager gives the link's object paths to others."""
         self._is_of_an_earlier_run = True
         self._drop_manager()
 

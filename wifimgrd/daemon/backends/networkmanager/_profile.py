@@ -1,4 +1,4 @@
-"""What a connection profile says of a link, and what the properties of its device do."""
+"""A link, as a connection profile and the properties of its device describe it."""
 
 from __future__ import annotations
 

@@ -14,10 +14,11 @@ from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError
 from wifimgrd.daemon.backends.networkmanager import _failure_reasons as failure_reasons
 from wifimgrd.daemon.backends.networkmanager._devices import DeviceGone, NmDevice, StateChange
+from wifimgrd.daemon.backends.networkmanager._failure_reasons import no_device
 from wifimgrd.daemon.backends.supplicant.bss_choice import BssChoice
 from wifimgrd.daemon.backends.supplicant.network_search import frequencies_to_try, scan_for
 from wifimgrd.domain.device import Ssid
-from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost, WifimgrdError
+from wifimgrd.domain.errors import BackendUnavailable, Busy, WifimgrdError
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.proxies.networkmanager.definitions import DeviceState
 from wifimgrd.proxies.wpa_supplicant.bss import scan_result
@@ -32,7 +33,7 @@ async def scan(connection: BusConnection, device: NmDevice | None, interface: st
     limits the time.
     """
     if device is None:
-        raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
+        raise no_device(interface)
     lost: asyncio.Future[WifimgrdError] = asyncio.get_running_loop().create_future()
 
     def on_event(event: StateChange | DeviceGone) -> None:
@@ -85,7 +86,7 @@ async def is_visible(
     Raises InterfaceLost; Busy where the device is in use; BackendUnavailable.
     """
     if device is None:
-        raise InterfaceLost(f"NetworkManager has no device for the adapter {interface}")
+        raise no_device(interface)
     if device.state != DeviceState.DISCONNECTED:
         raise Busy("it is busy")
     supplicant: SupplicantInterface | None = None

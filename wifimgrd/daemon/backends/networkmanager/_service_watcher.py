@@ -61,7 +61,7 @@ class ServiceWatcher:
 
     @property
     def missing(self) -> str:
-        """What the start waits for; see WatchedServices.missing."""
+        """The reason why the start waits; see WatchedServices.missing."""
         if self.inventory is None:
             return "NetworkManager does not answer; `systemctl restart NetworkManager` may help"
         return (

@@ -35,7 +35,7 @@ from wifimgrd.wire.names import ERROR_PREFIX
 _log = structlog.get_logger(__name__)
 
 _SUITES: Final = {KeyManagement.SAE: ("sae", "WPA3"), KeyManagement.OWE: ("owe", "Enhanced Open (OWE)")}
-"""What not every adapter supports: wpa_supplicant's name, and the usual one."""
+"""The suites that not every adapter supports: wpa_supplicant's name, and the usual one."""
 
 _SERVICES: Final = {WPAS: "wpa_supplicant", NM: "NetworkManager", ERROR_PREFIX: "wifimgrd-net"}
 """Who refuses, by the beginning of the error's name."""
@@ -211,7 +211,7 @@ class SupplicantAttempt(ABC, Generic[J]):
         return [*found.values()]
 
     def _choice(self) -> BssChoice:
-        """What is known of the network's access points now."""
+        """The known facts about the network's access points now."""
         refusals = {
             bssid: "password" if isinstance(error, AuthenticationFailed) else "connection"
             for bssid, error in self._failures.items()

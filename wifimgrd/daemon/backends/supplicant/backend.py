@@ -45,7 +45,7 @@ class WatchedServices(Protocol):
 
     @property
     def missing(self) -> str:
-        """What the start waits for, and what to do where that does not come, as a sentence."""
+        """The service that the start waits for, and the remedy if that does not come, as a sentence."""
 
     async def watch(self) -> None:
         """Watch them until cancelled; raises BusError, BusClosed, TimeoutError."""
@@ -209,7 +209,7 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
 
     @abstractmethod
     def _services_lost(self) -> None:
-        """The services are not watched any more, so that they may have been restarted unnoticed."""
+        """The services are no longer watched, so that they may be restarted unnoticed."""
 
     # -- joining and leaving, one at a time per interface
 
@@ -277,8 +277,8 @@ class SupplicantBackend(ABC, Generic[S, J, M]):
     def _choice(
         self, sightings: Sequence[Sighting], others: Mapping[str, DeviceId], device_id: DeviceId | None = None
     ) -> BssChoice:
-        """What is known of the access points of a device's network; None where that has neither link nor
-        attempt."""
+        """The known facts about the access points of a device's network; `device_id` is None for a device
+        that has neither link nor attempt."""
         links, attempts = self._users.links(device_id), self._users.attempts(device_id)
         return BssChoice(sightings, others, links, attempted=attempts)
 

@@ -29,7 +29,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class BssChoice:
-    """What is known of the access points with a device's SSID at one moment, by their BSSIDs."""
+    """The known facts about the access points with a device's SSID at one moment, by their BSSIDs."""
 
     sightings: Sequence[Sighting] = ()
     """Those that the device was connected to, most recent first."""
@@ -86,7 +86,7 @@ class BssChoice:
         return any(self.rank(point.bssid) <= Rank.UNKNOWN for point in self.candidates(points))
 
     def describe(self, points: Iterable[Bss]) -> str:
-        """What became of the access points, in words; empty where nothing is to be said."""
+        """Say in words what became of the access points; empty if there is nothing to say."""
         described = {point.bssid: self._words(point.bssid) for point in points if self.fits(point)}
         return ", ".join(f"{bssid} {words}" for bssid, words in sorted(described.items()) if words)
 

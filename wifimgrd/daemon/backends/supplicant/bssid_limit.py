@@ -12,7 +12,7 @@ from wifimgrd.proxies.wpa_supplicant.bss import Bss
 _log = structlog.get_logger(__name__)
 
 LimitNetworks = Callable[[str, str], Awaitable[None]]
-"""Has the networks that wpa_supplicant has on an interface be joined at one BSSID alone; raises BusError,
+"""Makes wpa_supplicant join the networks that it has on an interface only at one BSSID; raises BusError,
 BusClosed, TimeoutError."""
 
 
@@ -32,7 +32,7 @@ class BssidLimit:
         """None where the limit is not changed, as that of a link that is not watched yet."""
         self.bssid = bssid
         self.choice = choice
-        """What is known of the network's access points now."""
+        """Returns the known facts about the network's access points now."""
 
     async def follow(self, found: Sequence[Bss]) -> bool:
         """Return whether a scan of the network has `found` an access point for the device.

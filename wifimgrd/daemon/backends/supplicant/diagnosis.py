@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from wifimgrd.daemon.backends.supplicant._handshake import Replies
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import (
     AddressFailed,
@@ -27,6 +26,38 @@ from wifimgrd.proxies.wpa_supplicant.definitions import (
     StatusCode,
     SupplicantState,
 )
+
+_REJECTED: Final = 2
+"""So many replies have arrived and were not accepted."""
+_CONSIDERED_S: Final = 0.8
+"""How long before the next message 1 each has arrived. hostapd repeats it after 0.1 s, then once a second; a
+station that is late replies to several at once."""
+
+
+@dataclass(slots=True)
+class Replies:
+    """The replies of one station to message 1."""
+
+    are_reported: bool = False
+    """The driver reports what becomes of them."""
+    were_ignored: bool = False
+    """One that has arrived was followed by another message 1, a while later."""
+    arrived_s: list[float] = field(default_factory=list)
+    """When the first ones that were acknowledged did: a camera may ask as often as it likes."""
+    _counter: int = -1
+
+    def add(self, reply: HandshakeReply, now_s: float) -> bool:
+        """Process a reply that was sent; whether the access point has rejected those before it."""
+        self.are_reported = True
+        if reply.counter <= self._counter:  # with a new association it counts anew; or it is the same again
+            self.arrived_s.clear()
+        self._counter = reply.counter
+        considered = [arrived_s for arrived_s in self.arrived_s if now_s - arrived_s >= _CONSIDERED_S]
+        self.were_ignored = bool(considered)
+        if reply.is_acknowledged and len(self.arrived_s) < _REJECTED:
+            self.arrived_s.append(now_s)
+        return len(considered) >= _REJECTED
+
 
 _SAE_PASSWORD_WRONG: Final = (StatusCode.UNSPECIFIED_FAILURE, StatusCode.CHALLENGE_FAILURE)
 _STILL_NEGOTIATING: Final = (
@@ -92,8 +123,8 @@ def not_seen(ssid: Ssid) -> DeviceNotReachable:
 
 
 def only_others(ssid: Ssid, points: str) -> DeviceNotReachable:
-    """A finished scan showed the network at access points alone that are not this device's, as `points` has
-    it."""
+    """A finished scan showed the network only at access points that are not this device's; `points` describes
+    them."""
     return DeviceNotReachable(
         f'the network "{ssid.printable}" is in range, but not at this device\'s camera, which may be '
         f"switched off or out of range: {points}"

@@ -24,7 +24,8 @@ from wifimgrd.daemon.backends.wpa_supplicant._link_address import (
 )
 from wifimgrd.daemon.backends.wpa_supplicant._services import Services
 from wifimgrd.daemon.ports import JoinRequest
-from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, InterfaceLost, WifimgrdError
+from wifimgrd.domain.errors import AddressFailed, BackendUnavailable, WifimgrdError
+from wifimgrd.domain.interface import absent
 from wifimgrd.proxies.wpa_supplicant import bss
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 
@@ -128,7 +129,7 @@ class Attempt(SupplicantAttempt[Joined]):
     async def _present_interface(self) -> WifiInterface:
         name = self._request.interface
         if (interface := await self._inventory.wait_for(name, _APPEARANCE_S)) is None:
-            raise InterfaceLost(f"there is no adapter {name}")
+            raise absent(name)
         return interface
 
     async def _add_network(self, interface: WifiInterface, supplicant: SupplicantInterface) -> AddedNetwork:
@@ -213,7 +214,7 @@ class Attempt(SupplicantAttempt[Joined]):
 
     def _verdict_at_deadline(self) -> WifimgrdError:
         if self._interface is None:
-            return InterfaceLost(f"there is no adapter {self._request.interface}")
+            return absent(self._request.interface)
         if self._monitor is None:
             return self._not_chosen_in_time()
         while self._monitor.has_events:

@@ -53,7 +53,7 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
     `add_network` configures a network there, `limit_networks` and `set_country` change its settings,
     `configure_link`, `request_lease` and `release_link` have networkd take addresses, and `restart_link`
     takes a link down and up: this process has no privilege for these. `country` is the regulatory domain to
-    set, or None to leave it alone. `bus` is `system` or a D-Bus address. `cameras` is the network of the
+    set, or None to leave it as it is. `bus` is `system` or a D-Bus address. `cameras` is the network of the
     cameras' addresses on this host.
     """
 
@@ -214,8 +214,8 @@ class WpaSupplicantBackend(SupplicantBackend[Services, Joined, LinkMonitor]):
                 await self._give_back(interface, was_used=True)
 
     async def _give_back(self, name: str, *, was_used: bool = False) -> None:
-        """Unregister an interface, and end networkd's part in it; a wpa_supplicant that was restarted has
-        not registered one that `was_used` any more."""
+        """Unregister an interface, and end networkd's part in it; a restarted wpa_supplicant no longer has
+        the registration of one that `was_used`."""
         services = self._services
         if services is None or not (was_used or services.has_registered(name)):
             return

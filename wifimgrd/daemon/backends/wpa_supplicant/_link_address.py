@@ -21,7 +21,7 @@ from wifimgrd.proxies.networkd.manager import Networkd
 _FIRST_PAUSE_S: Final = 0.05
 _LAST_PAUSE_S: Final = 1.0
 _READS_IN_VAIN: Final = (3, 6, 12)
-"""After so many, the address will not come by itself any more: after 0.35, 2.5 and 8.5 s."""
+"""After so many, the address will no longer come by itself: after 0.35, 2.5 and 8.5 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class LinkReading:
 
 
 class Withdrawn:
-    """There is no address: networkd had a lease, and does not set its address any more."""
+    """There is no address: networkd had a lease, and no longer sets its address."""
 
 
 def address_in(description: LinkDescription) -> LinkAddress | Withdrawn | None:

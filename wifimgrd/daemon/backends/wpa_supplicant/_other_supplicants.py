@@ -57,7 +57,7 @@ class OtherSupplicants:
         return "ifupdown runs a wpa_supplicant for it" if self._is_ifupdowns(interface) else ""
 
     def close(self) -> None:
-        """Watch none any more."""
+        """Stop watching all of them."""
         for watch in self._units.values():
             watch.drop()
         self._units.clear()

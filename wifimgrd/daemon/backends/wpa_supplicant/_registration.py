@@ -46,7 +46,7 @@ class Registrations:
         self._memory = memory
         self._register_interface = register_interface
         self._calls: dict[str, asyncio.Task[str]] = {}
-        """Registrations that are not answered yet; those who asked may not wait any more."""
+        """Registrations that are not answered yet; their callers may have stopped waiting."""
         self._late_until: dict[str, float] = {}
         """Until when interfaces may be registered whose call has ended without an answer, in loop time."""
 
@@ -71,7 +71,7 @@ class Registrations:
         return await asyncio.shield(task)
 
     async def _create(self, supplicant: Supplicant, name: str) -> str:
-        """Register an interface to the end, also where nobody waits any more: a helper that is being started
+        """Register an interface to the end, even if nobody waits any longer: a helper that is being started
         does so whenever it comes to it. Raises as `register`."""
         try:
             path = await self._register_interface(name)

@@ -13,8 +13,8 @@ from wifimgrd.daemon.backends.supplicant.network_search import frequencies_to_tr
 from wifimgrd.daemon.backends.wpa_supplicant._inventory import Inventory, WifiInterface
 from wifimgrd.daemon.backends.wpa_supplicant._services import Services
 from wifimgrd.domain.device import Ssid
-from wifimgrd.domain.errors import BackendUnavailable, Busy, InterfaceLost
-from wifimgrd.domain.interface import unplugged
+from wifimgrd.domain.errors import BackendUnavailable, Busy
+from wifimgrd.domain.interface import absent, unplugged
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.proxies.wpa_supplicant.bss import scan_result
 from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
@@ -31,7 +31,7 @@ async def idle_interface(
     """
     interface = inventory.by_name(name)
     if interface is None:
-        raise InterfaceLost(f"there is no adapter {name}")
+        raise absent(name)
     if interface.reserved:
         raise Busy("it is busy")
     task = asyncio.current_task()

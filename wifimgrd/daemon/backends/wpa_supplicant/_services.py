@@ -39,8 +39,8 @@ _NETWORKD_SETTLES_S: Final = 1.0
 """After a restart networkd gives an address back within 0.35 s, as measured with systemd 252."""
 
 AddNetwork = Callable[[JoinRequest, KeyManagement, str], Awaitable[str]]
-"""Configures wpa_supplicant for the network of an attempt, at one BSSID alone, and returns its object path;
-raises BusError, BusClosed, TimeoutError."""
+"""Configures wpa_supplicant for the network of an attempt, only at one BSSID, and returns the network's
+object path; raises BusError, BusClosed, TimeoutError."""
 ConfigureLink = Callable[[str, str], Awaitable[None]]
 """Makes networkd take an address on an interface, the given one or by DHCP (empty text)."""
 RequestLease = Callable[[str], Awaitable[None]]
@@ -113,7 +113,7 @@ class Services:
 
     @property
     def missing(self) -> str:
-        """What the start waits for; see WatchedServices.missing."""
+        """The reason why the start waits; see WatchedServices.missing."""
         if self._owner:
             return "wpa_supplicant does not answer; `systemctl restart wpa_supplicant` may help"
         reason = f": {self._refusal}" if self._refusal else ""
@@ -220,7 +220,8 @@ class Services:
         return taken or _address_obstacle(name)
 
     def loss_of(self, name: str) -> InterfaceLost:
-        """What happened to an interface that the kernel removed; iwd, once it runs, removes all others'."""
+        """The error for an interface that the kernel removed; iwd, once it runs, removes all others'
+        interfaces."""
         return taken(name, _IWD_MANAGES) if IWD in self._others else unplugged(name)
 
     def _taken_by(self) -> str:
@@ -283,7 +284,7 @@ class Services:
             raise BackendUnavailable(f"systemd-networkd cannot be used: {error.message}") from None
 
     async def release_address(self, name: str) -> None:
-        """Have networkd take no address on an interface any more, which loses the one that it has."""
+        """Have networkd no longer take an address on an interface, which loses the one that it has."""
         try:
             await self._release_link(name)
         except (BusError, BusClosed, TimeoutError) as error:
@@ -300,8 +301,8 @@ class Services:
         self._listener.owners_changed()
 
     async def _host_file(self, name: str) -> str:
-        """The file of the host's by which networkd configures an interface, as a sentence; empty where it
-        does not any more, or that cannot be told without a file of the helper's."""
+        """The host's file by which networkd configures an interface, as a sentence; empty if networkd no
+        longer does, or if that cannot be told without a file of the helper's."""
         if not (reason := self._host_files.get(name, "")):
             return ""
         with suppress(OSError, BusError):

@@ -51,7 +51,7 @@ class OpenFile:
             os.pread(descriptor, 1, page)
 
     def read_all(self, limit: int) -> bytes:
-        """All octets; raises OSError if there are more than `limit`."""
+        """All bytes; raises OSError if there are more than `limit`."""
         if self.size > limit:
             raise OSError(errno.EFBIG, f"it has {self.size} bytes, more than {limit}")
         return os.pread(self.raw.fileno(), limit, 0)
@@ -67,10 +67,10 @@ class ResourceFolder:
     def open(self, name: str) -> OpenFile:
         """Open a file by its name below the folder; raises OSError. The folder is opened anew each time,
         so that it can be replaced."""
-        octets = checked_name(name)
+        data = checked_name(name)
         root = os.open(self.path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            descriptor = self._open(root, octets)
+            descriptor = self._open(root, data)
         finally:
             os.close(root)
         if descriptor < 0:

@@ -18,7 +18,7 @@ from wifimgrd.http.tiles._replies import is_named
 from wifimgrd.http.tiles.map._open_file import OpenFile
 
 _CHUNK: Final = 256 * 1024
-"""Octets that a client must take within IDLE_S."""
+"""Bytes that a client must take within IDLE_S."""
 _ONE_RANGE: Final = re.compile(r"bytes=(?:([0-9]{1,19})-([0-9]{0,19})|-([0-9]{1,19}))", re.IGNORECASE)
 
 
@@ -52,8 +52,8 @@ async def send_file(request: web.Request, file: OpenFile, headers: Mapping[str, 
 
 
 def requested_part(ranges: Sequence[str], if_range: str | None, tag: str, size: int) -> range | None:
-    """The octets that the Range headers `ranges` name in a file of `size` octets, cut at the end of the
-    file; None = the whole file, because there is no Range or If-Range names another file.
+    """The bytes that the Range headers `ranges` name in a file of `size` bytes, cut at the end of the file;
+    None = the whole file, because there is no Range or If-Range names another file.
 
     `tag` is the file's strong entity tag, quoted. Raises UnsatisfiableError for several ranges, another
     unit, and a part behind the end.
@@ -87,7 +87,7 @@ def _part(request: web.Request, file: OpenFile) -> range | None:
 
 
 async def _send(front: FrontConnection | None, file: OpenFile, part: range) -> None:
-    """Send octets after the headers. A thread waits for the disk, before each chunk."""
+    """Send bytes after the headers. A thread waits for the disk, before each chunk."""
     loop = asyncio.get_running_loop()
     try:
         for offset in range(part.start, part.stop, _CHUNK):

@@ -1,4 +1,4 @@
-"""The short way to a part of an archive: from the octets of a request to its answer on the socket.
+"""The short way to a part of an archive: from the bytes of a request to its answer on the socket.
 
 For plain GETs with one small range of a file that is in the page cache, from admitted clients; all other
 requests go to the application, which gives the same answer. No call blocks on a disk: the file is opened by
@@ -26,7 +26,7 @@ from wifimgrd.http.tiles.fast import admitted
 from wifimgrd.http.tiles.map._operations import ARCHIVE_TYPE
 
 _LARGEST: Final = 128 * 1024
-"""Octets; the application sends larger parts."""
+"""Bytes; the application sends larger parts."""
 _KEPT_CLIENTS: Final = 256
 _OPEN_S: Final = 0.02
 """How long a file stays open after its path was resolved. That its path leads to another file now is noticed
@@ -74,7 +74,7 @@ class FastRanges:
         self._access = (safety, token, cors)
         self._vary = b"Vary: Origin\r\n" if cors.is_used else b""
         self._clients: dict[tuple[object, bytes], _Admitted] = {}
-        """By the shim's address, which decides the allowed Hosts, and a request's octets without Range."""
+        """By the shim's address, which decides the allowed Hosts, and a request's bytes without Range."""
         self._buffer = memoryview(bytearray(_LARGEST))
         self._files: dict[bytes, _OpenFile] = {}
         self._open_now = OpenAt2(os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, RESOLVE_CACHED)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the modules that read archives are imported only if there i
     from wifimgrd.http.tiles._pmtiles import PMTilesSource
 
 STYLE_LIMIT: Final = 16 << 20
-"""Octets of a style or of a sprite's index."""
+"""Bytes of a style or of a sprite's index."""
 _CHECKED: Final = "no-cache, must-revalidate"
 """Clients cache it, and revalidate it each time: an archive can be replaced at any moment."""
 _STYLE_HEADERS: Final = {"Content-Type": "application/json", "Cache-Control": "max-age=3600"}
@@ -88,12 +88,12 @@ class MapResource:
     @operations.STYLE
     async def style(self, request: web.Request) -> web.Response:
         """The configured style, or the default style for the archive."""
-        octets = await asyncio.to_thread(self._style, self._base(request))
-        tag = f'"{hashlib.sha256(octets).hexdigest()[:16]}"'
+        data = await asyncio.to_thread(self._style, self._base(request))
+        tag = f'"{hashlib.sha256(data).hexdigest()[:16]}"'
         headers = {**_STYLE_HEADERS, "ETag": tag}
         if is_named(tag, request.headers.get("If-None-Match", "")):
             return web.Response(status=304, headers={"ETag": tag, "Cache-Control": headers["Cache-Control"]})
-        return web.Response(body=octets, headers=headers)
+        return web.Response(body=data, headers=headers)
 
     @operations.RESOURCE
     async def resource(self, request: web.Request) -> web.StreamResponse:
@@ -128,7 +128,7 @@ class MapResource:
     @operations.CONTOURS_JSON
     async def contours_json(self, request: web.Request) -> web.Response:
         """The contour lines, if the archive has vector tiles."""
-        from wifimgrd.http.tiles._tilejson import description  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles._tilejson import description  # noqa: PLC0415 - needed only with an archive
 
         source = await asyncio.to_thread(_vector_source, self._contours)
         if source is None:
@@ -162,14 +162,14 @@ class MapResource:
         if self._settings.style is None:
             return dumps(self._default_style(base)).encode()
         try:
-            octets = read_style(OpenFile.at(self._settings.style))
+            data = read_style(OpenFile.at(self._settings.style))
         except (OSError, ValueError) as error:
             detail = error.strerror if isinstance(error, OSError) else str(error)
             raise _nothing(f"the configured style cannot be used: {detail}") from None
-        return octets
+        return data
 
     def _default_style(self, base: str) -> dict[str, object]:
-        from wifimgrd.http.tiles.map import _default_style as default_style  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles.map import _default_style as default_style  # noqa: PLC0415 - needed only with an archive
         from wifimgrd.http.tiles.map._style_places import style_places  # noqa: PLC0415
 
         tiles = None if self._tiles is None else self._tiles.source()
@@ -184,24 +184,24 @@ class MapResource:
         )
 
     def _base(self, request: web.Request) -> str:
-        from wifimgrd.http.tiles._tilejson import base_address  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles._tilejson import base_address  # noqa: PLC0415 - needed only with an archive
 
         return base_address(request.headers, request.scheme, request.host) + self._path
 
 
 def read_style(file: OpenFile) -> bytes:
-    """The octets of a style that is a JSON object; raises ValueError, and OSError. Closes the file."""
+    """The bytes of a style that is a JSON object; raises ValueError, and OSError. Closes the file."""
     with closing(file):
-        octets = file.read_all(STYLE_LIMIT)
+        data = file.read_all(STYLE_LIMIT)
     try:
-        is_object = isinstance(json.loads(octets), dict)
+        is_object = isinstance(json.loads(data), dict)
     except RecursionError:
         is_object = False
     except ValueError:
         raise ValueError("it is not JSON") from None
     if not is_object:
         raise ValueError("it is not a JSON object")
-    return octets
+    return data
 
 
 class _Archive:
@@ -220,7 +220,7 @@ class _Archive:
 
     def source(self) -> PMTilesSource | None:
         """The archive, opened; None if there is none, or if it is damaged, which is logged once."""
-        from wifimgrd.http.tiles._pmtiles import PMTilesSource  # noqa: PLC0415 - needed with an archive alone
+        from wifimgrd.http.tiles._pmtiles import PMTilesSource  # noqa: PLC0415 - needed only with an archive
 
         with self._lock:
             try:

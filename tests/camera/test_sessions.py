@@ -26,7 +26,7 @@ from tests.camera.scripted_cameras import (
 )
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Session
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.domain.camera import (
     BatteryState,
     CameraDriver,
@@ -659,6 +659,7 @@ async def test_a_command_whose_connection_had_ended_is_sent_again_once_it_is_see
     assert started == [start, start]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [replace(SLOW, margin_s=9.5)])
 @pytest.mark.parametrize("is_sent", [True, False])
 async def test_a_command_that_runs_out_of_time_is_unconfirmed_once_it_was_sent(

@@ -15,7 +15,7 @@ IsVisible = Callable[[bool], Awaitable[bool | None]]
 where no adapter could look, and none has received it."""
 
 
-class Looking:
+class Lookout:
     """Looks for a camera's network, and knows whether an adapter could."""
 
     def __init__(self, is_visible: IsVisible) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from wifimgrd.camera._connection import SessionLimits
-from wifimgrd.camera.control import CameraSessions
+from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.domain.camera import (
     BatteryState,
     CameraDriver,
@@ -85,10 +85,13 @@ class Hub:
         self.changed.set()
 
     async def until(self, condition: Callable[[CameraReading], bool]) -> CameraReading:
-        async with asyncio.timeout(10):
-            while not condition(self.reading):
-                self.changed.clear()
-                await self.changed.wait()
+        try:
+            async with asyncio.timeout(10):
+                while not condition(self.reading):
+                    self.changed.clear()
+                    await self.changed.wait()
+        except TimeoutError:
+            pytest.fail(f"the camera still says {self.reading}")
         return self.reading
 
     async def record(self, *, on: bool) -> Exception | None:
@@ -162,6 +165,7 @@ async def test_a_hero9_is_refused_before_others_wait_for_it(hub: Hub) -> None:
     assert (await hub.until(lambda reading: reading.is_recording is True)).recorded_s == 0
 
 
+@pytest.mark.slow
 @only(*DRIVEN_OVER_NETWORK)
 @pytest.mark.parametrize("reason", [StopReason.FULL, StopReason.TOO_HOT, StopReason.SLOW_CARD])
 async def test_why_it_has_stopped(hub: Hub, reason: StopReason) -> None:
@@ -228,6 +232,7 @@ async def test_a_clock_that_is_not_taken_is_refused_and_read(hub: Hub) -> None:
     assert hub.reading.clock_offset_us == pytest.approx(-3_600_000_000, abs=2_000_000)
 
 
+@pytest.mark.slow
 async def test_silence_and_garbage_are_no_answers(hub: Hub) -> None:
     await hub.until(lambda reading: reading.read_us != 0)
     for fault in ("silent", "garbage"):

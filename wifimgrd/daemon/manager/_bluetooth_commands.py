@@ -11,7 +11,7 @@ import structlog
 
 from wifimgrd.daemon.manager._connections import Connections
 from wifimgrd.daemon.manager._entry import DeviceEntry, Operation
-from wifimgrd.daemon.manager._looking import Looking
+from wifimgrd.daemon.manager._lookout import Lookout
 from wifimgrd.daemon.manager._pairing import Pairing
 from wifimgrd.daemon.manager._scans import Scans
 from wifimgrd.daemon.manager._state import HubState
@@ -49,7 +49,7 @@ _CLOCK_US: Final = 1_000_000
 _CANCELLED: Final = "the operation was cancelled by another command"
 
 
-class Power:
+class BluetoothCommands:
     """Wakes, pairs and finds cameras by commands of clients."""
 
     def __init__(
@@ -105,14 +105,14 @@ class Power:
             return
         entry, request = wanted
         if entry.operation is None:
-            self._waking.set_phase(entry, ConnectionPhase.WAKING)
+            self._state.show_activity(entry, ConnectionPhase.WAKING)
         await self._run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
 
     def _to_wake(self, device_id: DeviceId) -> tuple[DeviceEntry, WakeRequest] | None:
         """A device whose camera may be woken now, and how that is done; None if the camera is awake."""
         entry = self._state.entry_to_change(device_id)
         supported(self._state.model(entry.device))
-        is_awake = entry.state is DeviceState.CONNECTED or entry.sight.state is PowerState.AWAKE
+        is_awake = entry.state is DeviceState.CONNECTED or entry.sleep.sight.state is PowerState.AWAKE
         if is_awake and entry.operation is None:
             return None
         if entry.state is not DeviceState.DISCONNECTED:
@@ -126,7 +126,7 @@ class Power:
         records, or may; with `wait` also CameraBusy, WakeFailed, Cancelled.
         """
         entry, request = self._to_put_to_sleep(device_id)
-        if entry.state is DeviceState.DISCONNECTED and entry.sight.state is PowerState.ASLEEP:
+        if entry.state is DeviceState.DISCONNECTED and entry.sleep.sight.state is PowerState.ASLEEP:
             self._state.expect(entry, connected=False)
             return
         await self._waking.require_bluetooth()
@@ -227,7 +227,7 @@ class Power:
         if self._state.entries.get(entry.device.id) is not entry:
             return
         if is_last and operation.name == WAKE.name and entry.state is DeviceState.DISCONNECTED:
-            self._waking.set_phase(entry, None)
+            self._state.show_activity(entry, None)
         error = Cancelled(_CANCELLED) if task.cancelled() else task.exception()
         if isinstance(error, WifimgrdError):
             self._report(entry, operation.name, error, awaited=operation.awaited)
@@ -251,8 +251,8 @@ class Power:
         await asyncio.wait((operation.task,))
 
     async def _wake(self, entry: DeviceEntry, request: WakeRequest) -> None:
-        looking = Looking(partial(self._is_received, entry, self._state.clock()))
-        async with self._waking.awake(entry, request, looking):
+        lookout = Lookout(partial(self._is_received, entry, self._state.clock()))
+        async with self._waking.awake(entry, request, lookout):
             pass
 
     async def _is_received(self, entry: DeviceEntry, since_us: int, _: bool) -> bool | None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from types import MappingProxyType
+from functools import partial
 from typing import Final
 
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
 from wifimgrd.camera.conversations import UNCONFIRMED, Clock
-from wifimgrd.camera.drivers.gopro import GoProDriver, Hero9Driver
-from wifimgrd.camera.drivers.insta360 import Insta360Driver
-from wifimgrd.camera.drivers.osc import OscDriver
-from wifimgrd.camera.drivers.protocol import NetworkDriver
+from wifimgrd.camera.drivers import driver_class
 from wifimgrd.domain.camera import (
     COMMAND_OF_MANY_S,
     COMMAND_S,
@@ -26,14 +23,8 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, Unconfirmed, WifimgrdError
 from wifimgrd.runtime.tasks import Tasks
 
-_DRIVERS: Final[Mapping[CameraDriver, type[NetworkDriver]]] = MappingProxyType(
-    {
-        CameraDriver.GOPRO: GoProDriver,
-        CameraDriver.GOPRO_HERO9: Hero9Driver,
-        CameraDriver.INSTA360: Insta360Driver,
-        CameraDriver.OSC: OscDriver,
-    }
-)
+_DRIVERS: Final = {driver: driver_class(driver) for driver in CameraDriver}
+"""Read at the start, since the next version may be on disk later."""
 _NOT_CONNECTED: Final = "the camera is not connected"
 _DISCONNECTED: Final = "the camera was disconnected"
 _OTHER_COMMAND: Final = "another command to this camera is under way"
@@ -69,7 +60,7 @@ class CameraSessions:
         self._sessions[device_id] = Session(
             device_id,
             _DRIVERS[driver](),
-            self._open_socket,
+            partial(self._open_socket, device_id, driver.port),
             self._listener.camera_read,
             self._tasks.part(f"camera-{device_id}"),
             self._clock,
