@@ -11,18 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.camera.conftest import (
-    SOON_S,
-    bluez,
-    bus,
-    control,
-    host,
-    is_at_work,
-    limits,
-    process,
-    service,
-    until,
-)
+from tests.camera.conftest import SOON_S, is_at_work, until
 from tests.fake_bluez import ADAPTER, FakeBluez, FakeGoPro
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, MethodCall, Variant
@@ -45,8 +34,6 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
 from wifimgrd.wire import camera_calls as calls
 
-__all__ = ["bluez", "bus", "control", "host", "limits", "process", "service"]
-"""Fixtures."""
 ADDRESS = "D4:32:60:12:34:56"
 GOPROS = [("fea6", "")]
 
@@ -76,20 +63,6 @@ class Heard:
 @pytest.fixture
 async def heard() -> Heard:
     return Heard()
-
-
-@pytest.fixture
-async def connection(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    """The daemon's."""
-    connection = await BusConnection.open(bus.address)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-def tasks() -> Tasks:
-    """The daemon's."""
-    return Tasks("wifimgrd")
 
 
 @pytest.fixture

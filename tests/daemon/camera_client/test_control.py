@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from tests.camera.conftest import bus, control, host, limits, process, service, until
+from tests.camera.conftest import until
 from tests.camera.scripted_control import PORT, REFUSING, ScriptedControl
 from tests.descriptors import open_descriptors, settled_descriptors
 from tests.message_bus import MessageBusDaemon
@@ -38,8 +38,6 @@ from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
 
-__all__ = ["bus", "control", "host", "limits", "process", "service"]
-"""Fixtures."""
 SOON = Backoff(first_s=0.05, last_s=0.2)
 ONE, TWO = DeviceId(1), DeviceId(2)
 GOPRO = CameraDriver.GOPRO
@@ -98,20 +96,6 @@ async def cameras() -> AsyncIterator[Cameras]:
     cameras.may_open.set()
     yield cameras
     cameras.close()
-
-
-@pytest.fixture
-async def connection(bus: MessageBusDaemon) -> AsyncIterator[BusConnection]:
-    """The daemon's."""
-    connection = await BusConnection.open(bus.address, sockets=True)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-def tasks() -> Tasks:
-    """The daemon's; those that run once open sockets."""
-    return Tasks("wifimgrd")
 
 
 @pytest.fixture

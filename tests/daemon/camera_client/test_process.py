@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.ceilings import most_mb
-from tests.camera.conftest import bus, until
+from tests.camera.conftest import until
 from tests.message_bus import MessageBusDaemon
 from tests.programs import program
 from wifimgrd.bus.connection import BusConnection
@@ -22,8 +22,6 @@ from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, emulator, settings_of
 from wifimgrd.wire import camera_calls as calls
 
-__all__ = ["bus"]
-"""A fixture."""
 PROGRAM = program("wifimgrd-camera")
 MANY = 64
 
