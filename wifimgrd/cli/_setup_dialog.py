@@ -19,7 +19,7 @@ _FORMAT: Final = (b"RGDB", 20)
 
 
 def known_countries() -> frozenset[str] | None:
-    """The codes of the countries; None where there is no database that can be read."""
+    """The codes of the countries; None if no database can be read."""
     try:
         data = DATABASE.read_bytes()
     except OSError:

@@ -9,13 +9,13 @@ import pytest
 import structlog
 
 from tests.daemon.manager.conftest import Bench, RunOnBench
+from tests.daemon.manager.test_power import GOPRO
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import InternalError
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.recovery import RecoveryStep
 
 CAMERA = b"SIM-CAM-1"
-GOPRO = {"codename": "gopro-hero12", "ssid": "GP25140001", "password": "gopro-pass-1"}
 
 Break = Callable[[object, str], list[str]]
 """Break a method of an object; returns the list of its calls."""
