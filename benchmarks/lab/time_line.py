@@ -13,6 +13,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Any, Final
 
 from dbus_next._private.unmarshaller import Unmarshaller
@@ -87,11 +88,24 @@ _OF_NL80211: Final = {
     64: "NOTIFY_CQM",
     129: "CONTROL_PORT_FRAME",
 }
-_KERNEL: Final = "kernel"
+KERNEL: Final = "kernel"
+SHORT_LIVED: Final = "another socket"
+"""One that was closed before the sockets were listed."""
 _PAUSE_S: Final = 0.002
 _LONGEST: Final = 72
 _PROPERTIES_CHANGED: Final = "PropertiesChanged"
 _SECRET: Final = ("psk", "password", "passphrase", "wep", "key")
+
+
+class Kind(Enum):
+    """What an event is."""
+
+    CALL = auto()
+    REPLY = auto()
+    """Errors, too."""
+    SIGNAL = auto()
+    DATAGRAM = auto()
+    """Of netlink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +117,9 @@ class Event:
     receiver: str
     """Empty for a signal to all."""
     what: str
+    kind: Kind
+    since_s: float = 0.0
+    """Of a reply: when the call was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +184,14 @@ def of_bus(captured: Iterable[tuple[float, bytes]], names: Names) -> list[Event]
         match message.message_type:
             case MessageType.METHOD_CALL:
                 asked[sender, message.serial] = time_s, message.member
-                what = _called(message)
+                events.append(Event(time_s, *ends, _called(message), Kind.CALL))
             case MessageType.SIGNAL:
-                what = _told(message)
+                events.append(Event(time_s, *ends, _told(message), Kind.SIGNAL))
             case _:
                 since, member = asked.get((destination, message.reply_serial), (time_s, "?"))
-                kind = "error" if message.message_type is MessageType.ERROR else "reply"
-                what = f"{kind} to {member} after {(time_s - since) * 1e3:.1f} ms"
-        events.append(Event(time_s, *ends, what))
+                word = "error" if message.message_type is MessageType.ERROR else "reply"
+                what = f"{word} to {member} after {(time_s - since) * 1e3:.1f} ms"
+                events.append(Event(time_s, *ends, what, Kind.REPLY, since))
     return events
 
 
@@ -194,15 +211,15 @@ def of_netlink(captured: Iterable[tuple[float, bytes]], names: Names) -> list[Ev
         port = sequence = flags = 0
         if protocol != _UEVENT and len(body) >= _HEADER.size:
             _, _, flags, sequence, port = _HEADER.unpack_from(body)
-        process = names.of_port.get(port, "another socket" if port else "")
+        process = names.of_port.get(port, SHORT_LIVED if port else "")
         if flags & _REQUEST:
             asked[protocol, sequence] = len(events)
-            events.append(Event(time_s, process, _KERNEL, what))
+            events.append(Event(time_s, process, KERNEL, what, Kind.DATAGRAM))
             continue
         before = asked.pop((protocol, sequence), None) if port else None
         if before is not None and not events[before].sender:
             events[before] = replace(events[before], sender=process)
-        events.append(Event(time_s, _KERNEL, process, what))
+        events.append(Event(time_s, KERNEL, process, what, Kind.DATAGRAM))
     return events
 
 
@@ -232,7 +249,7 @@ def drawn(events: Iterable[Event], began_s: float, ended_s: float, tail_s: float
 def _is_continued(group: Sequence[Event], event: Event, ended_s: float) -> bool:
     first, last = group[0], group[-1]
     return (
-        _KERNEL in (first.sender, first.receiver)
+        KERNEL in (first.sender, first.receiver)
         and {first.sender, first.receiver} == {event.sender, event.receiver}
         and event.time_s - last.time_s < _PAUSE_S
         and not first.time_s <= ended_s < event.time_s
@@ -243,7 +260,7 @@ def _summary(group: Sequence[Event]) -> str:
     """The requests, or what the kernel has told."""
     if len(group) == 1:
         return group[0].what
-    told = [one for one in group if one.receiver == _KERNEL] or group
+    told = [one for one in group if one.receiver == KERNEL] or group
     counted = Counter(one.what for one in told)
     listed = (f"{count} x {what}" if count > 1 else what for what, count in counted.items())
     took = (group[-1].time_s - group[0].time_s) * 1e3

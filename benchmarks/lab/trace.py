@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -17,6 +18,17 @@ from statistics import median
 from typing import Final
 
 from benchmarks.accounting import Account
+from benchmarks.lab.counts import (
+    CLIENT,
+    OURS,
+    Calls,
+    calls_drawn,
+    counted,
+    counting,
+    counts_drawn,
+    median_of,
+    services,
+)
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.stage import Stage, switched_on
 from benchmarks.lab.time_line import Cost, Names, costs_drawn, drawn, of_bus, of_netlink, packets
@@ -27,7 +39,11 @@ from tests.lab.guest.system_bus import BusError, SystemBus
 
 _COSTED: Final = 20
 """Connects whose processor time is counted, in the kernel's ticks: so many that a tick no longer matters."""
-_TRACED: Final = 5
+_TRACED: Final = 9
+_COUNTED: Final = 5
+"""Connects whose system calls are counted, which takes seconds each."""
+_REST_S: Final = 1.2
+"""After a disconnect: what the services do later is counted, too."""
 _BUS: Final = "org.freedesktop.DBus"
 _MONITOR: Final = "nlmon0"
 _FAMILY: Final = re.compile(r"ID: (0x[0-9a-f]+)")
@@ -58,7 +74,7 @@ async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
                 names = await _names(bus)
             events = of_bus(packets(captured.bus.read_bytes()), names)
             events += of_netlink(packets(captured.netlink.read_bytes()), names)
-        await hub.disconnect(device)
+        calls = await _system_calls(stage, hub, adapter, camera, device)
         await hub.remove(device)
     adapter.unplug()
     shown = sorted(traced, key=_duration)[len(traced) // 2]
@@ -73,8 +89,37 @@ async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
             f"per connect, without the trace, of {_COSTED}:",
             costs_drawn(one.cost(_COSTED) for one in costs.values()),
             "",
+            f"the median of {_TRACED}:",
+            counts_drawn(median_of([counted(events, *one) for one in traced])),
+            "",
+            f"the median of {_COUNTED}:",
+            calls,
+            "",
         ]
     )
+
+
+async def _system_calls(stage: Stage, hub: Hub, adapter: Adapter, camera: Camera, device: int) -> str:
+    """Count the system calls of all services, by us and by the bare side, in turns."""
+    ours, bare = [], []
+    async with stage.bare(adapter, "1.9") as beside:
+        await hub.until_unavailable(beside, ours=adapter)
+        for _ in range(_COUNTED):
+            await hub.free(adapter.interface)
+            await stage.bring_into_scan_list(adapter, camera)
+            with counting(services()) as found:
+                await hub.connected(device)
+                await hub.disconnect(device)
+                await asyncio.sleep(_REST_S)
+            ours.append(Calls(found))
+            async with hub.asleep():
+                await stage.bring_into_scan_list(beside, camera)
+                others = {pid: name for pid, name in services().items() if name not in OURS}
+                with counting(others) as found:
+                    await stage.join_bare(beside, camera)
+                    await asyncio.sleep(_REST_S)
+            bare.append(Calls(found))
+    return calls_drawn(ours, bare)
 
 
 def _duration(connect: tuple[float, float]) -> float:
@@ -215,7 +260,7 @@ def _ports() -> dict[int, str]:
 
 def _process(pid: int) -> str:
     if pid == _OURS:
-        return "client"
+        return CLIENT
     with suppress(OSError):
         return Path(f"/proc/{pid}/comm").read_text().strip()
     return f"process {pid}"
