@@ -1,5 +1,5 @@
-"""What a connect costs in counts, which do not depend on the machine: round trips, messages on the bus, netlink
-datagrams, system calls."""
+"""What a connect costs in counts, which do not depend on the machine: round trips, messages on the bus,
+netlink datagrams, system calls."""
 
 from __future__ import annotations
 
