@@ -18,7 +18,16 @@ from wifimgrd.kernel._messages import DONE, ERROR, HEADER, INTERRUPTED
 from wifimgrd.kernel.addresses import Address, first_address, list_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
 from wifimgrd.kernel.routes import NEW_ROUTE, Route, host_network, list_routes
-from wifimgrd.kernel.rtnetlink import Action, Change, Entry, KernelError, carry_out, listed, looked_up
+from wifimgrd.kernel.rtnetlink import (
+    Action,
+    Change,
+    Entry,
+    KernelError,
+    carry_out,
+    listed,
+    looked_up,
+    together,
+)
 from wifimgrd.kernel.rules import Rule
 
 TO = IPv4Network("192.168.42.1/32")
@@ -173,18 +182,25 @@ class Kernel:
 
     def __init__(self, *answers: bytes) -> None:
         self.answers = list(answers)
+        self._number = 0
+        """Of the last request."""
 
     def send(self, request: bytes) -> None:
         assert len(request) > HEADER.size
+        self._number = HEADER.unpack_from(request)[3]
 
     def recv(self, _: int) -> bytes:
+        """An answer to the last request; of one to another request, the number is kept."""
         if not self.answers:
-            raise TimeoutError
-        return self.answers.pop(0)
+            raise BlockingIOError
+        return self.answers.pop(0).replace(struct.pack("=I", LAST_REQUEST), struct.pack("=I", self._number))
 
 
-def message(kind: int, body: bytes, flags: int = 0) -> bytes:
-    return struct.pack("=IHHII", 16 + len(body), kind, flags, 1, 0) + body
+LAST_REQUEST = 0xFACADE
+
+
+def message(kind: int, body: bytes, flags: int = 0, number: int = LAST_REQUEST) -> bytes:
+    return struct.pack("=IHHII", 16 + len(body), kind, flags, number, 0) + body
 
 
 END = message(DONE, bytes(4))
@@ -220,6 +236,34 @@ def test_a_list_that_was_interrupted_is_read_again(kernel: Kernel) -> None:
         END,
     ]
     assert all_routes() == [b"new", b"next"]
+
+
+def test_a_late_answer_to_another_request_is_passed_over(kernel: Kernel) -> None:
+    late = message(NEW_ROUTE, b"late", number=1) + message(DONE, bytes(4), number=1)
+    kernel.answers = [late, message(NEW_ROUTE, b"own"), END]
+    assert all_routes() == [b"own"]
+
+
+def test_requests_that_are_made_together_use_one_socket(wired: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[socket.socket] = []
+    real = socket.socket
+
+    class Counted(real):  # type: ignore[misc, valid-type]
+        def __init__(self, *arguments: int) -> None:
+            super().__init__(*arguments)
+            opened.append(self)
+
+    with wired.inside():
+        index = index_of("eth7")
+        monkeypatch.setattr(socket, "socket", Counted)
+        with together(), together():
+            carry_out([Change(Action.ADD, Route(TO, index))])
+            with pytest.raises(KernelError, match="File exists"):
+                carry_out([Change(Action.ADD, Route(TO, index))])
+            assert TO in {one.destination for one in list_routes()}
+        assert (len(opened), opened[0].fileno()) == (1, -1)
+        list_routes()
+    assert len(opened) == 2
 
 
 def test_a_list_that_always_changes_is_an_error(kernel: Kernel) -> None:

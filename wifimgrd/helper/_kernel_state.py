@@ -23,7 +23,7 @@ from wifimgrd.kernel.host_addresses import broadcast_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
 from wifimgrd.kernel.nftables import Nftables, NftablesError
 from wifimgrd.kernel.routes import LOCAL, MAIN, Route, RouteKind, list_routes
-from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out
+from wifimgrd.kernel.rtnetlink import Action, Change, KernelError, carry_out, together
 from wifimgrd.kernel.rules import Rule, list_rules
 from wifimgrd.runtime.used_addresses import used_addresses
 
@@ -76,6 +76,7 @@ class KernelState:
         """The netlink port that its changes of nftables come from."""
         return self._tables.port
 
+    @together()
     def hosts_own(self, interfaces: Iterable[str]) -> set[str]:
         """Those of the interfaces that carry a connection of this host. Those of cameras, of this run or of
         one that was killed, do not: what `main` has through them is deleted. Raises KernelError."""
@@ -88,6 +89,7 @@ class KernelState:
         marks = routing.marks_of(list_rules()) if own else ()
         return {interface for interface, index in own.items() if MARKS + index not in marks}
 
+    @together()
     def apply(self, plan: Plan) -> None:
         """Apply a plan; does nothing if it is applied completely. Raises KernelError, NftablesError, and
         Conflict, after the plan without its network was applied."""
@@ -99,6 +101,7 @@ class KernelState:
         )
         self._apply_checked(plan, found)
 
+    @together()
     def changed(self) -> str:
         """The part of the state that was changed since it was applied, or empty; raises as `apply`. First
         does what is still to be done: that it is missing is not another program's work."""
@@ -122,6 +125,7 @@ class KernelState:
             return "forwarding"
         return "" if self._has_settings(plan, to_open.values()) else "settings"
 
+    @together()
     def restore(self) -> None:
         """Apply the plan again completely, but for cameras whose interface is gone; raises as `apply`."""
         if self._plan is not None:
@@ -143,12 +147,14 @@ class KernelState:
         """Have the next check read the nftables tables, whatever has changed them."""
         self._tables.doubt()
 
+    @together()
     def settle(self) -> None:
         """Do what nobody waits for: the routes in `main`. Raises KernelError."""
         if self._plan is not None and not self._is_settled:
             self._set_direct_routes(self._plan)
             self._is_settled = True
 
+    @together()
     def take_broadcasts(self) -> None:
         """Restrict the broadcast addresses of cameras' links to packets from the cameras.
         Raises KernelError."""
@@ -157,6 +163,7 @@ class KernelState:
             reachable = [one for one in self._plan.reachable if one in taken]
             carry_out(change for one in reachable for change in _broadcast_routes(one))
 
+    @together()
     def clear(self) -> None:
         """Remove everything, also what an earlier run has left; raises KernelError, NftablesError."""
         self._remove_all()
