@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -113,3 +114,9 @@ def text(value: bytes | None) -> str:
 def request(kind: int, flags: int, body: bytes, sequence: int = 1) -> bytes:
     """A request."""
     return HEADER.pack(HEADER.size + len(body), kind, flags, sequence, 0) + body
+
+
+def limit_wait(netlink: socket.socket, seconds: int) -> None:
+    """Have each read of a socket end with BlockingIOError where the kernel does not answer so long. A time
+    limit of Python's would cost a system call before each of the socket's."""
+    netlink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", seconds, 0))

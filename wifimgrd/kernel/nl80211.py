@@ -27,6 +27,7 @@ from wifimgrd.kernel._messages import (
     answer_in,
     attribute,
     attributes,
+    limit_wait,
     messages,
     number,
     request,
@@ -98,7 +99,7 @@ _SECURE: Final = 0x0200
 """Key Ack and Secure: the first is in what an access point sends, the second in message 4."""
 _HIGHEST_RATE: Final = 1_000_000
 """In 100 kbit/s: more than any 802.11 has is not a bit rate."""
-_TIMEOUT_S: Final = 1.0
+_TIMEOUT_S: Final = 1
 _LARGEST: Final = 1 << 16
 
 
@@ -286,8 +287,7 @@ def _query(command: int, flags: int, payload: bytes) -> Iterator[dict[int, bytes
 @contextmanager
 def _connected() -> Iterator[socket.socket]:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_GENERIC) as netlink:
-        netlink.settimeout(_TIMEOUT_S)
-        netlink.bind((0, 0))
+        limit_wait(netlink, _TIMEOUT_S)
         yield netlink
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import struct
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +26,7 @@ from wifimgrd.kernel._messages import (
     Answer,
     Message,
     answer_in,
+    limit_wait,
     messages,
     request,
 )
@@ -38,8 +38,6 @@ _STRICT: Final = 12
 """linux/socket.h and linux/netlink.h; Python has no names for them."""
 _BUFFER_BYTES: Final = 65536
 _ANSWER_S: Final = 5
-_TIME_LIMIT: Final = struct.pack("@ll", _ANSWER_S, 0)
-"""struct timeval. A time limit of Python's would cost a system call before each of the socket's."""
 _LISTS: Final = 5
 """How often a list is read whose entries change meanwhile."""
 _CHANGES_AT_ONCE: Final = 64
@@ -184,7 +182,7 @@ def _opened() -> socket.socket:
     """A new socket; raises OSError."""
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     try:
-        netlink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIME_LIMIT)
+        limit_wait(netlink, _ANSWER_S)
         for option in (_CAP_ACKNOWLEDGEMENTS, _EXTENDED_ACKNOWLEDGEMENTS, _STRICT):
             netlink.setsockopt(_SOL_NETLINK, option, 1)
     except OSError:

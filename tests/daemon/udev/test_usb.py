@@ -93,7 +93,7 @@ def test_an_adapter_is_plugged_in_anew(sysfs: Sysfs, monkeypatch: pytest.MonkeyP
     written: list[tuple[Path, str]] = []
 
     def note(path: Path, text: str) -> None:
-        written.append((path, text))
+        written.append((path.resolve(), text))
 
     monkeypatch.setattr(Path, "write_text", note)
     UsbDevices(sysfs.root).replug("wlan0")
@@ -122,7 +122,7 @@ class AutosuspendStage:
         self.memory = BriefMemory()
         self.devices = Devices(sysfs.root)
         self.tasks = Tasks("test")
-        self.awake = AutosuspendBlock(self.memory, self.devices, self.tasks)
+        self.awake = AutosuspendBlock(self.memory, self.devices, self.tasks, later_s=0)
 
     def publish_state(self, state: InterfaceState) -> None:
         adapter = Adapter("wlan0", AdapterIdentity(usb_port=PORT))

@@ -29,15 +29,22 @@ _log = structlog.get_logger()
 _KEY: Final = "usb-power/"
 _ON: Final = "on"
 _BACKOFF: Final = Backoff(first_s=1.0, last_s=60.0)
+_LATER_S: Final = 10.0
+"""One check for all events in that time, and none while a client waits for a camera."""
 
 
 class AutosuspendBlock:
     """An EventSink that disables USB autosuspend of adapters in use.
 
-    Each event of an adapter in use triggers a check whether another program has changed the setting.
+    Each event of an adapter in use triggers a check, some time later, whether another program has changed the
+    setting.
     """
 
-    def __init__(self, memory: BackendMemory, devices: UsbDevices, tasks: Tasks) -> None:
+    def __init__(
+        self, memory: BackendMemory, devices: UsbDevices, tasks: Tasks, later_s: float = _LATER_S
+    ) -> None:
+        """`later_s` is the time from an event to the check."""
+        self._later_s = later_s
         self._memory = memory
         self._devices = devices
         self._ports: dict[str, str] = {}
@@ -47,6 +54,8 @@ class AutosuspendBlock:
         """Interfaces in use whose setting was already checked since then."""
         self._due: dict[str, None] = {}
         self._wake = asyncio.Event()
+        self._later: dict[str, asyncio.TimerHandle] = {}
+        """The timers of checks that are not due yet, by the interface."""
         self._refused = ""
         self._tasks = tasks
 
@@ -57,6 +66,8 @@ class AutosuspendBlock:
     async def stop(self) -> None:
         """Restore the setting of every adapter."""
         await self._tasks.stop()
+        for timer in self._later.values():
+            timer.cancel()
         self._in_use.clear()
         for interface in list(self._ports):
             await self._check(interface)
@@ -73,7 +84,7 @@ class AutosuspendBlock:
                 self._in_use.discard(name)
                 self._verified.discard(name)
             case DeviceStateChanged(status) | SignalChanged(status) if status.interface in self._in_use:
-                self._check_soon(status.interface)
+                self._check_later(status.interface)
 
     def _note(self, status: InterfaceStatus) -> None:
         name, port = status.interface.name, status.interface.adapter.identity.usb_port
@@ -89,6 +100,16 @@ class AutosuspendBlock:
     def _check_soon(self, interface: str) -> None:
         self._due[interface] = None
         self._wake.set()
+
+    def _check_later(self, interface: str) -> None:
+        if interface not in self._later:
+            loop = asyncio.get_running_loop()
+            self._later[interface] = loop.call_later(self._later_s, self._check_now, interface)
+
+    def _check_now(self, interface: str) -> None:
+        del self._later[interface]
+        if interface in self._in_use:
+            self._check_soon(interface)
 
     async def _work(self) -> None:
         while True:

@@ -56,13 +56,12 @@ class UsbDevices:
         """The USB device; None where there is none."""
         if not interface or "/" in interface or interface in (".", ".."):
             return None
-        parent = self._sysfs / "class" / "net" / interface / "device"
-        if not (self._sysfs / "class" / "net" / interface / "phy80211").exists():
+        kernels = self._sysfs / "class" / "net" / interface
+        if not (kernels / "phy80211").exists():
             return None
-        bound = parent.resolve()
         # The link leads to the USB interface with most drivers, with brcmfmac to the USB device, whose parent
-        # is a hub.
-        for device in (bound, bound.parent):
+        # is a hub. It is the kernel that follows it, in one call.
+        for device in (kernels / "device", kernels / "device" / ".."):
             if (device / "idVendor").exists():
                 return device
         return None
