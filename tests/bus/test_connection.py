@@ -191,6 +191,32 @@ async def test_a_dropped_watch_leaves_no_match_rule(pair: Pair) -> None:
     assert await match_rules(client, server) == before
 
 
+async def test_the_same_subscription_twice_is_one_match_rule_until_both_are_dropped(pair: Pair) -> None:
+    server, client = pair
+    before = await match_rules(client, server)
+    received: asyncio.Queue[str] = asyncio.Queue()
+    first = await client.watch(lambda _: None, interface="t.X", member="Sig")
+    second = await client.watch(
+        lambda signal: received.put_nowait(signal.member), interface="t.X", member="Sig"
+    )
+    assert await match_rules(client, server) == before + 1
+    first.drop()
+    assert await match_rules(client, server) == before + 1
+    server.emit("/x", "t.X", "Sig", "", [])
+    assert await received.get() == "Sig"
+    second.drop()
+    assert await match_rules(client, server) == before
+
+
+async def test_the_same_subscription_at_once_leaves_no_match_rule(pair: Pair) -> None:
+    server, client = pair
+    before = await match_rules(client, server)
+    watches = await asyncio.gather(*(client.watch(lambda _: None, interface="t.X") for _ in range(3)))
+    for watch in watches:
+        watch.drop()
+    assert await match_rules(client, server) == before
+
+
 async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
     server, client = pair
     received: asyncio.Queue[str] = asyncio.Queue()

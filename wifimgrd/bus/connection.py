@@ -54,11 +54,14 @@ class Watch:
     watches: Watches
     handler: Callable[[Signal], None]
     conditions: Mapping[str, str] = field(default_factory=dict)
+    rule: str = field(init=False)
+    """The match rule: https://dbus.freedesktop.org/doc/dbus-specification.html."""
+    holds_rule: bool = field(default=False, init=False)
+    """The bus has the rule for this subscription; others with the same rule need it not."""
 
-    @property
-    def rule(self) -> str:
-        """The match rule: https://dbus.freedesktop.org/doc/dbus-specification.html."""
-        return ",".join(["type='signal'", *(f"{key}='{value}'" for key, value in self.conditions.items())])
+    def __post_init__(self) -> None:
+        conditions = (f"{key}='{value}'" for key, value in self.conditions.items())
+        self.rule = ",".join(["type='signal'", *conditions])
 
     def applies_to(self, signal: Signal, owners: Mapping[str, str | None]) -> bool:
         """Whether the signal matches the conditions; a well-known sender by its current owner."""
@@ -98,9 +101,22 @@ class Watches:
         if sender and not sender.startswith(":") and sender != names.BUS_DAEMON:
             await self._follow_owner(sender)
         watch = Watch(self, handler, conditions)
+        holder = self._holder(watch.rule)
         self._watches.append(watch)
+        if holder is None:
+            await self._add_rule(watch)
+        return watch
+
+    def _holder(self, rule: str) -> Watch | None:
+        """The subscription for which the bus has a match rule."""
+        return next((one for one in self._watches if one.holds_rule and one.rule == rule), None)
+
+    async def _add_rule(self, watch: Watch) -> None:
+        """Have the bus send what matches. Where two add the same rule at once, it has it twice, and still
+        sends each signal once."""
         try:
             await self._bus.call_bus("AddMatch", "s", [watch.rule])
+            watch.holds_rule = True
         except BaseException as error:
             if watch in self._watches:  # all are dropped where the connection was closed
                 self._watches.remove(watch)
@@ -109,13 +125,19 @@ class Watches:
             ):  # the call was abandoned: the bus may have the rule
                 self._bus.send_to_bus("RemoveMatch", "s", [watch.rule])
             raise
-        return watch
 
     def drop(self, watch: Watch) -> None:
         """End a subscription; see Watch.drop."""
-        if watch in self._watches:
-            self._watches.remove(watch)
+        if watch not in self._watches:
+            return
+        self._watches.remove(watch)
+        if not watch.holds_rule:
+            return
+        heirs = [one for one in self._watches if one.rule == watch.rule]
+        if not heirs or any(one.holds_rule for one in heirs):
             self._bus.send_to_bus("RemoveMatch", "s", [watch.rule])
+        else:
+            heirs[0].holds_rule = True
 
     def is_expected(self, sender: str) -> bool:
         """Whether any subscription is to signals of this sender, or of all senders."""

@@ -82,6 +82,11 @@ class Host:
             case _:
                 raise AssertionError(call.member)
 
+    def unregistered(self, name: str) -> None:
+        """Have wpa_supplicant signal that it no longer has an interface."""
+        self.registered.remove(name)
+        self.programs[WPAS].emit(WPAS_PATH, WPAS, "InterfaceRemoved", "o", [self._path(name)])
+
     def unit_changes(self, unit: str, sub_state: str | None) -> None:
         """Have systemd signal that a unit has this sub state now; None where it is not active any more."""
         self.active_units.pop(unit, None)

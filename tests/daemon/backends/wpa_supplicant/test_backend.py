@@ -130,11 +130,11 @@ async def test_links_that_were_found_are_watched_all_or_none(
         return found[0]
 
     monkeypatch.setattr(backend_module, "adopt", adopt)
-    before = await match_rules(backend.services.connection, host.programs[WPAS])
     for index in (1, 2):
         interface = WifiInterface(1 << 20 | index, f"wlan{index}")
         backend.has_interface(interface)
         await backend.services.open_interface(interface)
+    before = await match_rules(backend.services.connection, host.programs[WPAS])
     with pytest.raises(BusError, match="it has just gone"):
         await backend.supplicant_found()
     assert await match_rules(backend.services.connection, host.programs[WPAS]) == before

@@ -100,7 +100,59 @@ async def test_an_interface_that_goes_while_its_link_is_adopted_leaves_no_match_
         before = await match_rules(services.connection, host.programs[WPAS])
         with pytest.raises(BusError, match="it has just gone"):
             await adopt(services, WLAN0, Tasks("test"), LeaseCheck(set, None, list))
+        host.unregistered(WLAN0.name)
+        await host.changes.get()
         assert await match_rules(services.connection, host.programs[WPAS]) == before
+
+
+async def opened(services: Services) -> None:
+    """An attempt on an interface, to its end."""
+    interface = await services.open_interface(WLAN0)
+    await interface.subscribe()
+    interface.close()
+
+
+async def test_an_interface_that_is_known_costs_no_call(host: Host) -> None:
+    async with watched(host) as services:
+        await opened(services)
+        host.calls.clear()
+        rules = await match_rules(services.connection, host.programs[WPAS])
+        interface = await services.open_interface(WLAN0)
+        await interface.subscribe()
+        assert host.calls == []
+        assert await match_rules(services.connection, host.programs[WPAS]) == rules
+
+
+async def test_one_that_wpa_supplicant_has_unregistered_is_registered_again(host: Host) -> None:
+    async with watched(host) as services:
+        await opened(services)
+        host.unregistered(WLAN0.name)
+        await host.changes.get()
+        host.calls.clear()
+        await opened(services)
+        assert host.calls == ["GetInterface", "ListUnitsByNames", "CreateInterface"]
+
+
+async def test_one_that_was_refused_is_looked_for_again(host: Host) -> None:
+    async with watched(host) as services:
+        await opened(services)
+        services.doubt(WLAN0.name)
+        host.calls.clear()
+        await opened(services)
+        assert host.calls == ["GetInterface"]
+
+
+async def test_another_run_of_wpa_supplicant_knows_none(host: Host) -> None:
+    async with watched(host) as services:
+        await opened(services)
+        await host.end(WPAS)
+        await host.changes.get()
+        host.registered.clear()
+        await host.start(WPAS)
+        await host.found.wait()
+        host.calls.clear()
+        await opened(services)
+        assert "CreateInterface" in host.calls
 
 
 async def test_one_that_this_daemon_has_registered_has_no_obstacle(host: Host) -> None:

@@ -91,6 +91,7 @@ class Attempt(SupplicantAttempt[Joined]):
 
     def _refusal(self, error: BusError) -> WifimgrdError:
         self._log.warning("join_refused", error=str(error))
+        self._services.doubt(self._request.interface)
         if error.name == names.ACCESS_DENIED:
             return BackendUnavailable("the message bus denies wifimgrd access to wpa_supplicant")
         return BackendUnavailable(f"{refused_by(error)} refused: {error.message}")

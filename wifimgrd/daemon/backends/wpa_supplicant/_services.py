@@ -11,8 +11,10 @@ from typing import Final, Protocol
 import structlog
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange, Signal, Watch
+from wifimgrd.bus.values import typed
 from wifimgrd.daemon.backends.supplicant.country import Country
 from wifimgrd.daemon.backends.wpa_supplicant._inventory import WifiInterface
+from wifimgrd.daemon.backends.wpa_supplicant._open_interfaces import OpenInterfaces
 from wifimgrd.daemon.backends.wpa_supplicant._other_supplicants import OtherSupplicants
 from wifimgrd.daemon.backends.wpa_supplicant._registration import InterfaceTaken, Registrations
 from wifimgrd.daemon.ports import JoinRequest
@@ -102,6 +104,7 @@ class Services:
         self._others: set[str] = set()
         """NetworkManager and iwd, where they run."""
         self._other_supplicants = OtherSupplicants(connection, listener.owners_changed)
+        self._open = OpenInterfaces(connection)
         self._watches: list[Watch] = []
         self._changed = asyncio.Event()
         self._locks: dict[str, asyncio.Lock] = {}
@@ -134,8 +137,8 @@ class Services:
             if await self.connection.name_owner(name):
                 self._others.add(name)
         supplicant = Supplicant(self.connection)
-        for subscribe in (supplicant.watch_registered, supplicant.watch_unregistered):
-            self._watches.append(await subscribe(self._registration_changed))
+        self._watches.append(await supplicant.watch_registered(self._registration_changed))
+        self._watches.append(await supplicant.watch_unregistered(self._unregistered))
         self._owner = await self.connection.name_owner(WPAS) or ""
         while True:
             if not self._owner:
@@ -153,6 +156,7 @@ class Services:
     async def close(self) -> None:
         """Stop watching."""
         self._other_supplicants.close()
+        self._open.close()
         watches, self._watches = self._watches, []
         for watch in watches:
             watch.drop()
@@ -176,6 +180,7 @@ class Services:
         if name == WPAS:
             had, self._owner = self._owner, after
             if had and had != after:
+                self._open.close()
                 self._country.forget_all()
                 self._listener.supplicant_lost()
             self._changed.set()
@@ -190,6 +195,10 @@ class Services:
         self._listener.owners_changed()
 
     def _registration_changed(self, _: Signal) -> None:
+        self._listener.owners_changed()
+
+    def _unregistered(self, signal: Signal) -> None:
+        self._open.drop_path(*typed(tuple[str], signal.body))
         self._listener.owners_changed()
 
     async def _next_change(self, timeout_s: float | None = None) -> None:
@@ -238,27 +247,39 @@ class Services:
         async with self._lock(interface.name):
             if interface.is_down:
                 # rfkill set it down, and wpa_supplicant sets it up only when it is registered.
-                await self._registrations.unregister(self.connection, self.owner, interface.name)
-            try:
-                path = await self._registrations.register(
-                    self.connection, self.owner, interface.name, self._other_supplicants
-                )
-            except InterfaceTaken as refusal:
-                self._listener.owners_changed()  # which no event has reported
-                raise taken(interface.name, str(refusal)) from None
+                await self._unregister(interface.name)
+            path = self._open.path(interface.name, self.owner) or await self._register(interface.name)
             await self._country.apply(interface.name, path)
         return SupplicantInterface(self.connection, path, interface.names)
+
+    async def _register(self, name: str) -> str:
+        owner = self.owner
+        try:
+            path = await self._registrations.register(self.connection, owner, name, self._other_supplicants)
+        except InterfaceTaken as refusal:
+            self._listener.owners_changed()  # which no event has reported
+            raise taken(name, str(refusal)) from None
+        await self._open.add(name, owner, path)
+        return path
+
+    async def _unregister(self, name: str) -> None:
+        self._open.drop(name)
+        await self._registrations.unregister(self.connection, self.owner, name)
+
+    def doubt(self, name: str) -> None:
+        """An interface was refused: ask wpa_supplicant for it before the next attempt."""
+        self._open.drop(name)
 
     async def close_interface(self, name: str) -> None:
         """Give an interface back; never raises for one that is gone. Raises BusClosed, TimeoutError."""
         async with self._lock(name):
-            await self._registrations.unregister(self.connection, self.owner, name)
+            await self._unregister(name)
 
     async def give_back(self, name: str) -> None:
         """Give an interface back, and end networkd's part in it, before another one of its name is opened;
         raises as `close_interface`."""
         async with self._lock(name):
-            await self._registrations.unregister(self.connection, self.owner, name)
+            await self._unregister(name)
             await self.release_address(name)
 
     def has_registered(self, name: str) -> bool:
