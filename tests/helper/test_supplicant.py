@@ -8,10 +8,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.helper.fake_supplicant import NETWORKS, PATH, FakeSupplicant
+from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.errors import BackendUnavailable, InvalidRequest
 from wifimgrd.helper._call_arguments import bssid_of, country_of, network_of
-from wifimgrd.helper._supplicant import _Object, add_network, limit_networks, register_interface, set_country
+from wifimgrd.helper._supplicant import RegisteredInterfaces, _Object, register_interface
 from wifimgrd.proxies.wpa_supplicant.bss import KeyManagement
 from wifimgrd.proxies.wpa_supplicant.definitions import (
     WPAS,
@@ -99,7 +100,7 @@ async def test_a_network_is_added_where_the_interface_is_registered(
     helper: BusConnection, supplicant: FakeSupplicant
 ) -> None:
     network = network_of(7, b"CAM", "wpa-psk", "secret-secret", BSSID, False)
-    assert await add_network(helper, "wlan0", network) == NETWORKS[0]
+    assert await RegisteredInterfaces(helper).add_network("wlan0", network) == NETWORKS[0]
     (asked, name), (added, [settings]) = supplicant.given
     assert (asked, name, added) == ("GetInterface", ["wlan0"], "AddNetwork")
     assert settings == {
@@ -113,11 +114,63 @@ async def test_a_network_is_added_where_the_interface_is_registered(
     }
 
 
+async def test_an_interface_is_looked_up_once(helper: BusConnection, supplicant: FakeSupplicant) -> None:
+    interfaces = RegisteredInterfaces(helper)
+    for country in ("DE", "FR"):
+        await interfaces.set_country("wlan0", country)
+    assert [member for member, _ in supplicant.given] == ["GetInterface", "Set", "Set"]
+
+
+@pytest.mark.parametrize("error", ["UnknownMethod", "UnknownObject", "NameHasNoOwner", "ServiceUnknown"])
+async def test_one_that_has_gone_is_looked_up_again(
+    helper: BusConnection, supplicant: FakeSupplicant, error: str
+) -> None:
+    interfaces = RegisteredInterfaces(helper)
+    await interfaces.set_country("wlan0", "DE")
+    supplicant.given.clear()
+    supplicant.refusal, supplicant.refused_times = f"org.freedesktop.DBus.Error.{error}", 1
+    await interfaces.set_country("wlan0", "FR")
+    assert [member for member, _ in supplicant.given] == ["Set", "GetInterface", "Set"]
+
+
+async def test_one_that_is_refused_is_not_asked_twice(
+    helper: BusConnection, supplicant: FakeSupplicant
+) -> None:
+    interfaces = RegisteredInterfaces(helper)
+    await interfaces.set_country("wlan0", "DE")
+    supplicant.given.clear()
+    supplicant.refusal = WPAS_UNKNOWN_ERROR
+    with pytest.raises(BusError):
+        await interfaces.set_country("wlan0", "FR")
+    assert [member for member, _ in supplicant.given] == ["Set"]
+
+
+async def test_another_run_of_wpa_supplicant_is_not_given_the_object_path_of_the_one_before(
+    message_bus: MessageBusDaemon, wlan0: None
+) -> None:
+    """There, it may be the interface of another adapter."""
+    helper, first, second = [await BusConnection.open(message_bus.address) for _ in range(3)]
+    try:
+        interfaces = RegisteredInterfaces(helper)
+        await first.request_name(WPAS)
+        FakeSupplicant(first)
+        await interfaces.set_country("wlan0", "DE")
+        await first.close()
+        await second.request_name(WPAS)
+        after = FakeSupplicant(second)
+        await interfaces.set_country("wlan0", "FR")
+    finally:
+        for connection in (helper, first, second):
+            await connection.close()
+    assert [member for member, _ in after.given] == ["GetInterface", "Set"]
+
+
 async def test_networks_are_limited_and_the_country_is_set(
     helper: BusConnection, supplicant: FakeSupplicant
 ) -> None:
-    await limit_networks(helper, "wlan0", BSSID)
-    await set_country(helper, "wlan0", "DE")
+    interfaces = RegisteredInterfaces(helper)
+    await interfaces.limit_networks("wlan0", BSSID)
+    await interfaces.set_country("wlan0", "DE")
     set_to = [body[1:] for member, body in supplicant.given if member == "Set"]
     assert set_to == [["Properties", {"bssid": BSSID}]] * 2 + [["Country", "DE"]]
 
@@ -126,10 +179,11 @@ async def test_nothing_is_changed_on_an_interface_that_is_not_wireless(
     helper: BusConnection, supplicant: FakeSupplicant
 ) -> None:
     network = network_of(7, b"CAM", "none", "", "", False)
+    interfaces = RegisteredInterfaces(helper)
     for change in (
-        add_network(helper, "eth0", network),
-        limit_networks(helper, "eth0", BSSID),
-        set_country(helper, "eth0", "DE"),
+        interfaces.add_network("eth0", network),
+        interfaces.limit_networks("eth0", BSSID),
+        interfaces.set_country("eth0", "DE"),
     ):
         with pytest.raises(InvalidRequest):
             await change

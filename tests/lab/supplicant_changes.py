@@ -29,14 +29,16 @@ async def register_interface(interface: str) -> str:
 async def add_network(request: JoinRequest, key_management: KeyManagement, bssid: str) -> str:
     interface, *_ = arguments = network_arguments(request, key_management, bssid)
     async with system_bus() as connection:
-        return await supplicant.add_network(connection, interface, network_of(*arguments[1:]))
+        return await supplicant.RegisteredInterfaces(connection).add_network(
+            interface, network_of(*arguments[1:])
+        )
 
 
 async def limit_networks(interface: str, bssid: str) -> None:
     async with system_bus() as connection:
-        await supplicant.limit_networks(connection, interface, bssid)
+        await supplicant.RegisteredInterfaces(connection).limit_networks(interface, bssid)
 
 
 async def set_country(interface: str, country: str) -> None:
     async with system_bus() as connection:
-        await supplicant.set_country(connection, interface, country)
+        await supplicant.RegisteredInterfaces(connection).set_country(interface, country)

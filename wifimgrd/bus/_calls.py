@@ -176,7 +176,7 @@ class Calls(ABC):
         try:
             return typed(str, (await self.call_bus("GetNameOwner", "s", [name]))[0])
         except BusError as error:
-            if error.name == names.BUS_DAEMON + ".Error.NameHasNoOwner":
+            if error.name == names.NAME_HAS_NO_OWNER:
                 return None
             raise
 

@@ -28,9 +28,12 @@ class Proxy:
     AUTO_START: ClassVar[bool] = True
     """Whether a call starts a service that is not running."""
 
-    def __init__(self, connection: BusConnection, path: str) -> None:
+    def __init__(self, connection: BusConnection, path: str, owner: str = "") -> None:
+        """`owner` is the unique name of one run of the service, instead of whichever run there is."""
         self.connection = connection
         self.path = path
+        self.service = owner or self.SERVICE
+        """Who is called."""
 
     async def call(
         self,
@@ -41,7 +44,7 @@ class Proxy:
     ) -> list[object]:
         """Call a method; `on_reply` as in `BusConnection.call`."""
         return await self.connection.call(
-            self.SERVICE,
+            self.service,
             self.path,
             self.INTERFACE,
             member,
@@ -59,26 +62,26 @@ class Proxy:
 
     async def get(self, name: str, shape: type[_T]) -> _T:
         """Read one property, of this type."""
-        value = await self.connection.get(self.SERVICE, self.path, self.INTERFACE, name, self.TIMEOUT_S)
+        value = await self.connection.get(self.service, self.path, self.INTERFACE, name, self.TIMEOUT_S)
         return typed(shape, value)
 
     async def set(self, name: str, value: Variant) -> None:
         """Write one property."""
         await self.connection.set(
-            self.SERVICE, self.path, self.INTERFACE, name, value, timeout_s=self.TIMEOUT_S
+            self.service, self.path, self.INTERFACE, name, value, timeout_s=self.TIMEOUT_S
         )
 
     async def watch(self, member: str, handler: Callable[[Signal], None]) -> Watch:
         """Subscribe to one signal of the interface."""
         return await self.connection.watch(
-            handler, sender=self.SERVICE, path=self.path, interface=self.INTERFACE, member=member
+            handler, sender=self.service, path=self.path, interface=self.INTERFACE, member=member
         )
 
     async def watch_properties(self, handler: Callable[[Signal], None]) -> Watch:
         """Subscribe to changes of the properties."""
         return await self.connection.watch(
             handler,
-            sender=self.SERVICE,
+            sender=self.service,
             path=self.path,
             interface=names.PROPERTIES,
             member="PropertiesChanged",
@@ -93,7 +96,7 @@ class ProxyWithProperties(Proxy, Generic[P]):
 
     async def get_all(self) -> P:
         """Read every property that is declared."""
-        values = await self.connection.get_all(self.SERVICE, self.path, self.INTERFACE, self.TIMEOUT_S)
+        values = await self.connection.get_all(self.service, self.path, self.INTERFACE, self.TIMEOUT_S)
         return typed(self.PROPERTIES, values)
 
     @classmethod

@@ -41,7 +41,7 @@ from wifimgrd.helper._networkmanager import (
 from wifimgrd.helper._plan import Camera, Plan
 from wifimgrd.helper._policy import Policy
 from wifimgrd.helper._routing import concerned_by, makes_broadcast
-from wifimgrd.helper._supplicant import add_network, limit_networks, register_interface, set_country
+from wifimgrd.helper._supplicant import RegisteredInterfaces, register_interface
 from wifimgrd.helper._wireless import end_power_save, restart_link
 from wifimgrd.kernel.events import Event
 from wifimgrd.kernel.links import Link
@@ -91,6 +91,7 @@ class NetService:
         for each new daemon."""
         self._connection = connection
         self._to_services = to_services
+        self._registered = RegisteredInterfaces(to_services)
         self._kernel = kernel
         self._links = links
         self._read_policy = policy
@@ -239,14 +240,14 @@ class NetService:
     async def _add_network(self, _: MethodCall, *arguments: *calls.NetworkArguments) -> tuple[str]:
         interface = arguments[0]
         self._require_hubs(interface)
-        return (await add_network(self._to_services, interface, network_of(*arguments[1:])),)
+        return (await self._registered.add_network(interface, network_of(*arguments[1:])),)
 
     async def _limit_networks(self, _: MethodCall, interface: str, bssid: str) -> None:
         self._require_hubs(interface)
-        await limit_networks(self._to_services, interface, bssid_of(bssid))
+        await self._registered.limit_networks(interface, bssid_of(bssid))
 
     async def _set_country(self, _: MethodCall, interface: str, country: str) -> None:
-        await set_country(self._to_services, interface, country_of(country))
+        await self._registered.set_country(interface, country_of(country))
 
     # -- systemd-networkd
 

@@ -7,11 +7,13 @@ https://w1.fi/wpa_supplicant/devel/dbus.html, https://w1.fi/cgit/hostap/plain/wp
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
+from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError, Variant
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.domain.device import DeviceId, Passphrase, Ssid
@@ -39,9 +41,13 @@ _SETTINGS: Final = {
     "Dot11RSNAConfigPMKLifetime": "604800",  # s, a week: when a key of SAE or OWE expires; else after 12 h
 }
 """Of an interface, as NetworkManager makes them; the other settings are wpa_supplicant's own."""
+_GONE: Final = (names.UNKNOWN_METHOD, names.UNKNOWN_OBJECT, *names.NOT_RUNNING)
+"""The errors of a call to an object, or a run of wpa_supplicant, that is there no more: nothing was done."""
 _RAW_KEY_DIGITS: Final = 64
 _FRAME_PROTECTION_OPTIONAL, _FRAME_PROTECTION_REQUIRED = 1, 2
 _PERMANENT_ADDRESS: Final = 0
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,30 +168,57 @@ async def _make_settings(registered: _Interface, interface: str) -> None:
             _log.info("setting_not_made", interface=interface, setting=name, reason=error.message)
 
 
-async def add_network(connection: BusConnection, interface: str, network: Network) -> str:
-    """Configure a network on an interface that is registered, disabled, and return its object path; raises as
-    `register_interface`."""
-    with in_time(_NO_ANSWER):
-        registered = await _registered(connection, interface)
-        return await registered.ask(str, "AddNetwork", "a{sv}", [network.settings])
+class RegisteredInterfaces:
+    """The interfaces that wpa_supplicant has, by their names, and what is changed of them.
 
+    Each one is looked up once in a run of wpa_supplicant, and is addressed by the unique name of that run: to
+    another run, the same object path may be another interface.
+    """
 
-async def limit_networks(connection: BusConnection, interface: str, bssid: str) -> None:
-    """Let the networks of an interface be joined only at this access point; their other settings stay.
-    Raises as `register_interface`."""
-    with in_time(_NO_ANSWER):
-        for path in await (await _registered(connection, interface)).get("Networks", list[str]):
-            limit = Variant("a{sv}", {"bssid": Variant("s", bssid)})
-            await _Network(connection, path).set("Properties", limit)
+    def __init__(self, connection: BusConnection) -> None:
+        self._connection = connection
+        self._known: dict[str, _Interface] = {}
 
+    async def add_network(self, interface: str, network: Network) -> str:
+        """Configure a network on an interface that is registered, disabled, and return its object path;
+        raises as `register_interface`."""
 
-async def set_country(connection: BusConnection, interface: str, country: str) -> None:
-    """Set the regulatory domain, as an ISO 3166-1 alpha-2 code; raises as `register_interface`."""
-    with in_time(_NO_ANSWER):
-        await (await _registered(connection, interface)).set("Country", Variant("s", country))
+        async def add(registered: _Interface) -> str:
+            return await registered.ask(str, "AddNetwork", "a{sv}", [network.settings])
 
+        return await self._changed(interface, add)
 
-async def _registered(connection: BusConnection, interface: str) -> _Interface:
-    require_wireless(interface)
-    path = await _Root(connection, WPAS_PATH).ask(str, "GetInterface", "s", [interface])
-    return _Interface(connection, path)
+    async def limit_networks(self, interface: str, bssid: str) -> None:
+        """Let the networks of an interface be joined only at this access point; their other settings stay.
+        Raises as `register_interface`."""
+
+        async def limit(registered: _Interface) -> None:
+            for path in await registered.get("Networks", list[str]):
+                settings = Variant("a{sv}", {"bssid": Variant("s", bssid)})
+                await _Network(self._connection, path, registered.service).set("Properties", settings)
+
+        await self._changed(interface, limit)
+
+    async def set_country(self, interface: str, country: str) -> None:
+        """Set the regulatory domain, as an ISO 3166-1 alpha-2 code; raises as `register_interface`."""
+        await self._changed(interface, lambda registered: registered.set("Country", Variant("s", country)))
+
+    async def _changed(self, interface: str, change: Callable[[_Interface], Awaitable[_T]]) -> _T:
+        require_wireless(interface)
+        with in_time(_NO_ANSWER):
+            if known := self._known.get(interface):
+                try:
+                    return await change(known)
+                except BusError as error:
+                    if error.name not in _GONE:
+                        raise
+                    self._known.pop(interface, None)
+            return await change(await self._look_up(interface))
+
+    async def _look_up(self, interface: str) -> _Interface:
+        owner = await self._connection.name_owner(WPAS) or ""
+        path = await _Root(self._connection, WPAS_PATH, owner).ask(str, "GetInterface", "s", [interface])
+        found = _Interface(self._connection, path, owner)
+        if owner:
+            self._known[interface] = found
+        return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
 
 import structlog
 
@@ -23,8 +22,6 @@ Values = Sequence[object] | None
 Handler = Callable[..., Awaitable[Values]]
 """Carries a method out: it is given the call and its arguments."""
 Handlers = Mapping[Member, Handler]
-
-_UNKNOWN_METHOD: Final = "org.freedesktop.DBus.Error.UnknownMethod"
 
 
 class PrivateService:
@@ -60,7 +57,7 @@ class PrivateService:
         method = self._interface.methods.get(call.member)
         is_here = call.path == self._interface.path and call.interface in ("", self._interface.name)
         if method is None or not is_here:
-            raise BusError(_UNKNOWN_METHOD, f"there is no {call.member} at {call.path}")
+            raise BusError(bus_names.UNKNOWN_METHOD, f"there is no {call.member} at {call.path}")
         if call.signature != method.signature:
             raise InvalidRequest(f"{call.member} takes {method.signature!r}")
         return None

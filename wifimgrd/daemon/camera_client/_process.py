@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange
 from wifimgrd.bus.proxy import Proxy
 from wifimgrd.domain.errors import Unconfirmed, WifimgrdError
@@ -19,10 +20,6 @@ _log = structlog.get_logger()
 
 NO_ANSWER: Final = "wifimgrd-camera does not answer"
 NOT_INSTALLED: Final = "wifimgrd-camera is not installed: apt install wifimgrd-camera"
-_GONE: Final = (
-    "org.freedesktop.DBus.Error.ServiceUnknown",
-    "org.freedesktop.DBus.Error.NameHasNoOwner",
-)
 
 
 class CameraProcess(Proxy):
@@ -49,7 +46,7 @@ class CameraProcess(Proxy):
                 *(body, limit_s, on_reply),
             )
         except BusError as error:
-            if error.name in _GONE:
+            if error.name in names.NOT_RUNNING:
                 raise unavailable(NOT_INSTALLED) from None
             if not error.name.startswith(ERROR_PREFIX):
                 _log.warning(

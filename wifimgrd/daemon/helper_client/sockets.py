@@ -6,6 +6,7 @@ import socket
 from ipaddress import IPv4Address
 from typing import Final
 
+from wifimgrd.bus import names
 from wifimgrd.bus.connection import BusConnection, BusError
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.device import DeviceId
@@ -15,10 +16,6 @@ from wifimgrd.wire import helper_calls as calls
 from wifimgrd.wire.errors import with_own_errors
 
 _ANSWER_S: Final = CONNECT_S + 5.0
-_NO_HELPER: Final = (
-    "org.freedesktop.DBus.Error.ServiceUnknown",
-    "org.freedesktop.DBus.Error.NameHasNoOwner",
-)
 
 
 class HelperSockets:
@@ -47,7 +44,7 @@ class HelperSockets:
                     timeout_s=_ANSWER_S,
                 )
             except BusError as error:
-                if error.name in _NO_HELPER:
+                if error.name in names.NOT_RUNNING:
                     return await open_socket(interface, IPv4Address(address), port, kind)
                 if error.name == calls.REFUSED:
                     raise ServiceRefused(error.message) from None
