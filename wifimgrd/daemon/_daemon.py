@@ -378,13 +378,6 @@ def _wpa_supplicant(
     links, wireless = HelperLinks(connection), HelperWireless(connection)
     supplicant = HelperSupplicant(connection)
 
-    async def end_power_save(interface: str) -> None:
-        with suppress(BusError):  # mostly a driver without power save
-            await wireless.end_power_save(interface)
-
-    async def configure_link(interface: str, local_address: str) -> None:
-        await asyncio.gather(end_power_save(interface), links.configure_link(interface, local_address))
-
     return WpaSupplicantBackend(
         memory,
         tasks,
@@ -392,7 +385,7 @@ def _wpa_supplicant(
         add_network=supplicant.add_network,
         set_country=supplicant.set_country,
         limit_networks=supplicant.limit_networks,
-        configure_link=configure_link,
+        configure_link=links.configure_link,
         request_lease=links.request_lease,
         release_link=links.release_link,
         restart_link=wireless.restart_link,

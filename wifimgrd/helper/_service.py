@@ -252,7 +252,10 @@ class NetService:
     # -- systemd-networkd
 
     async def _configure_link(self, _: MethodCall, interface: str, local_address: str) -> None:
-        await self._links.configure(link_configuration(interface, local_address))
+        configuration = link_configuration(interface, local_address)
+        with suppress(OSError):  # mostly a driver without power save
+            end_power_save(interface)
+        await self._links.configure(configuration)
 
     async def _request_lease(self, _: MethodCall, interface: str) -> None:
         await self._links.request_lease(interface, index_of_wireless(interface))

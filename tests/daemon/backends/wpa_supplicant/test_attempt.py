@@ -63,10 +63,15 @@ class Join:
         """Events that arrive while networkd is asked."""
         self.reads = 0
         """How often networkd was asked."""
+        self.was_read = asyncio.Event()
         self.requested: list[str] = []
         self.brings_address = True
         """Whether the address of the interface changes by a request."""
         self.has_kernel_address = False
+        """Whether it has one before networkd describes one."""
+        self.is_stale = False
+        """networkd describes an address that the kernel has no longer, once."""
+        self._interface = SimpleNamespace(name="wlan0", index=3, frames_received=0)
         self.refusal: BackendUnavailable | None = None
         request = JoinRequest(DeviceId(1), "wlan0", Ssid(b"CAM"), Passphrase("12345678"), 30.0)
         services: Any = SimpleNamespace(connection=None, request_lease=self._request_lease)
@@ -80,9 +85,8 @@ class Join:
         """The address, with these events."""
         for event in events:
             self.monitor.post(event)
-        interface: Any = SimpleNamespace(
-            name="wlan0", index=3, frames_received=0, has_address=self.has_kernel_address
-        )
+        self._interface.has_address = self.has_kernel_address
+        interface: Any = self._interface
         self._attempt.begin(interface, self.monitor)
         async with asyncio.timeout(5):
             return await self._attempt.wait_for_address(interface, self.monitor)
@@ -106,7 +110,11 @@ class Join:
         while self.meanwhile:
             self.monitor.post(self.meanwhile.pop())
         self.reads += 1
-        return self.answers.pop(0)
+        answer = self.answers.pop(0)
+        self._interface.has_address |= isinstance(answer, LinkAddress) and not self.is_stale
+        self.is_stale = False
+        self.was_read.set()
+        return answer
 
     async def _request_lease(self, interface: str) -> None:
         if self.brings_address:
@@ -178,6 +186,19 @@ async def test_an_address_that_does_not_come_by_itself_is_requested_anew(
     join.has_kernel_address = seen is None
     assert await join.address(COMPLETED, AddressChanged()) == ADDRESS
     assert (join.reads, join.requested) == (5, ["wlan0"])
+
+
+async def test_an_address_that_the_kernel_no_longer_has_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """networkd describes that of the link before for a moment."""
+    monkeypatch.setattr(LeaseRequest, "start", lambda _: None)
+    before = LinkAddress(IPv4Interface("192.168.42.7/24"), "192.168.42.1")
+    join = Join(monkeypatch, before, ADDRESS)
+    join.is_stale = True
+    waiting = asyncio.create_task(join.address(COMPLETED, AddressChanged()))
+    async with asyncio.timeout(5):
+        await join.was_read.wait()
+    join.monitor.post(AddressChanged())
+    assert await waiting == ADDRESS
 
 
 async def test_an_association_that_is_lost_ends_its_request(monkeypatch: pytest.MonkeyPatch) -> None:

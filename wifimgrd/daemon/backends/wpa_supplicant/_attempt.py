@@ -153,7 +153,7 @@ class Attempt(SupplicantAttempt[Joined]):
         interface.on_address.append(changed.set)
         try:
             async with asyncio.timeout(_OLD_ADDRESS_S):
-                while isinstance(await read_address(self._services.connection, interface), LinkAddress):
+                while interface.has_address and await self._is_addressed(interface):
                     await changed.wait()
                     changed.clear()
         except TimeoutError:
@@ -162,6 +162,9 @@ class Attempt(SupplicantAttempt[Joined]):
             ) from None
         finally:
             interface.on_address.remove(changed.set)
+
+    async def _is_addressed(self, interface: WifiInterface) -> bool:
+        return isinstance(await read_address(self._services.connection, interface), LinkAddress)
 
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
@@ -177,13 +180,14 @@ class Attempt(SupplicantAttempt[Joined]):
                 await self._request_lease(interface.name)
             is_due |= isinstance(event, AddressChanged)
             is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
-            if monitor.has_events or not (is_due and monitor.is_associated):
+            is_joined = monitor.is_associated and monitor.diagnosis.completed
+            if monitor.has_events or not (is_due and is_joined):
                 continue
             address = await read_address(self._services.connection, interface)
             is_due = monitor.has_events
             if not isinstance(address, LinkAddress):
                 next_read.start(address)
-            elif monitor.diagnosis.completed and not is_due:
+            elif interface.has_address and not is_due:
                 return address
 
     async def _request_lease(self, name: str) -> None:

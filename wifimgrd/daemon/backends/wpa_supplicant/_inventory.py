@@ -7,11 +7,12 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Final, Protocol
 
 from wifimgrd.domain.adapter import Band
-from wifimgrd.kernel.addresses import Address, first_address
+from wifimgrd.kernel.addresses import Address, list_addresses
 from wifimgrd.kernel.events import Event, NetworkEvents, Topic
 from wifimgrd.kernel.links import Link
 from wifimgrd.kernel.nl80211 import bands_of
@@ -31,6 +32,9 @@ class WifiInterface:
     bands: frozenset[Band] = frozenset()
     reserved: bool = False
     """An attempt or a link of this daemon's uses it."""
+    addresses: set[tuple[IPv4Address, int]] | None = field(default_factory=set)
+    """Its IPv4 addresses with their prefix lengths, by the kernel's messages; None where they could not be
+    listed."""
     names: dict[str, bytes] = field(default_factory=dict)
     """SSIDs by the object paths of its BSSs, from earlier reads."""
     on_gone: list[Callable[[], None]] = field(default_factory=list)
@@ -51,10 +55,7 @@ class WifiInterface:
     @property
     def has_address(self) -> bool:
         """Whether it has an IPv4 address, according to the kernel; True where it does not say."""
-        try:
-            return first_address(self.index) is not None
-        except OSError:
-            return True
+        return self.addresses is None or bool(self.addresses)
 
     def _read(self, attribute: str) -> int | None:
         try:
@@ -120,13 +121,16 @@ class Inventory:
                 self._link_changed(index, "")
         for index, name in present.items():
             self._link_changed(index, name)
-            self._address_seen(index)
+            if interface := self.interfaces.get(index):
+                interface.addresses = _addresses_of(index)
+                self._address_seen(index)
 
     def _received(self, event: Event) -> None:
         match event.entry:
             case Link(name, index):
                 self._link_changed(index, "" if event.is_gone else name)
-            case Address(index):
+            case Address(index) as address if interface := self.interfaces.get(index):
+                _note(interface, address, is_gone=event.is_gone)
                 self._address_seen(index)
 
     def _link_changed(self, index: int, name: str) -> None:
@@ -139,7 +143,8 @@ class Inventory:
                 gone()
             self._listener.interface_gone(known)
         if name and (_INTERFACES / name / "phy80211").exists():
-            seen = self.interfaces[index] = WifiInterface(index, name, bands_of(index))
+            seen = WifiInterface(index, name, bands_of(index), addresses=_addresses_of(index))
+            self.interfaces[index] = seen
             self._appeared.set()
             self._listener.interface_seen(seen)
 
@@ -154,3 +159,20 @@ class Inventory:
         interface = self.interfaces.get(index)
         if interface is not None and not interface.reserved:
             self._listener.interface_seen(interface)
+
+
+def _addresses_of(index: int) -> set[tuple[IPv4Address, int]] | None:
+    """Read after the subscription to their changes; None where the kernel does not say."""
+    try:
+        return {(one.address, one.prefix) for one in list_addresses(index)}
+    except OSError:
+        return None
+
+
+def _note(interface: WifiInterface, address: Address, *, is_gone: bool) -> None:
+    if interface.addresses is None:
+        interface.addresses = _addresses_of(interface.index)
+    elif is_gone:
+        interface.addresses.discard((address.address, address.prefix))
+    else:
+        interface.addresses.add((address.address, address.prefix))
