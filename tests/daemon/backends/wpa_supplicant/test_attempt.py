@@ -118,10 +118,15 @@ class Join:
 
     async def _request_lease(self, interface: str) -> None:
         if self.brings_address:
-            self.monitor.post(AddressChanged())
+            self.kernel_has_address()
         if self.refusal:
             raise self.refusal
         self.requested.append(interface)
+
+    def kernel_has_address(self) -> None:
+        """The kernel tells of a new address."""
+        self._interface.has_address = True
+        self.monitor.post(AddressChanged())
 
     def verdict(self) -> WifimgrdError:
         """Why the attempt fails at its deadline."""
@@ -199,6 +204,22 @@ async def test_an_address_that_the_kernel_no_longer_has_is_not_taken(monkeypatch
         await join.was_read.wait()
     join.monitor.post(AddressChanged())
     assert await waiting == ADDRESS
+
+
+async def test_networkd_is_asked_once_while_the_kernel_has_no_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LeaseRequest, "start", lambda _: None)
+    join = Join(monkeypatch, None, ADDRESS)
+    waiting = asyncio.create_task(join.address(COMPLETED))
+    async with asyncio.timeout(5):
+        await join.was_read.wait()
+    join.monitor.post(AddressChanged())
+    for _ in range(9):  # the attempt has long taken it
+        await asyncio.sleep(0)
+    assert (join.reads, waiting.done()) == (1, False)
+    join.kernel_has_address()
+    assert (await waiting, join.reads) == (ADDRESS, 2)
 
 
 async def test_an_association_that_is_lost_ends_its_request(monkeypatch: pytest.MonkeyPatch) -> None:

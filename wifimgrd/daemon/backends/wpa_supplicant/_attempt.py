@@ -169,6 +169,7 @@ class Attempt(SupplicantAttempt[Joined]):
     async def _wait_for_address(self, interface: WifiInterface, monitor: AssociationMonitor) -> LinkAddress:
         """The address; raises the cause as soon as it is known that there will be none."""
         is_due = False  # whether the address may have changed since it was read
+        is_missing = False  # whether neither networkd nor the kernel has one, and none was withdrawn
         self._next_read = next_read = NextRead(interface, self._address_changed, self._lease_due)
         while True:
             event = await monitor.next_event()
@@ -176,15 +177,17 @@ class Attempt(SupplicantAttempt[Joined]):
             self._follow_association(monitor)
             if not monitor.is_associated:
                 next_read.stop()
+            is_missing &= monitor.is_associated and not interface.has_address
             if isinstance(event, LeaseDue):
                 await self._request_lease(interface.name)
             is_due |= isinstance(event, AddressChanged)
             is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
             is_joined = monitor.is_associated and monitor.diagnosis.completed
-            if monitor.has_events or not (is_due and is_joined):
+            if monitor.has_events or is_missing or not (is_due and is_joined):
                 continue
             address = await read_address(self._services.connection, interface)
             is_due = monitor.has_events
+            is_missing = address is None and not interface.has_address
             if not isinstance(address, LinkAddress):
                 next_read.start(address)
             elif interface.has_address and not is_due:
