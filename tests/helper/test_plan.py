@@ -114,8 +114,12 @@ def test_two_cameras_of_one_interface_are_refused() -> None:
         Plan(NETWORK, (camera(1), replace(camera(2), index=WLAN1)))
 
 
-@pytest.mark.parametrize(("device_id", "zone"), [(1, 2), (0xFFFE, 0xFFFF), (0xFFFF, 1), (70_000, 4466)])
-def test_each_device_has_a_zone_that_is_not_the_hosts(device_id: int, zone: int) -> None:
+@pytest.mark.parametrize(
+    ("device_id", "zone"), [(0, 1), (1, 2), (0xFFFE, 0xFFFF), (0xFFFF, 2), (70_000, 4467)]
+)
+def test_each_device_has_a_zone_that_is_not_the_hosts_or_that_of_idle_adapters(
+    device_id: int, zone: int
+) -> None:
     assert Camera(device_id, "wlan0", 1).zone == zone
 
 
@@ -308,6 +312,14 @@ HIDING = route("192.168.1.127", WLAN1, kind=RouteKind.BROADCAST, table=LOCAL, pr
 )
 def test_a_new_broadcast_address_of_a_cameras_link_is_noticed(event: Event, does: bool) -> None:
     assert makes_broadcast(PLAN, event) is does
+
+
+def test_what_another_program_configures_on_an_adapter_without_a_link_stays() -> None:
+    plan = Plan(NETWORK, (Camera(0, "wlan1", WLAN1),))
+    routes = [route("192.168.42.0/24", WLAN1, protocol=BY_DHCP), HIDING, replace(DEFAULT, index=WLAN1)]
+    assert unwanted_routes(plan, routes) == []
+    assert broadcasts(plan, routes) == []
+    assert not makes_broadcast(plan, Event(HIDING))
 
 
 def test_the_route_of_a_camera_comes_after_the_one_for_the_time_without_it() -> None:

@@ -138,8 +138,10 @@ def plan_of(network: str, cameras: Sequence[CameraEntry], policy: Policy, hosts_
     for which there is no mark, or is one of `hosts_own`, is left out."""
     try:
         parsed = parse_network(network)
-        for _, address, _, own, _ in cameras:
+        for device_id, address, _, own, _ in cameras:
             _addresses(network, address, own)
+            if not device_id and (address or own):
+                raise InvalidRequest("an adapter without a link has no address")
     except ValueError as error:
         raise InvalidRequest(str(error)) from None
     shared = () if parsed is None else policy.shared

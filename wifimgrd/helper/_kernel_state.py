@@ -80,7 +80,7 @@ class KernelState:
     def hosts_own(self, interfaces: Iterable[str]) -> set[str]:
         """Those of the interfaces that carry a connection of this host. Those of cameras, of this run or of
         one that was killed, do not: what `main` has through them is deleted. Raises KernelError."""
-        held = () if self._wanted is None else self._wanted.cameras
+        held = () if self._wanted is None else self._wanted.linked
         new = set(interfaces).difference(one.interface for one in held)
         if not new:
             return set()
@@ -233,7 +233,8 @@ class KernelState:
         except KernelError as error:
             failure = error
         self._gates |= gates
-        self._delete_broadcasts(plan)
+        if changed_cameras(plan.linked, () if applied is None else applied.linked):
+            self._delete_broadcasts(plan)
         self._tables.change(Contents.of(plan, to_open))
         self._forwarding.open(to_open)
         self._plan = plan

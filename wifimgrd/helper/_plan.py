@@ -24,20 +24,23 @@ SOCKET_MARKS: Final = 0x774B0000
 MARKS_MASK: Final = 0xFFFF0000
 LARGEST_INDEX: Final = 0xFFFF
 _LARGEST_ZONE: Final = 0xFFFF
+_IDLE_ZONE: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A camera, its interface, and the addresses by which it is reached."""
+    """A camera, its interface, and the addresses by which it is reached; or an adapter without a link, which
+    is only closed."""
 
     device_id: int
+    """0 for an adapter without a link."""
     interface: str
     index: int
     """The kernel's index of the interface."""
     address: IPv4Address | None = None
     """Its address on this host; None where it has none."""
     camera_address: IPv4Address | None = None
-    """The camera's own address on its link; None while there is no link: the interface is only closed."""
+    """The camera's own address on its link; None where there is none: the interface is only closed."""
     accepts: tuple[AcceptedPort, ...] = ()
     """The ports of this host that it may send to."""
 
@@ -59,8 +62,9 @@ class Camera:
     @property
     def zone(self) -> int:
         """The conntrack zone of its packets: of the device, not of the interface, so that a connection that
-        the kernel still remembers is never taken for another camera's."""
-        return self.device_id % _LARGEST_ZONE + 1
+        the kernel still remembers is never taken for another camera's. Adapters without a link have one
+        together, which no device has."""
+        return (self.device_id - 1) % (_LARGEST_ZONE - 1) + 2 if self.device_id else _IDLE_ZONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Plan:
     network: IPv4Network | None
     """The network of the cameras' addresses; None where there are no addresses."""
     cameras: tuple[Camera, ...] = ()
+    """And the adapters without a link."""
     shared: tuple[IPv4Network, ...] = ()
     """Networks whose hosts may reach the cameras, too."""
 
@@ -85,6 +90,11 @@ class Plan:
     def host(self) -> IPv4Address | None:
         """The host's own address in the network."""
         return None if self.network is None else self.network.broadcast_address - 1
+
+    @property
+    def linked(self) -> tuple[Camera, ...]:
+        """Those that are a camera's: other programs may configure the other interfaces."""
+        return tuple(one for one in self.cameras if one.device_id)
 
     @property
     def reachable(self) -> tuple[Camera, ...]:

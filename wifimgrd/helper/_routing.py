@@ -63,7 +63,7 @@ def camera_routes(cameras: Iterable[Camera]) -> list[Change]:
 def broadcasts(plan: Plan, routes: Iterable[Route]) -> list[tuple[Route, Camera]]:
     """The broadcast addresses of cameras' links that the kernel has made ones of this host, with the cameras:
     another host with such an address could not be reached, whatever routes there are to it."""
-    cameras = {one.index: one for one in plan.cameras}
+    cameras = {one.index: one for one in plan.linked}
     return [(route, cameras[route.index]) for route in routes if _makes_broadcast(route, cameras)]
 
 
@@ -205,7 +205,7 @@ def unwanted_routes(plan: Plan, routes: Iterable[Route]) -> list[Route]:
     routes there, whoever has added them: a link of an earlier version, or another configuration of the
     interface. NetworkManager does not add them again: to it, others have removed them.
     """
-    interfaces = {one.index for one in plan.cameras}
+    interfaces = {one.index for one in plan.linked}
     return [one for one in routes if one.index in interfaces and _is_unwanted(one)]
 
 
@@ -260,7 +260,7 @@ def makes_broadcast(plan: Plan, event: Event) -> bool:
     address, or when the link is up again."""
     match event:
         case Event(Route(kind=RouteKind.BROADCAST) as route, is_gone=False):
-            return _makes_broadcast(route, {one.index for one in plan.cameras})
+            return _makes_broadcast(route, {one.index for one in plan.linked})
     return False
 
 

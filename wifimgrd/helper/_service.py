@@ -293,7 +293,9 @@ class NetService:
 
     async def _apply(self, _: MethodCall, network: str, cameras: Sequence[Sequence[object]]) -> tuple[str]:
         entries = typed(list[calls.CameraEntry], cameras)
-        hosts_own = self._kernel.hosts_own(camera.interface for camera in entries)
+        known = () if self._wanted is None else self._wanted.cameras
+        interfaces = {camera.interface for camera in entries}
+        hosts_own = self._kernel.hosts_own(interfaces.difference(one.interface for one in known))
         wanted = plan_of(network, entries, self._policy, hosts_own)
         async with self._planned:
             self._wanted = wanted

@@ -20,9 +20,10 @@ REFUSED: Final = "org.wifimgrd1.Net.Error.Refused"
 
 
 class CameraEntry(NamedTuple):
-    """A camera in the plan, as APPLY takes it."""
+    """A camera in the plan, as APPLY takes it, or an adapter without a link, whose other fields are empty."""
 
     device_id: int
+    """0 for an adapter without a link: it is only closed."""
     address: str
     """The device's own address in the cameras' network; empty if it has none."""
     interface: str
@@ -43,8 +44,8 @@ else changes later is restored. The networks that the cameras are shared with an
 may send to are read from the configuration and the catalog, again for each new daemon.
 
 network: the cameras' network, such as `10.77.0.0/24`; empty if they have no addresses.
-cameras: a CameraEntry of each interface that is assigned. One whose interface is gone, has an index
-  over 65535, or carries a connection of the host's when it is first listed (the table `main` has a
+cameras: a CameraEntry of each interface that the hub uses or can use. One whose interface is gone, has an
+  index over 65535, or carries a connection of the host's when it is first listed (the table `main` has a
   default route through it, or one of an address or a lease) is left out.
 conflict: empty, or why the network cannot be the cameras': then they have no addresses until it can."""
 OPEN: Final = member("Open", device_id="t", port="q", kind="s").returning(socket="h")

@@ -17,7 +17,7 @@ from wifimgrd.bus.connection import BusConnection, BusError, MethodCall
 from wifimgrd.daemon.helper_client.addresses import CameraAddresses, planned_cameras
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Link, Ssid
-from wifimgrd.domain.events import DeviceStateChanged, InterfaceAdded
+from wifimgrd.domain.events import DeviceStateChanged, InterfaceAdded, InterfaceChanged, InterfaceRemoved
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import helper_calls as calls
@@ -259,11 +259,44 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_sent_everything_aga
     await second.close()
 
 
-def test_an_interface_is_planned_from_its_assignment_on() -> None:
-    device = Device(DeviceId(1), "A", "gopro-hero9", Ssid(b"x"), address="10.77.0.1")
-    connecting = DeviceStatus(device, DeviceState.CONNECTING, "w1", None, "10.77.0.1")
-    connected = DeviceStatus(device, DeviceState.CONNECTED, "w1", Link("10.5.5.100", "10.5.5.9"), "10.77.0.1")
-    assert planned_cameras([DeviceStatus(device)]) == ()
-    assert planned_cameras([connecting]) == ((1, "10.77.0.1", "w1", "", "gopro-hero9"),)
-    assert planned_cameras([connected]) == ((1, "10.77.0.1", "w1", "10.5.5.9", "gopro-hero9"),)
-    assert planned_cameras([connected], with_addresses=False) == ((1, "", "w1", "10.5.5.9", "gopro-hero9"),)
+DEVICE = Device(DeviceId(1), "A", "gopro-hero9", Ssid(b"x"), address="10.77.0.1")
+CONNECTING = DeviceStatus(DEVICE, DeviceState.CONNECTING, "w1", None, "10.77.0.1")
+CONNECTED = DeviceStatus(DEVICE, DeviceState.CONNECTED, "w1", Link("10.5.5.100", "10.5.5.9"), "10.77.0.1")
+
+
+def test_a_device_is_planned_with_its_link() -> None:
+    assert planned_cameras([DeviceStatus(DEVICE)]) == ()
+    assert planned_cameras([CONNECTED]) == ((1, "10.77.0.1", "w1", "10.5.5.9", "gopro-hero9"),)
+    assert planned_cameras([CONNECTED], with_addresses=False) == ((1, "", "w1", "10.5.5.9", "gopro-hero9"),)
+    led = {("10.77.0.1", "w1"): "10.5.5.7"}
+    assert planned_cameras([CONNECTING], (), led) == ((1, "10.77.0.1", "w1", "10.5.5.7", "gopro-hero9"),)
+
+
+def test_an_interface_without_a_link_is_only_closed() -> None:
+    closed = [(0, "", "w0", "", ""), (0, "", "w1", "", "")]
+    assert planned_cameras([CONNECTING]) == (closed[1],)
+    assert planned_cameras([CONNECTING], {"w0"}) == planned_cameras([], {"w1", "w0"}) == tuple(closed)
+    assert planned_cameras([CONNECTED], {"w0", "w1"})[1:] == (closed[0],)
+
+
+def interface_is(name: str, state: InterfaceState) -> InterfaceChanged:
+    adapter = Adapter(name, AdapterIdentity("02:00:00:00:00:01", "1-1.1"))
+    return InterfaceChanged(InterfaceStatus(Interface(adapter), state, "" if state != "unavailable" else "x"))
+
+
+async def test_an_adapter_is_closed_as_long_as_the_hub_can_use_it(world: SmallWorld, daemon: Daemon) -> None:
+    async def until(*, is_closed: bool) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while ("jump flood" in world.on_host("nft", "list", "ruleset")) != is_closed:
+                await daemon.connection.name_owner("org.wifimgrd1.Net")
+
+    name = world.add_camera(1)[2]
+    await world.start_helper()
+    await daemon.start()
+    for state in InterfaceState:
+        daemon.addresses.publish(interface_is(name, state))
+        await until(is_closed=state is not InterfaceState.UNAVAILABLE)
+    daemon.addresses.publish(interface_is(name, InterfaceState.AVAILABLE))
+    await until(is_closed=True)
+    daemon.addresses.publish(InterfaceRemoved(name))
+    await until(is_closed=False)

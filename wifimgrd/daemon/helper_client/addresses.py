@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from ipaddress import IPv4Network
+from types import MappingProxyType
 from typing import Final
 
 import structlog
@@ -13,7 +14,8 @@ import structlog
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange
 from wifimgrd.bus.values import typed
 from wifimgrd.domain.device import DeviceState, DeviceStatus
-from wifimgrd.domain.events import Event, InterfaceAdded, SignalChanged
+from wifimgrd.domain.events import Event, InterfaceAdded, InterfaceChanged, InterfaceRemoved, SignalChanged
+from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 from wifimgrd.wire import helper_calls as calls
 
@@ -36,7 +38,8 @@ class CameraAddresses:
     """An EventSink and AddressRoutes that keep the helper up to date from `start` on.
 
     The helper always gets the complete state, so nothing is lost when it or the daemon is restarted. Its
-    process is started with the first adapter, and gets its first state with the first camera.
+    process is started with the first adapter. An adapter is closed as long as the hub can use it, so that
+    nothing is to be done for that when a link comes up.
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class CameraAddresses:
         self._connection = connection
         self._network = "" if network is None else str(network)
         self._statuses: Statuses = tuple
+        self._adapters: set[str] = set()
+        """The interfaces that the hub can use, or uses."""
         self._applied_cameras: PlannedCameras | None = None
         """The state that the helper has applied; None where that is not known."""
         self._helper_wanted = False
@@ -87,6 +92,12 @@ class CameraAddresses:
 
     def publish(self, event: Event) -> None:
         """See EventSink."""
+        match event:
+            case InterfaceAdded(status) | InterfaceChanged(status):
+                is_ours = status.state is not InterfaceState.UNAVAILABLE
+                (self._adapters.add if is_ours else self._adapters.discard)(status.interface.name)
+            case InterfaceRemoved(name):
+                self._adapters.discard(name)
         if isinstance(event, InterfaceAdded):
             self._tasks.start("start-helper", self._start_helper())
         if not isinstance(event, SignalChanged):
@@ -124,7 +135,12 @@ class CameraAddresses:
             await self._due.wait()
             self._due.clear()
             statuses = tuple(self._statuses())
-            cameras = self._with_unpublished(planned_cameras(statuses, with_addresses=bool(self._network)))
+            cameras = planned_cameras(
+                statuses,
+                self._adapters,
+                {(address, interface): own for address, interface, own in self._unpublished},
+                with_addresses=bool(self._network),
+            )
             self._helper_wanted = self._helper_wanted or any(
                 status.state is not DeviceState.DISCONNECTED for status in statuses
             )
@@ -157,14 +173,6 @@ class CameraAddresses:
             self._conflict_changed(typed(str, conflict))
             self._settle(cameras)
 
-    def _with_unpublished(self, cameras: PlannedCameras) -> PlannedCameras:
-        """The same cameras, those whose links are not published yet with their own addresses."""
-        own = {(address, interface): camera for address, interface, camera in self._unpublished}
-        return tuple(
-            one._replace(camera_address=own.get((one.address, one.interface), one.camera_address))
-            for one in cameras
-        )
-
     def _settle(self, cameras: PlannedCameras, *, is_leading: bool = True) -> None:
         """The addresses of these cameras lead to them, or do not."""
         applied = {camera[1:4] for camera in cameras}
@@ -191,16 +199,29 @@ class CameraAddresses:
                 _log.info("addresses_conflict_over", network=self._network)
 
 
-def planned_cameras(statuses: Iterable[DeviceStatus], *, with_addresses: bool = True) -> PlannedCameras:
-    """The devices that have an interface: it is closed before there is a link."""
-    return tuple(
-        calls.CameraEntry(
-            status.device.id,
-            status.address if with_addresses else "",
-            status.interface,
-            status.link.camera_address if status.link is not None else "",
-            status.device.codename,
+def planned_cameras(
+    statuses: Iterable[DeviceStatus],
+    adapters: Iterable[str] = (),
+    unpublished: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    *,
+    with_addresses: bool = True,
+) -> PlannedCameras:
+    """The devices that have a link, those in `unpublished` too, which has the cameras' own addresses by their
+    addresses here and their interfaces; then the other interfaces, which are only closed."""
+    linked: list[calls.CameraEntry] = []
+    others = set(adapters)
+    for status in statuses:
+        if not status.interface:
+            continue
+        address = status.address if with_addresses else ""
+        own = unpublished.get((address, status.interface))
+        if own is None and status.link is None:
+            others.add(status.interface)
+            continue
+        if own is None:
+            own = status.link.camera_address if status.link else ""
+        linked.append(
+            calls.CameraEntry(status.device.id, address, status.interface, own, status.device.codename)
         )
-        for status in statuses
-        if status.interface
-    )
+    used = {one.interface for one in linked}
+    return (*linked, *(calls.CameraEntry(0, "", one, "", "") for one in sorted(others - used)))
