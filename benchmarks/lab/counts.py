@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median_low
 from typing import Final
 
 from benchmarks.lab.time_line import KERNEL, SHORT_LIVED, Event, Kind
@@ -55,14 +54,6 @@ def counted(events: Sequence[Event], began_s: float, ended_s: float) -> Counts:
     )
 
 
-def median_of(counts: Sequence[Counts]) -> Counts:
-    """The connect with the median number of messages; of several such ones, that with the fewest
-    datagrams."""
-    number = median_low(one.messages.total() for one in counts)
-    alike = [one for one in counts if one.messages.total() == number]
-    return min(alike, key=lambda one: one.datagrams.total())
-
-
 def _chain(replies: Sequence[Event], caller: str, began_s: float, ended_s: float) -> int:
     """The length of the longest way from reply to call that ends with this process at this time, with the
     calls that each of them waits for in turn."""
@@ -96,10 +87,15 @@ def _asked(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
             yield process or OURS[1], one.what if one.receiver == KERNEL else "answers"
 
 
-def counts_drawn(counts: Counts) -> str:
-    """The counts as text."""
-    lines = [f"round trips one after another, before the join begins: {counts.round_trips}"]
-    for what, counter in (("messages on the bus", counts.messages), ("netlink datagrams", counts.datagrams)):
+def counts_drawn(counts: Sequence[Counts]) -> str:
+    """The medians of several connects as text, each with the connect that has it."""
+    round_trips = sorted(one.round_trips for one in counts)
+    lines = [f"round trips one after another, before the join begins: {round_trips[len(counts) // 2]}"]
+    for what, counters in (
+        ("messages on the bus", [one.messages for one in counts]),
+        ("netlink datagrams", [one.datagrams for one in counts]),
+    ):
+        counter = sorted(counters, key=lambda one: one.total())[len(counts) // 2]
         lines.append(f"{what}, ours: {counter.total()}")
         lines += [f"  {number:4}  {', '.join(of)}" for of, number in counter.most_common()]
     return "\n".join(lines)

@@ -26,7 +26,6 @@ from benchmarks.lab.counts import (
     counted,
     counting,
     counts_drawn,
-    median_of,
     services,
 )
 from benchmarks.lab.hub import Hub
@@ -72,6 +71,7 @@ async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
             with _captured(Path(folder)) as captured:
                 traced = await _connects(stage, hub, adapter, camera, device, _TRACED)
                 names = await _names(bus)
+                await _until_read(captured)
             events = of_bus(packets(captured.bus.read_bytes()), names)
             events += of_netlink(packets(captured.netlink.read_bytes()), names)
         calls = await _system_calls(stage, hub, adapter, camera, device)
@@ -89,8 +89,8 @@ async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
             f"per connect, without the trace, of {_COSTED}:",
             costs_drawn(one.cost(_COSTED) for one in costs.values()),
             "",
-            f"the median of {_TRACED}:",
-            counts_drawn(median_of([counted(events, *one) for one in traced])),
+            f"the medians of {_TRACED}:",
+            counts_drawn([counted(events, *one) for one in traced]),
             "",
             f"the median of {_COUNTED}:",
             calls,
@@ -211,6 +211,14 @@ def _captured(folder: Path) -> Iterator[_Captured]:
             reader.send_signal(signal.SIGINT)
             reader.wait()
         run("ip", "link", "delete", _MONITOR)
+
+
+async def _until_read(files: _Captured) -> None:
+    """Wait until both captures have read what there was: they run beside what is measured."""
+    before = None
+    while before != (sizes := [file.stat().st_size for file in (files.bus, files.netlink)]):
+        before = sizes
+        await asyncio.sleep(_REST_S)
 
 
 def _wait_until_written(files: _Captured) -> None:
