@@ -13,7 +13,6 @@ from wifimgrd.helper._contents import Contents, transaction
 from wifimgrd.helper._plan import Camera, Plan
 from wifimgrd.helper._routing import (
     additions,
-    broadcast_routes,
     broadcasts,
     camera_routes,
     concerned_by,
@@ -24,6 +23,7 @@ from wifimgrd.helper._routing import (
     gates_of,
     is_complete,
     makes_broadcast,
+    moved_broadcasts,
     stale_routes,
     unwanted_routes,
 )
@@ -293,7 +293,12 @@ def test_broadcast_addresses_of_cameras_links_in_local_are_found() -> None:
 def test_a_broadcast_address_is_one_for_its_camera_alone() -> None:
     addresses = map(IPv4Address, ("192.168.42.255", "192.168.42.1"))
     its_own = route("192.168.42.255", WLAN1, kind=RouteKind.BROADCAST, table=MARK)
-    assert broadcast_routes(camera(), addresses) == [Change(Action.REPLACE, its_own)]
+    hosts = replace(its_own, table=LOCAL, protocol=BY_KERNEL)
+    assert moved_broadcasts(camera(), addresses) == [
+        Change(Action.DELETE, replace(hosts, destination=IPv4Network("192.168.42.1"))),
+        Change(Action.DELETE, hosts),
+        Change(Action.REPLACE, its_own),
+    ]
 
 
 HIDING = route("192.168.1.127", WLAN1, kind=RouteKind.BROADCAST, table=LOCAL, protocol=BY_KERNEL)

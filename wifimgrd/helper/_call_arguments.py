@@ -48,8 +48,13 @@ def link_configuration(interface: str, local_address: str) -> LinkConfiguration:
     """The configuration of the call `ConfigureLink`; raises InvalidRequest."""
     index = index_of_wireless(interface)
     return LinkConfiguration(
-        interface, index, permanent_address(interface).hex(":"), _local_address(local_address)
+        interface, index, _permanent_address(interface, index), _local_address(local_address)
     )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _permanent_address(interface: str, index: int) -> str:  # noqa: ARG001 - of this interface it never changes
+    return permanent_address(interface).hex(":")
 
 
 def _local_address(text: str) -> IPv4Interface | None:

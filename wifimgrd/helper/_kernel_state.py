@@ -161,7 +161,7 @@ class KernelState:
         if self._plan is not None:
             taken = self._delete_broadcasts(self._plan)
             reachable = [one for one in self._plan.reachable if one in taken]
-            carry_out(change for one in reachable for change in _broadcast_routes(one))
+            carry_out(change for one in reachable for change in _moved_broadcasts(one))
 
     @together()
     def clear(self) -> None:
@@ -233,7 +233,8 @@ class KernelState:
         except KernelError as error:
             failure = error
         self._gates |= gates
-        if changed_cameras(plan.linked, () if applied is None else applied.linked):
+        linked = changed_cameras(plan.linked, () if applied is None else applied.linked)
+        if applied is None or any(one.camera_address is None for one in linked):
             self._delete_broadcasts(plan)
         self._tables.change(Contents.of(plan, to_open))
         self._forwarding.open(to_open)
@@ -265,7 +266,7 @@ class KernelState:
         changes = [Change(Action.ADD, gate) for gate in sorted(gates, key=str)]
         changes += routing.additions(plan, self._marks) + routing.camera_routes(new)
         for camera in new:
-            changes += _broadcast_routes(camera)
+            changes += _moved_broadcasts(camera)
         self._marks.update(plan.marks)
         carry_out(changes)
 
@@ -365,8 +366,8 @@ def _setting(interface: str, name: str) -> str:
         os.close(descriptor)
 
 
-def _broadcast_routes(camera: Camera) -> list[Change]:
-    return routing.broadcast_routes(camera, broadcast_addresses(camera.index))
+def _moved_broadcasts(camera: Camera) -> list[Change]:
+    return routing.moved_broadcasts(camera, broadcast_addresses(camera.index))
 
 
 def _is_present(camera: Camera) -> bool:

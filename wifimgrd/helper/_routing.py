@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 from typing import Final
 
@@ -67,16 +68,17 @@ def broadcasts(plan: Plan, routes: Iterable[Route]) -> list[tuple[Route, Camera]
     return [(route, cameras[route.index]) for route in routes if _makes_broadcast(route, cameras)]
 
 
-def broadcast_routes(camera: Camera, addresses: Iterable[IPv4Address]) -> list[Change]:
-    """The changes that make these addresses broadcast addresses, only for packets from a camera."""
-    return [
-        Change(
-            Action.REPLACE,
-            Route(host_network(address), camera.index, table=camera.mark, kind=RouteKind.BROADCAST),
-        )
-        for address in sorted(addresses)
-        if address != camera.camera_address
-    ]
+def moved_broadcasts(camera: Camera, addresses: Iterable[IPv4Address]) -> list[Change]:
+    """The changes that make these broadcast addresses of a camera's link ones for packets from the camera
+    only: the kernel has made them ones of this host."""
+    changes = []
+    for address in sorted(addresses):
+        own = Route(host_network(address), camera.index, table=camera.mark, kind=RouteKind.BROADCAST)
+        kernels = replace(own, table=LOCAL, protocol=BY_KERNEL)
+        changes.append(Change(Action.DELETE, kernels))
+        if address != camera.camera_address:
+            changes.append(Change(Action.REPLACE, own))
+    return changes
 
 
 def forget(mark: int, routes: Iterable[Route]) -> list[Change]:

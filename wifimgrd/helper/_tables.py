@@ -62,8 +62,9 @@ class Tables:
         self._there, self._listing, self._generation = None, None, _UNKNOWN
         if there is not None and self._is_done(transaction(there, wanted)):
             self._there = wanted
-        else:
-            self._there = self._write(wanted)
+            self._generation = before + self._runs - runs  # if no other program came between
+            return
+        self._there = self._write(wanted)
         after = self._nftables.generation()
         # Where another program came between, the tables are not what they were taken for: see `read_back`.
         self._generation = after if after - before <= self._runs - runs else before
