@@ -19,7 +19,8 @@ from wifimgrd.http._errors import problems_middleware
 from wifimgrd.http._routes import Routes
 from wifimgrd.http._server import Server, bind
 from wifimgrd.http.page.files import Files
-from wifimgrd.http.page.resource import Page, accepts_gzip
+from wifimgrd.http.page.resource import Page
+from wifimgrd.http.page.sending import accepts_gzip
 from wifimgrd.http.settings import Fleet, Settings
 
 SCRIPT_LIMIT = 180 * 1024
@@ -126,17 +127,20 @@ async def test_assets_are_kept_for_good_and_the_page_is_asked_for_again(served: 
     assert "immutable" in asset.headers["Cache-Control"]
 
 
-async def test_who_takes_gzip_gets_gzip(served: Served) -> None:
-    script = "/" + next(one for one in assets_in(await page(served)) if one.endswith(".js"))
-    plain = await served.get(script, headers=PLAIN)
+@pytest.mark.parametrize("wanted", ["script", "/openapi.json", "/asyncapi.json"])
+async def test_who_takes_gzip_gets_gzip(served: Served, wanted: str) -> None:
+    if wanted == "script":
+        wanted = "/" + next(one for one in assets_in(await page(served)) if one.endswith(".js"))
+    plain = await served.get(wanted, headers=PLAIN)
     assert "Content-Encoding" not in plain.headers
     async with served.session.get(
-        served.url + script, headers={"Accept-Encoding": "br, gzip;q=0.5"}, auto_decompress=False
+        served.url + wanted, headers={"Accept-Encoding": "br, gzip;q=0.5"}, auto_decompress=False
     ) as answer:
         packed = Answer(answer.status, answer.headers, await answer.read())
     assert packed.headers["Content-Encoding"] == "gzip"
     assert gzip.decompress(packed.data) == plain.data
     assert packed.headers["ETag"] != plain.headers["ETag"]
+    assert len(packed.data) < len(plain.data)
     assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
 
 

@@ -11,9 +11,10 @@ from typing import Final
 from aiohttp import web
 
 from wifimgrd.client.json_text import dumps
-from wifimgrd.http._operations import JSON, Operation
+from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
-from wifimgrd.http.page.files import Files
+from wifimgrd.http.page.files import File, Files
+from wifimgrd.http.page.sending import KNOWN, sent
 
 PLATFORM: Final = "{platform}"
 """In a file: the host platform's name."""
@@ -23,6 +24,7 @@ OPENAPI: Final = "openapi.json"
 OPENAPI_OF_TOKEN: Final = "openapi-with-token.json"  # noqa: S105 - a file's name
 """Where a token is required: with sessions, and what is answered without one."""
 ASYNCAPI: Final = "asyncapi.json"
+_HEADERS: Final = {"Cache-Control": "no-cache"}
 
 
 class Description:
@@ -37,23 +39,23 @@ class Description:
         routes.add("GET HEAD", "/openapi.json", self.openapi)
         routes.add("GET HEAD", "/asyncapi.json", self.asyncapi)
 
-    @Operation("openapi", "service", answer=dict[str, object])
-    async def openapi(self, _: web.Request) -> web.Response:
+    @Operation("openapi", "service", answer=dict[str, object], further=KNOWN)
+    async def openapi(self, request: web.Request) -> web.Response:
         """Describe the HTTP API, as OpenAPI 3.1."""
-        return _answer(self._openapi)
+        return sent(request, self._openapi, _HEADERS)
 
-    @Operation("asyncapi", "service", answer=dict[str, object])
-    async def asyncapi(self, _: web.Request) -> web.Response:
+    @Operation("asyncapi", "service", answer=dict[str, object], further=KNOWN)
+    async def asyncapi(self, request: web.Request) -> web.Response:
         """Describe the management channel, as AsyncAPI 3.0."""
-        return _answer(self._asyncapi)
+        return sent(request, self._asyncapi, _HEADERS)
 
     @cached_property
-    def _openapi(self) -> bytes:
+    def _openapi(self) -> File:
         text = _text(self._file).replace(PLATFORM, self._platform).replace(SCRIPT, _script())
         return _compact(text)
 
     @cached_property
-    def _asyncapi(self) -> bytes:
+    def _asyncapi(self) -> File:
         return _compact(_text(ASYNCAPI))
 
 
@@ -66,9 +68,5 @@ def _script() -> str:
     return found[1] if found else "page.js"
 
 
-def _compact(text: str) -> bytes:
-    return dumps(json.loads(text)).encode()
-
-
-def _answer(document: bytes) -> web.Response:
-    return web.Response(body=document, content_type=JSON, headers={"Cache-Control": "no-cache"})
+def _compact(text: str) -> File:
+    return File(dumps(json.loads(text)).encode(), "json")

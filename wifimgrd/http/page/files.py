@@ -14,6 +14,7 @@ _TYPES: Final = {
     "css": "text/css; charset=utf-8",
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
     "png": "image/png",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
@@ -24,7 +25,7 @@ LARGE: Final = "large-"
 the pictures of models in the size that they have."""
 _ICON_SIZE: Final = b'width="24" height="24"'
 _LARGE_SIZE: Final = b'width="240" height="240"'
-_COMPRESSED: Final = frozenset({"css", "html", "js", "svg", "txt"})
+_COMPRESSED: Final = frozenset({"css", "html", "js", "json", "svg", "txt"})
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from aiohttp import ETag, web
+from aiohttp import web
 
 from wifimgrd.http._errors import NOT_FOUND, Handler, Problem
 from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.token import AccessToken, public
 from wifimgrd.http.page.files import File, Files
+from wifimgrd.http.page.sending import KNOWN, sent
 from wifimgrd.http.settings import Fleet
 
 
@@ -43,7 +44,6 @@ _ASSET_HEADERS: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 """The name of an asset contains a hash of its content."""
 _ICON_HEADERS: Final = {"Cache-Control": "public, max-age=3600"}
 _STYLE: Final = "style.html"
-_FURTHER: Final = {304: "The client has it."}
 
 
 class Page:
@@ -79,10 +79,10 @@ class Page:
         routes.add("GET HEAD", "/icons/{name}", self.icon)
 
     @public
-    @Operation("page", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
+    @Operation("page", "service", media_types=("text/html",), answer=str, public=True, further=KNOWN)
     async def page(self, request: web.Request) -> web.Response:
         """Show the page for people."""
-        return _answer(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
+        return sent(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
 
     @web.middleware
     async def missing(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -102,11 +102,11 @@ class Page:
         return web.Response(status=200 if is_style else 404, body=file.data, headers=headers)
 
     @public
-    @Operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=_FURTHER)
+    @Operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=KNOWN)
     async def docs(self, request: web.Request) -> web.Response:
         """Show this description to people."""
         root = "../" if request.path.endswith("/") else ""
-        return _answer(request, self._document("docs.html", root), _DOCUMENT_HEADERS)
+        return sent(request, self._document("docs.html", root), _DOCUMENT_HEADERS)
 
     @public
     @Operation(
@@ -116,7 +116,7 @@ class Page:
         answer=str,
         errors=(NOT_FOUND,),
         public=True,
-        further=_FURTHER,
+        further=KNOWN,
     )
     async def fleet(self, request: web.Request) -> web.Response:
         """Show all hubs of an MQTT broker to people; only with `[http] fleet_broker`."""
@@ -125,7 +125,7 @@ class Page:
                 return self._nothing_at(request)
             raise Problem(NOT_FOUND, "there is no page of all hubs: [http] fleet_broker is not set")
         root = "../" if request.path.endswith("/") else ""
-        return _answer(request, self._document("fleet.html", root), self._fleet_headers)
+        return sent(request, self._document("fleet.html", root), self._fleet_headers)
 
     @public
     @Operation(
@@ -138,14 +138,14 @@ class Page:
         ),
         errors=(NOT_FOUND,),
         public=True,
-        further=_FURTHER,
+        further=KNOWN,
     )
     async def asset(self, request: web.Request) -> web.Response:
         """Get a file of the page."""
         file = self._files.asset(request.match_info["name"])
         if file is None:
             raise Problem(NOT_FOUND, "the page has no such file")
-        return _answer(request, file, _ASSET_HEADERS)
+        return sent(request, file, _ASSET_HEADERS)
 
     @public
     @Operation(
@@ -155,14 +155,14 @@ class Page:
         media_types=("image/svg+xml",),
         errors=(NOT_FOUND,),
         public=True,
-        further=_FURTHER,
+        further=KNOWN,
     )
     async def icon(self, request: web.Request) -> web.Response:
         """Get the icon of a kind of camera."""
         file = self._files.icon(request.match_info["name"])
         if file is None:
             raise Problem(NOT_FOUND, "there is no such picture")
-        return _answer(request, file, _ICON_HEADERS)
+        return sent(request, file, _ICON_HEADERS)
 
     def _sessions(self, request: web.Request) -> str:
         """The address of sessions, for a page whose requests are authorized by one. A browser has no token to
@@ -188,32 +188,3 @@ class Page:
 def _is_browser(request: web.Request) -> bool:
     """Whether a person asks, and not a program."""
     return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("Accept", "")
-
-
-def _answer(request: web.Request, file: File, headers: dict[str, str]) -> web.Response:
-    data, tag = file.data, file.tag
-    answer = dict(headers)
-    if file.compressed is not None:
-        answer["Vary"] = "Accept-Encoding"
-        if accepts_gzip(request.headers.get("Accept-Encoding", "")):
-            data, tag = file.compressed, tag + "-gzip"
-            answer["Content-Encoding"] = "gzip"
-    answer["ETag"] = f'"{tag}"'
-    if _is_known(request.if_none_match, tag):
-        answer.pop("Content-Encoding", None)
-        return web.Response(status=304, headers=answer)
-    return web.Response(body=data, headers={**answer, "Content-Type": file.content_type})
-
-
-def accepts_gzip(accepted: str) -> bool:
-    """Whether an Accept-Encoding takes gzip (RFC 9110, 12.5.3)."""
-    weights: dict[str, str] = {}
-    for part in accepted.lower().split(","):
-        coding, _, parameters = part.partition(";")
-        weights[coding.strip()] = parameters.replace(" ", "").removeprefix("q=")
-    weight = weights.get("gzip", weights.get("*"))
-    return weight is not None and (weight == "" or weight.strip("0.") != "")
-
-
-def _is_known(tags: tuple[ETag, ...] | None, tag: str) -> bool:
-    return tags is not None and any(one.value in (tag, "*") for one in tags)
