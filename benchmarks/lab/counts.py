@@ -137,10 +137,10 @@ def counting(processes: Mapping[int, str]) -> Iterator[dict[str, Counter[str]]]:
                 tracer.wait()
         for pid, name in processes.items():
             with suppress(OSError):  # it has ended before it was traced
-                found.setdefault(name, Counter()).update(_calls_in(Path(folder, str(pid)).read_text()))
+                found.setdefault(name, Counter()).update(calls_in(Path(folder, str(pid)).read_text()))
 
 
-def _calls_in(table: str) -> Counter[str]:
+def calls_in(table: str) -> Counter[str]:
     """The calls in a table of strace's."""
     rows = [line.split() for line in table.splitlines()]
     return Counter(

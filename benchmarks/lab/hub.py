@@ -7,8 +7,8 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,23 +164,30 @@ async def running_hub(bus: SystemBus) -> AsyncIterator[Hub]:
     shutil.rmtree(STATE, ignore_errors=True)
     CONFIGURATION.parent.mkdir(parents=True, exist_ok=True)
     CONFIGURATION.write_text(_SETTINGS)
-    _switch_watchdogs_off()
-    run("systemctl", "daemon-reload")
-    run("systemctl", "start", *_UNITS)
-    hub = Hub(bus)
-    try:
-        yield hub
-    finally:
-        run("systemctl", "stop", *reversed(_UNITS))
-        run("systemctl", "stop", _HELPER)
+    with _watchdogs_off():
+        run("systemctl", "start", *_UNITS)
+        hub = Hub(bus)
+        try:
+            yield hub
+        finally:
+            run("systemctl", "stop", *reversed(_UNITS))
+            run("systemctl", "stop", _HELPER)
 
 
-def _switch_watchdogs_off() -> None:
+@contextmanager
+def _watchdogs_off() -> Iterator[None]:
     """The wake-ups that are counted are without theirs, and they would end what `asleep` has stopped."""
-    for unit in (*_UNITS, _HELPER):
-        drop_in = Path("/run/systemd/system", f"{unit}.d", "unwatched.conf")
+    drop_ins = [Path("/run/systemd/system", f"{unit}.d", "unwatched.conf") for unit in (*_UNITS, _HELPER)]
+    for drop_in in drop_ins:
         drop_in.parent.mkdir(parents=True, exist_ok=True)
         drop_in.write_text("[Service]\nWatchdogSec=0\n")
+    run("systemctl", "daemon-reload")
+    try:
+        yield
+    finally:
+        for drop_in in drop_ins:
+            drop_in.unlink()
+        run("systemctl", "daemon-reload")
 
 
 def _main_pid(unit: str) -> int:

@@ -10,8 +10,8 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -30,7 +30,7 @@ from benchmarks.lab.counts import (
 )
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.stage import Stage, switched_on
-from benchmarks.lab.time_line import Cost, Names, costs_drawn, drawn, of_bus, of_netlink, packets
+from benchmarks.lab.time_line import Cost, Event, Names, costs_drawn, drawn, of_bus, of_netlink, packets
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.adapters import Adapter
 from tests.lab.guest.namespace import run
@@ -54,29 +54,24 @@ def file_of(backend: str) -> str:
     return f"trace-{backend}.txt"
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is connected: a camera whose network is in the scan list of an adapter."""
+
+    adapter: Adapter
+    camera: Camera
+    device: int
+
+
 async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
-    """Trace connects of the running backend, whose network is in the scan list; returns the time line of the
-    median one, and what all processes cost per connect without the trace."""
-    adapter = await stage.plugged("1.1", "short")
-    camera = Camera("listed")
-    with switched_on(camera):
-        device = await hub.add(camera)
-        await hub.free(adapter.interface)
-        await hub.connected(device)  # without NetworkManager an adapter is registered by its first join
-        await hub.disconnect(device)
-        await _connects(stage, hub, adapter, camera, device, 2)
+    """Trace connects of the running backend; returns the time line of the median one, what all processes cost
+    per connect without the trace, and what a connect costs in counts."""
+    async with listed(stage, hub) as subject:
+        await _connects(stage, hub, subject, 2)
         costs: dict[int, _Spent] = {}
-        untraced = await _connects(stage, hub, adapter, camera, device, _COSTED, costs)
-        with tempfile.TemporaryDirectory() as folder:
-            with _captured(Path(folder)) as captured:
-                traced = await _connects(stage, hub, adapter, camera, device, _TRACED)
-                names = await _names(bus)
-                await _until_read(captured)
-            events = of_bus(packets(captured.bus.read_bytes()), names)
-            events += of_netlink(packets(captured.netlink.read_bytes()), names)
-        calls = await _system_calls(stage, hub, adapter, camera, device)
-        await hub.remove(device)
-    adapter.unplug()
+        untraced = await _connects(stage, hub, subject, _COSTED, costs)
+        traced, events = await traced_connects(stage, hub, bus, subject, _TRACED)
+        ours, bare = await system_calls(stage, hub, subject, _COUNTED)
     shown = sorted(traced, key=_duration)[len(traced) // 2]
     began, ended = shown
     return "\n".join(
@@ -93,33 +88,64 @@ async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
             counts_drawn([counted(events, *one) for one in traced]),
             "",
             f"the median of {_COUNTED}:",
-            calls,
+            calls_drawn(ours, bare),
             "",
         ]
     )
 
 
-async def _system_calls(stage: Stage, hub: Hub, adapter: Adapter, camera: Camera, device: int) -> str:
+@asynccontextmanager
+async def listed(stage: Stage, hub: Hub) -> AsyncIterator[Subject]:
+    """A camera and an adapter that have been connected once."""
+    adapter = await stage.plugged("1.1", "short")
+    camera = Camera("listed")
+    with switched_on(camera):
+        device = await hub.add(camera)
+        await hub.free(adapter.interface)
+        await hub.connected(device)  # without NetworkManager an adapter is registered by its first join
+        await hub.disconnect(device)
+        yield Subject(adapter, camera, device)
+        await hub.remove(device)
+    adapter.unplug()
+
+
+async def traced_connects(
+    stage: Stage, hub: Hub, bus: SystemBus, subject: Subject, rounds: int
+) -> tuple[list[tuple[float, float]], list[Event]]:
+    """Connect and disconnect so often; returns when each connect began and ended, by the clock, and what was
+    sent meanwhile."""
+    with tempfile.TemporaryDirectory() as folder, _captured(Path(folder)) as captured:
+        connects = await _connects(stage, hub, subject, rounds)
+        names = await _names(bus)
+        await _until_read(captured)
+        events = of_bus(packets(captured.bus.read_bytes()), names)
+        events += of_netlink(packets(captured.netlink.read_bytes()), names)
+    return connects, events
+
+
+async def system_calls(
+    stage: Stage, hub: Hub, subject: Subject, rounds: int
+) -> tuple[list[Calls], list[Calls]]:
     """Count the system calls of all services, by us and by the bare side, in turns."""
     ours, bare = [], []
-    async with stage.bare(adapter, "1.9") as beside:
-        await hub.until_unavailable(beside, ours=adapter)
-        for _ in range(_COUNTED):
-            await hub.free(adapter.interface)
-            await stage.bring_into_scan_list(adapter, camera)
+    async with stage.bare(subject.adapter, "1.9") as beside:
+        await hub.until_unavailable(beside, ours=subject.adapter)
+        for _ in range(rounds):
+            await hub.free(subject.adapter.interface)
+            await stage.bring_into_scan_list(subject.adapter, subject.camera)
             with counting(services()) as found:
-                await hub.connected(device)
-                await hub.disconnect(device)
+                await hub.connected(subject.device)
+                await hub.disconnect(subject.device)
                 await asyncio.sleep(_REST_S)
             ours.append(Calls(found))
             async with hub.asleep():
-                await stage.bring_into_scan_list(beside, camera)
+                await stage.bring_into_scan_list(beside, subject.camera)
                 others = {pid: name for pid, name in services().items() if name not in OURS}
                 with counting(others) as found:
-                    await stage.join_bare(beside, camera)
+                    await stage.join_bare(beside, subject.camera)
                     await asyncio.sleep(_REST_S)
             bare.append(Calls(found))
-    return calls_drawn(ours, bare)
+    return ours, bare
 
 
 def _duration(connect: tuple[float, float]) -> float:
@@ -139,22 +165,15 @@ class _Spent:
 
 
 async def _connects(
-    stage: Stage,
-    hub: Hub,
-    adapter: Adapter,
-    camera: Camera,
-    device: int,
-    rounds: int,
-    costs: dict[int, _Spent] | None = None,
+    stage: Stage, hub: Hub, subject: Subject, rounds: int, costs: dict[int, _Spent] | None = None
 ) -> list[tuple[float, float]]:
-    """Connect and disconnect so often; returns when each began and ended, by the clock."""
     found = []
     for _ in range(rounds):
-        await hub.free(adapter.interface)
-        await stage.bring_into_scan_list(adapter, camera)
+        await hub.free(subject.adapter.interface)
+        await stage.bring_into_scan_list(subject.adapter, subject.camera)
         before = _accounts() if costs is not None else {}
         began = time.time()
-        await hub.connected(device)
+        await hub.connected(subject.device)
         found.append((began, time.time()))
         for pid, spent in (_accounts() if costs is not None else {}).items():
             assert costs is not None
@@ -162,7 +181,7 @@ async def _connects(
                 sum_ = costs.setdefault(pid, _Spent(spent.process))
                 sum_.cpu_s += spent.cpu_s - before[pid].cpu_s
                 sum_.wake_ups += spent.wake_ups - before[pid].wake_ups
-        await hub.disconnect(device)
+        await hub.disconnect(subject.device)
     return found
 
 
