@@ -3,7 +3,7 @@
 BENCH=host (simulated world), cameras (emulated ones), day (a hub at work), page (in a browser), tiles
 (against nginx), fleet (many hubs at one broker), lab (real 802.11 in a guest), backends, connects or wakes
 (only a part of that: the comparison of the backends, of that only connects, or cameras that sleep) or all
-(default).
+(default). Each part imports what it needs, so that it runs without what only the others need.
 BENCH=trace measures nothing: it draws the time line of a connect by each backend, and keeps it in
 benchmarks/trace-*.txt.
 The exit status is 1 where a target was missed.
@@ -12,72 +12,55 @@ The exit status is 1 where a target was missed.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from benchmarks import progress
-from benchmarks.cameras.part import measure as measure_cameras
-from benchmarks.day import measure as measure_day
-from benchmarks.fleet.part import measure as measure_fleet
-from benchmarks.host.part import measure as measure_host
-from benchmarks.lab.part import measure as measure_lab
-from benchmarks.lab.part import trace
-from benchmarks.page.part import measure as measure_page
+from benchmarks import interpreter, progress
 from benchmarks.table import Row, rendered
-from benchmarks.tiles.part import measure as measure_tiles
 
-_PARTS: Final = (
-    "host",
-    "cameras",
-    "day",
-    "page",
-    "tiles",
-    "fleet",
-    "lab",
-    "backends",
-    "connects",
-    "wakes",
-    "trace",
-    "all",
-)
+_PARTS: Final = {
+    "host": "benchmarks.host.part",
+    "cameras": "benchmarks.cameras.part",
+    "day": "benchmarks.day",
+    "page": "benchmarks.page.part",
+    "tiles": "benchmarks.tiles.part",
+    "fleet": "benchmarks.fleet.part",
+}
+_IN_THE_LAB: Final = ("lab", "backends", "connects", "wakes")
+_LAB: Final = "benchmarks.lab.part"
 RESULTS: Final = Path(__file__).parent / "results.json"
 
 
 def main() -> int:
     """Run the parts that were asked for."""
     wanted = os.environ.get("BENCH") or "all"
-    if wanted not in _PARTS:
-        sys.stderr.write(f"bench: BENCH is {', '.join(_PARTS[:-1])} or {_PARTS[-1]}, not {wanted}\n")
+    known = (*_PARTS, *_IN_THE_LAB, "trace", "all")
+    if wanted not in known:
+        sys.stderr.write(f"bench: BENCH is {', '.join(known[:-1])} or {known[-1]}, not {wanted}\n")
         return 2
+    before = interpreter.described()
     if wanted == "trace":
-        print("\n\n".join(trace()))
+        print("\n\n".join([before, *import_module(_LAB).trace()]))
         return 0
     started = time.monotonic()
     rows: list[Row] = []
-    if wanted in ("host", "all"):
-        rows += asyncio.run(measure_host())
-    if wanted in ("cameras", "all"):
-        rows += asyncio.run(measure_cameras())
-    if wanted in ("day", "all"):
-        rows += asyncio.run(measure_day())
-    if wanted in ("page", "all"):
-        rows += asyncio.run(measure_page())
-    if wanted in ("tiles", "all"):
-        rows += measure_tiles()
-    if wanted in ("fleet", "all"):
-        rows += asyncio.run(measure_fleet())
-    match wanted:
-        case "backends" | "connects" | "wakes":
-            rows += measure_lab(wanted)
-        case "lab" | "all":
-            rows += measure_lab("all")
+    for part, module in _PARTS.items():
+        if wanted in (part, "all"):
+            measured = import_module(module).measure()
+            rows += asyncio.run(measured) if inspect.iscoroutine(measured) else measured
+    if wanted in (*_IN_THE_LAB, "all"):
+        rows += import_module(_LAB).measure("all" if wanted == "lab" else wanted)
     progress.say(f"measured in {time.monotonic() - started:.0f} s")
-    print(rendered(rows))
-    RESULTS.write_text(json.dumps([row.as_json() for row in rows], indent=1) + "\n")
+    ran_on = [f"at the start: {before}", f"at the end: {interpreter.described()}"]
+    print("\n".join([*ran_on, "", rendered(rows)]))
+    results = {"ran_on": ran_on, "rows": [row.as_json() for row in rows]}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     return 1 if any(row.verdict == "MISSED" for row in rows) else 0
 
 

@@ -31,6 +31,8 @@ class Row:
     other_is: str = ""
     """Who the other side is."""
     target: Target | None = None
+    in_turns: bool = False
+    """Each sample of ours was taken beside the one of the other side: their ratios make a range."""
     note: str = ""
     """What a reader must know to make sense of it; goes to the JSON copy."""
     details: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +46,7 @@ class Row:
 
     def as_json(self) -> dict[str, Any]:
         """The row with what follows from it."""
-        return {**asdict(self), "ratio": self.ratio, "verdict": self.verdict}
+        return {**asdict(self), "ratio": self.ratio, "range": self.range, "verdict": self.verdict}
 
     @property
     def ratio(self) -> float | None:
@@ -52,6 +54,14 @@ class Row:
         if not self.other or not median(self.other):
             return None
         return median(self.ours) / median(self.other)
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The lowest and the highest ratio of one turn; None where the sides did not take turns."""
+        if not self.in_turns:
+            return None
+        ratios = [one / other for one, other in zip(self.ours, self.other, strict=True)]
+        return min(ratios), max(ratios)
 
     @property
     def verdict(self) -> str:
@@ -71,6 +81,8 @@ class Row:
         """The row as it is printed."""
         theirs = f"{_number(median(self.other), self.unit)}  {self.other_is}" if self.other else ""
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}x"
+        if self.range is not None:
+            ratio += " ({:.2f} to {:.2f})".format(*self.range)
         return (self.what, _number(median(self.ours), self.unit), theirs, ratio, self._aim(), self.verdict)
 
     def _aim(self) -> str:

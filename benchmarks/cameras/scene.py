@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
-import sys
 from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -14,9 +13,10 @@ from typing import Any, Final
 
 import aiohttp
 
+from benchmarks import interpreter
 from benchmarks.accounting import Account
 from benchmarks.cameras.emulated import CODENAMES, Served, served_cameras
-from benchmarks.host.world import DEVICES, World, program, running_world
+from benchmarks.host.world import DEVICES, World, running_world
 
 _LIMIT_S: Final = 60.0
 
@@ -65,15 +65,16 @@ async def running_scene(count: int, *, signal_swing: int = 0) -> AsyncIterator[S
     """So many cameras, connected and read; `signal_swing` as for a world."""
     async with served_cameras(count) as (cameras, ports):
         listed = ",".join(map(str, ports))
-        daemon = (sys.executable, "-m", "benchmarks.cameras.daemon", listed)
+        daemon = (interpreter.PYTHON, "-m", "benchmarks.cameras.daemon", listed)
         async with (
             running_world(count, count, daemon=daemon, signal_swing=signal_swing) as world,
             aiohttp.ClientSession() as session,
         ):
             process = await asyncio.create_subprocess_exec(
-                program("wifimgrd-camera"),
+                *interpreter.command("wifimgrd-camera"),
                 *("--bus", world.address, "--user", pwd.getpwuid(os.getuid()).pw_name),
                 *("--linger", "600"),
+                env=interpreter.environment(),
                 stdin=DEVNULL,
             )
             try:

@@ -6,9 +6,10 @@ import os
 
 from benchmarks import progress
 from benchmarks.host.apply import apply_cost
+from benchmarks.host.channel_clients import channel_clients
 from benchmarks.host.footprint import footprint
-from benchmarks.host.reads import reads
-from benchmarks.host.registrations import registrations
+from benchmarks.host.reads import long_list, reads
+from benchmarks.host.registrations import REGISTERED, registrations
 from benchmarks.host.scale import BIG, SMALL, connect_cost
 from benchmarks.host.signal_history import signal_history
 from benchmarks.host.start import start_cost
@@ -19,7 +20,7 @@ from benchmarks.table import Row
 
 async def measure() -> list[Row]:
     """All rows of the simulated world."""
-    progress.say("host: connects in a big and a small world, in turns")
+    progress.say("host: connects and disconnects in a big and a small world, in turns")
     async with running_world(*BIG) as big, running_world(*SMALL) as small:
         rows = await connect_cost(big, small)
         progress.say("host: reads")
@@ -38,7 +39,10 @@ async def measure() -> list[Row]:
     async with running_world(*SMALL) as small:
         [device_id, *_] = await small.register(1)
         rows += await toggles(small, device_id)
+        progress.say("host: clients of the channel")
+        rows += await channel_clients(small, device_id)
     progress.say("host: thousands of registrations")
     async with running_world(*SMALL) as small:
         rows += await registrations(small)
+        rows += await long_list(small, REGISTERED)
     return rows

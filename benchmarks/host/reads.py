@@ -15,6 +15,7 @@ from wifimgrd.bus import names as bus_names
 from wifimgrd.wire import names
 
 _LISTS: Final = 10
+_LONG_LISTS: Final = 2
 _STATUSES: Final = 400
 _ROUNDS: Final = 3
 
@@ -61,6 +62,25 @@ async def reads(world: World, devices: int) -> list[Row]:
         Row(part, f"list of {devices} devices over HTTP", "ms", *lists, "GetManagedObjects"),
         Row(part, "status of one of them over HTTP", "ms", *statuses, "GetAll"),
     ]
+
+
+async def long_list(world: World, devices: int) -> list[Row]:
+    """Only the list, of a world with that many devices."""
+    async with aiohttp.ClientSession() as session:
+
+        async def list_http() -> None:
+            async with session.get(f"{world.url}{DEVICES}/") as answer:
+                answer.raise_for_status()
+                await answer.read()
+
+        async def list_bus() -> None:
+            await world.bus.call(
+                names.BUS_NAME, names.ROOT_PATH, bus_names.OBJECT_MANAGER, "GetManagedObjects"
+            )
+
+        lists = await _in_turns(list_http, list_bus, _LONG_LISTS)
+    what = f"list of {devices:,} devices over HTTP"
+    return [Row("Host: simulated world", what, "ms", *lists, "GetManagedObjects")]
 
 
 async def _in_turns(

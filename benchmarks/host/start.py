@@ -15,8 +15,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from benchmarks import interpreter
 from benchmarks.accounting import Account
-from benchmarks.host.world import program
 from benchmarks.table import Row, Target
 from tests.message_bus import MessageBusDaemon
 
@@ -53,12 +53,12 @@ async def started(name: str, address: str, state: Path) -> AsyncIterator[Started
     transport, _ = await loop.create_datagram_endpoint(
         lambda: _Notices(is_ready), local_addr=notices, family=socket.AF_UNIX
     )
-    environment = {**os.environ, "STATE_DIRECTORY": str(state), "NOTIFY_SOCKET": notices}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    environment["PYTHONPYCACHEPREFIX"] = str(state / "compiled")  # a package has its modules compiled
+    environment = interpreter.environment(
+        state / "compiled", STATE_DIRECTORY=str(state), NOTIFY_SOCKET=notices
+    )
     process = await asyncio.create_subprocess_exec(
         *(_ALONE if name == "wifimgrd-net" else ()),
-        program(name),
+        *interpreter.command(name),
         *("--bus", address),
         *arguments,
         env=environment,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import sys
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks import interpreter
 from benchmarks.accounting import Account
 from tests.message_bus import MessageBusDaemon
 from wifimgrd.bus import names as bus_names
@@ -22,7 +21,6 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.wire import names
 
 DEVICES: Final = "/plugin-views/platform_plugin_device_manager/devices"
-_PROGRAMS: Final = Path(sys.executable).parent
 _START_S: Final = 30.0
 _CREATE_AT_ONCE: Final = 16
 _REST_S: Final = 0.005
@@ -101,7 +99,7 @@ async def running_world(
     adapters: int,
     cameras: int,
     *,
-    daemon: Sequence[str] = (str(_PROGRAMS / "wifimgrd"),),
+    daemon: Sequence[str] = tuple(interpreter.command("wifimgrd")),
     signal_swing: int = 0,
 ) -> AsyncIterator[World]:
     """A world of that size from start to stop, with no device registered; `daemon` is the command of its
@@ -122,7 +120,7 @@ async def running_world(
             try:
                 await _serves(address)
                 shim = await _started(
-                    program("wifimgrd-http"), *common, "--listen", "127.0.0.1:0", stderr=PIPE
+                    *interpreter.command("wifimgrd-http"), *common, "--listen", "127.0.0.1:0", stderr=PIPE
                 )
                 url = await _listening(shim)
                 connection = await BusConnection.open(address)
@@ -137,13 +135,10 @@ async def running_world(
                         await one.wait()
 
 
-def program(name: str) -> str:
-    """One of the product's."""
-    return str(_PROGRAMS / name)
-
-
 async def _started(*command: str, stderr: Any, state: Path | None = None) -> Process:
-    environment = {**os.environ, **({"STATE_DIRECTORY": str(state / "state")} if state else {})}
+    environment = interpreter.environment()
+    if state is not None:
+        environment["STATE_DIRECTORY"] = str(state / "state")
     return await asyncio.create_subprocess_exec(*command, env=environment, stdin=DEVNULL, stderr=stderr)
 
 

@@ -8,13 +8,13 @@ import resource
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from benchmarks import interpreter
 from benchmarks.accounting import Account
 
 TILESERVER: Final = Path(__file__).parents[2] / ".node/node_modules/tileserver-gl-light/src/main.js"
@@ -86,7 +86,7 @@ def _running_shim(folder: Path, tables: str) -> Iterator[tuple[Account, int]]:
     port = _free_port()
     configuration = folder / "wifimgrd.toml"
     configuration.write_text(f'[http]\nlisten = "127.0.0.1:{port}"\n' + tables)
-    command = [sys.executable, "-m", "wifimgrd.http", "--config", str(configuration), "--bus"]
+    command = [*interpreter.command("wifimgrd-http"), "--config", str(configuration), "--bus"]
     with _running([*command, f"unix:path={folder}/no-bus"], port) as account:
         yield account, port
 
@@ -106,7 +106,9 @@ def running_tileserver(folder: Path, mbtiles: Path) -> Iterator[tuple[Account, i
 @contextmanager
 def _running(command: list[str], port: int) -> Iterator[Account]:
     quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+    process = subprocess.Popen(
+        command, env=interpreter.environment(), stdin=quiet, stdout=quiet, stderr=quiet
+    )
     try:
         _wait(port, process)
         yield Account(process.pid)
