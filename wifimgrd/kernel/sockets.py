@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import errno
 import socket
-import struct
 from ipaddress import IPv4Address
 from typing import Final
 
@@ -18,18 +16,17 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.interface import absent
+from wifimgrd.kernel.packet_filter import assembled, attach
 
 CONNECT_S: Final = 5.0
-_SO_ATTACH_FILTER: Final = 26
 _SO_LOCK_FILTER: Final = 44
-"""asm-generic/socket.h, which all architectures of Debian 12 and 13 use but MIPS."""
+"""asm-generic/socket.h; Python has no name for it."""
 _LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _JUMP_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
 _RETURN: Final = 0x06  # BPF_RET | BPF_K
 _NETWORK_HEADER: Final = 0xFFF00000  # SKF_NET_OFF
 _SOURCE_OFFSET: Final = 12  # RFC 791, 3.1
 _WHOLE_PACKET: Final = 0xFFFFFFFF
-_INSTRUCTION_BYTES: Final = 8
 _TYPES: Final = {SocketKind.TCP: socket.SOCK_STREAM, SocketKind.UDP: socket.SOCK_DGRAM}
 
 
@@ -67,23 +64,14 @@ async def open_socket(
 
 
 def _receive_only_from(one: socket.socket, address: IPv4Address) -> None:
-    """Attach a filter for the source address, and lock it.
-
-    https://docs.kernel.org/networking/filter.html
-    """
-    program = b"".join(
-        struct.pack("=HBBI", *instruction)
-        for instruction in (
-            (_LOAD_WORD, 0, 0, _NETWORK_HEADER + _SOURCE_OFFSET),
-            (_JUMP_EQUAL, 0, 1, int(address)),
-            (_RETURN, 0, 0, _WHOLE_PACKET),
-            (_RETURN, 0, 0, 0),
-        )
+    """Attach a filter for the source address, and lock it."""
+    program = assembled(
+        (_LOAD_WORD, 0, 0, _NETWORK_HEADER + _SOURCE_OFFSET),
+        (_JUMP_EQUAL, 0, 1, int(address)),
+        (_RETURN, 0, 0, _WHOLE_PACKET),
+        (_RETURN, 0, 0, 0),
     )
-    instructions = ctypes.create_string_buffer(program, len(program))
-    count = len(program) // _INSTRUCTION_BYTES
-    filter_of = struct.pack("@HP", count, ctypes.addressof(instructions))
-    one.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, filter_of)
+    attach(one, program)
     one.setsockopt(socket.SOL_SOCKET, _SO_LOCK_FILTER, 1)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-import struct
-from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.kernel._messages import HEADER, Message, messages
+from wifimgrd.kernel.packet_filter import assembled, attach
 
 _LARGEST: Final = 1 << 16
 _SOL_NETLINK: Final = 270
@@ -19,11 +18,6 @@ _ADD_MEMBERSHIP: Final = 1
 """linux/socket.h and linux/netlink.h; Python has no names for them."""
 _DATAGRAMS_AT_ONCE: Final = 32
 """The rest is read in the next iteration of the event loop."""
-_ATTACH_FILTER: Final = 26
-"""asm-generic/socket.h; Python has no name for it."""
-_INSTRUCTION: Final = struct.Struct("=HBBI")
-_PROGRAM: Final = struct.Struct("@HP")
-"""struct sock_filter and struct sock_fprog: https://docs.kernel.org/networking/filter.html."""
 _LOAD_KIND, _LOAD, _LOAD_INDEX, _FIND = 0x28, 0x00, 0x01, 0x30
 _JUMP_IF_EQUAL, _RETURN = 0x15, 0x06
 """linux/bpf_common.h: a half-word of the packet, constants into A and X, a byte of the packet."""
@@ -44,18 +38,15 @@ class Unwanted:
 
     def encode(self) -> bytes:
         """A program for the kernel's classic BPF, which reads numbers in network byte order."""
-        return b"".join(
-            _INSTRUCTION.pack(*one)
-            for one in (
-                (_LOAD_KIND, 0, 0, _KIND_OFFSET),
-                (_JUMP_IF_EQUAL, 0, 4, socket.htons(self.kind)),
-                (_LOAD, 0, 0, HEADER.size + self.header_size),
-                (_LOAD_INDEX, 0, 0, self.attribute),
-                (_FIND, 0, 0, _ATTRIBUTE_OFFSET),
-                (_JUMP_IF_EQUAL, 0, 1, 0),
-                (_RETURN, 0, 0, _WHOLE),
-                (_RETURN, 0, 0, 0),
-            )
+        return assembled(
+            (_LOAD_KIND, 0, 0, _KIND_OFFSET),
+            (_JUMP_IF_EQUAL, 0, 4, socket.htons(self.kind)),
+            (_LOAD, 0, 0, HEADER.size + self.header_size),
+            (_LOAD_INDEX, 0, 0, self.attribute),
+            (_FIND, 0, 0, _ATTRIBUTE_OFFSET),
+            (_JUMP_IF_EQUAL, 0, 1, 0),
+            (_RETURN, 0, 0, _WHOLE),
+            (_RETURN, 0, 0, 0),
         )
 
 
@@ -93,7 +84,7 @@ class Subscription:
         )
         try:
             if self._unwanted is not None:
-                _attach(netlink, self._unwanted.encode())
+                attach(netlink, self._unwanted.encode())
             netlink.bind((0, self._groups))
             for group in self._joined:
                 netlink.setsockopt(_SOL_NETLINK, _ADD_MEMBERSHIP, group)
@@ -125,9 +116,3 @@ class Subscription:
                 continue
             for message in messages(data):
                 self._on_message(message)
-
-
-def _attach(to: socket.socket, program: bytes) -> None:
-    instructions = array("B", program)
-    address, size = instructions.buffer_info()
-    to.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, _PROGRAM.pack(size // _INSTRUCTION.size, address))
