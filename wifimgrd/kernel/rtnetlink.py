@@ -48,7 +48,7 @@ _numbers: Final = count(1)
 
 
 class _OfThread(threading.local):
-    """What a thread makes `together`."""
+    """The requests that a thread makes `together`."""
 
     shared: ExitStack | None = None
     """Closes their socket at the end."""

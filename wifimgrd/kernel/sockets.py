@@ -16,7 +16,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.interface import absent
-from wifimgrd.kernel.packet_filter import assembled, attach
+from wifimgrd.kernel._packet_filter import assembled, attach
 
 CONNECT_S: Final = 5.0
 _SO_LOCK_FILTER: Final = 44

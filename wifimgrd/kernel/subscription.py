@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.kernel._messages import HEADER, Message, messages
-from wifimgrd.kernel.packet_filter import assembled, attach
+from wifimgrd.kernel._packet_filter import assembled, attach
 
 _LARGEST: Final = 1 << 16
 _SOL_NETLINK: Final = 270

@@ -10,7 +10,7 @@ from aiohttp import ETag, web
 from wifimgrd.http.page.files import File
 
 KNOWN: Final = {304: "The client has it."}
-"""What may be answered besides, for the description of the API."""
+"""A further answer, for the description of the API."""
 
 
 def sent(request: web.Request, file: File, headers: Mapping[str, str]) -> web.Response:
