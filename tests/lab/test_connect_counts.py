@@ -7,7 +7,7 @@ from benchmarks.lab.hub import running_hub
 from benchmarks.lab.supplicant_stage import SupplicantStage
 from benchmarks.lab.trace import listed, system_calls, traced_connects
 
-from .guest.system_bus import SystemBus
+from tests.lab.guest.system_bus import SystemBus
 
 _CONNECTS = 5
 """The least of them counts: whether the first DHCP message is lost, and when other processes run, differs."""
@@ -24,12 +24,13 @@ TIMES_BARE = 1.3
 
 
 @pytest.mark.without_networkmanager
-async def test_a_connect_takes_few_messages_and_system_calls(bus: SystemBus) -> None:
-    stage = SupplicantStage(bus)
-    await stage.open()
-    async with running_hub(bus) as hub, listed(stage, hub) as subject:
-        connects, events = await traced_connects(stage, hub, bus, subject, _CONNECTS)
-        ours, bare = await system_calls(stage, hub, subject, _SYSTEM_CALLS)
+async def test_a_connect_takes_few_messages_and_system_calls() -> None:
+    async with SystemBus() as bus:
+        stage = SupplicantStage(bus)
+        await stage.open()
+        async with running_hub(bus) as hub, listed(stage, hub) as subject:
+            connects, events = await traced_connects(stage, hub, bus, subject, _CONNECTS)
+            ours, bare = await system_calls(stage, hub, subject, _SYSTEM_CALLS)
     counts = [counted(events, *one) for one in connects]
     assert 0 < min(one.round_trips for one in counts) <= ROUND_TRIPS
     assert 0 < min(one.messages.total() for one in counts) <= MESSAGES
