@@ -6,7 +6,6 @@ from benchmarks.lab.counts import counted
 from benchmarks.lab.hub import running_hub
 from benchmarks.lab.supplicant_stage import SupplicantStage
 from benchmarks.lab.trace import listed, system_calls, traced_connects
-
 from tests.lab.guest.system_bus import SystemBus
 
 _CONNECTS = 5
