@@ -10,7 +10,7 @@ from tests.lab.guest.system_bus import SystemBus
 
 _CONNECTS = 5
 """The least of them counts: whether the first DHCP message is lost, and when other processes run, differs."""
-_SYSTEM_CALLS = 3
+_SYSTEM_CALLS = 4
 
 ROUND_TRIPS = 4
 """One after another, before wpa_supplicant begins to join."""
@@ -18,8 +18,9 @@ MESSAGES = 35
 """On the bus, of our processes."""
 DATAGRAMS = 60
 """Of netlink, of our processes; 26 of them are how libnftables reads the tables before a transaction."""
-TIMES_BARE = 1.3
-"""System calls of all services, against a bare script on wpa_supplicant and networkd."""
+TIMES_BARE = 1.35
+"""System calls of all services, against a bare script on wpa_supplicant and networkd: 1.25 on a quiet machine;
+beside other work, threads of the daemon wait for each other more often."""
 
 
 @pytest.mark.without_networkmanager
