@@ -43,6 +43,7 @@ _COUNTED: Final = 5
 """Connects whose system calls are counted, which takes seconds each."""
 _REST_S: Final = 1.2
 """After a disconnect: what the services do later is counted, too."""
+_LONGEST_RESTS: Final = 20
 _BUS: Final = "org.freedesktop.DBus"
 _MONITOR: Final = "nlmon0"
 _FAMILY: Final = re.compile(r"ID: (0x[0-9a-f]+)")
@@ -235,9 +236,12 @@ def _captured(folder: Path) -> Iterator[_Captured]:
 async def _until_read(files: _Captured) -> None:
     """Wait until both captures have read what there was: they run beside what is measured."""
     before = None
-    while before != (sizes := [file.stat().st_size for file in (files.bus, files.netlink)]):
+    for _ in range(_LONGEST_RESTS):
+        if before == (sizes := [file.stat().st_size for file in (files.bus, files.netlink)]):
+            return
         before = sizes
         await asyncio.sleep(_REST_S)
+    raise RuntimeError("the message bus or the kernel's network state does not come to rest")
 
 
 def _wait_until_written(files: _Captured) -> None:

@@ -19,8 +19,8 @@ MESSAGES = 35
 DATAGRAMS = 60
 """Of netlink, of our processes; 26 of them are how libnftables reads the tables before a transaction."""
 TIMES_BARE = 1.35
-"""System calls of all services, against a bare script on wpa_supplicant and networkd: 1.25 on a quiet machine;
-beside other work, threads of the daemon wait for each other more often."""
+"""System calls of all services, against a bare script on wpa_supplicant and networkd. It is 1.25 on a quiet
+machine; beside other work, threads of the daemon wait for each other more often."""
 
 
 @pytest.mark.without_networkmanager

@@ -163,8 +163,10 @@ class Tables:
         return ""
 
     def _list(self) -> str:
-        families = ("ip", "netdev") if self._is_filtered else ("ip",)
         try:
-            return self._nftables.run("\n".join(f"list table {one} {TABLE_NAME}" for one in families))
+            listing = self._nftables.run(f"list table ip {TABLE_NAME}")
+            if self._is_filtered:
+                listing += self._nftables.run(f"list table netdev {TABLE_NAME}")
         except NftablesError:
             return ""
+        return listing
