@@ -83,27 +83,27 @@ def connect_rows(
 def _connects(ours: joins.Joins, networkmanager: joins.Joins) -> list[Row]:
     """Connects with the network in the scan list, and what their time is made of."""
     sides = (
-        (ours.bare, SupplicantStage.bare_is, Target("ratio", 1.5)),
-        (networkmanager.bare, NetworkManagerStage.bare_is, Target("ratio", 0.6)),
-        (networkmanager.ours, _THE_OTHER, None),
+        (ours.bare, SupplicantStage.bare_is),
+        (networkmanager.bare, NetworkManagerStage.bare_is),
+        (networkmanager.ours, _THE_OTHER),
     )
     return [
         *(
-            Row(PART, joins.LISTED, "s", _undelayed(ours.ours), _undelayed(other), other_is, target)
-            for other, other_is, target in sides
+            Row(PART, joins.LISTED, "s", _undelayed(ours.ours), _undelayed(other), other_is)
+            for other, other_is in sides
         ),
         *(
             Row(PART, f"of that: {what}", "s", _phase(ours.ours, name), _phase(other, name), other_is)
             for name, what in _PHASES.items()
-            for other, other_is, _ in sides
+            for other, other_is in sides
         ),
         *(
             Row(PART, _REPEATED, "%", _repeated(ours.ours), _repeated(other), other_is)
-            for other, other_is, _ in sides
+            for other, other_is in sides
         ),
         *(
             Row(PART, _ALL, "s", joins.seconds(ours.ours), joins.seconds(other), other_is)
-            for other, other_is, _ in sides
+            for other, other_is in sides
         ),
     ]
 
