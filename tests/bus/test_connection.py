@@ -217,6 +217,16 @@ async def test_the_same_subscription_at_once_leaves_no_match_rule(pair: Pair) ->
     assert await match_rules(client, server) == before
 
 
+async def test_a_match_rule_that_is_inherited_while_it_is_added_is_left_once(pair: Pair) -> None:
+    server, client = pair
+    before = await match_rules(client, server)
+    first = asyncio.create_task(client.watch(lambda _: None, interface="t.X"))
+    second = asyncio.create_task(client.watch(lambda _: None, interface="t.X"))
+    first.add_done_callback(lambda done: done.result().drop())
+    (await second).drop()
+    assert await match_rules(client, server) == before
+
+
 async def test_a_raising_handler_does_not_silence_the_others(pair: Pair) -> None:
     server, client = pair
     received: asyncio.Queue[str] = asyncio.Queue()

@@ -14,7 +14,7 @@ import pytest
 
 from tests.kernel.conftest import Host
 from wifimgrd.kernel import rtnetlink
-from wifimgrd.kernel._messages import DONE, ERROR, HEADER, INTERRUPTED
+from wifimgrd.kernel._messages import DONE, ERROR, HEADER, INTERRUPTED, time_limit
 from wifimgrd.kernel.addresses import Address, first_address, list_addresses
 from wifimgrd.kernel.links import Link, index_of, name_of
 from wifimgrd.kernel.routes import NEW_ROUTE, Route, host_network, list_routes
@@ -278,6 +278,11 @@ def test_a_list_that_ends_with_an_error_is_none(kernel: Kernel, kind: int) -> No
     kernel.answers = [message(NEW_ROUTE, b"some"), message(kind, code)]
     with pytest.raises(KernelError, match="No buffer space"):
         all_routes()
+
+
+def test_a_time_limit_has_the_size_that_its_option_takes() -> None:
+    assert time_limit(socket.SO_RCVTIMEO, 5) == struct.pack("@ll", 5, 0)
+    assert time_limit(66, 5) == struct.pack("=qq", 5, 0)  # SO_RCVTIMEO_NEW
 
 
 def test_a_kernel_that_does_not_answer_is_an_error(kernel: Kernel) -> None:

@@ -116,6 +116,8 @@ class Watches:
         sends each signal once."""
         try:
             await self._bus.call_bus("AddMatch", "s", [watch.rule])
+            if watch.holds_rule:  # left to it meanwhile: now the bus has two
+                self._bus.send_to_bus("RemoveMatch", "s", [watch.rule])
             watch.holds_rule = True
         except BaseException as error:
             if watch in self._watches:  # all are dropped where the connection was closed

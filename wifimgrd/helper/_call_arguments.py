@@ -41,6 +41,8 @@ _COUNTRY: Final = re.compile("[A-Z]{2}", re.ASCII)
 _PASSPHRASE: Final = re.compile("[ -~]{8,63}|[0-9A-Fa-f]{64}", re.ASCII)
 _NO_PASSPHRASE: Final = re.compile("")
 _REMEMBERED: Final = 256
+_permanent_addresses: Final[dict[int, str]] = {}
+"""By the index of the interface."""
 """How many cameras of a plan: each call repeats all."""
 
 
@@ -52,9 +54,14 @@ def link_configuration(interface: str, local_address: str) -> LinkConfiguration:
     )
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _permanent_address(interface: str, index: int) -> str:  # noqa: ARG001 - of this interface it never changes
-    return permanent_address(interface).hex(":")
+def _permanent_address(interface: str, index: int) -> str:
+    """Asked for once where the kernel says it: no other interface ever has the index."""
+    if not (known := _permanent_addresses.get(index, "")):
+        known = permanent_address(interface).hex(":")
+        if len(_permanent_addresses) >= _REMEMBERED:
+            _permanent_addresses.clear()
+        _permanent_addresses[index] = known
+    return known
 
 
 def _local_address(text: str) -> IPv4Interface | None:

@@ -28,6 +28,7 @@ _ATTRIBUTE: Final = struct.Struct("=HH")
 """struct nlattr: length with this header, type."""
 _CODE: Final = struct.Struct("=i")
 """The start of struct nlmsgerr: 0, or a negative errno."""
+_RECEIVE_TIMEOUT_64: Final = 66
 _TYPE_MASK: Final = 0x3FFF
 """The other bits of an attribute's type are flags."""
 
@@ -119,4 +120,10 @@ def request(kind: int, flags: int, body: bytes, sequence: int = 1) -> bytes:
 def limit_wait(netlink: socket.socket, seconds: int) -> None:
     """Have each read of a socket end with BlockingIOError where the kernel does not answer so long. A time
     limit of Python's would cost a system call before each of the socket's."""
-    netlink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", seconds, 0))
+    netlink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, time_limit(socket.SO_RCVTIMEO, seconds))
+
+
+def time_limit(option: int, seconds: int) -> bytes:
+    """The value of SO_RCVTIMEO, whose number says which it is: on 32 bits with times of 64, as Debian 13's
+    armhf has them, it is SO_RCVTIMEO_NEW, and takes 64 bits (linux/socket.h, asm-generic/socket.h)."""
+    return struct.pack("=qq" if option == _RECEIVE_TIMEOUT_64 else "@ll", seconds, 0)

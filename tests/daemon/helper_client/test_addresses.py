@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network
 from typing import cast
 
@@ -272,6 +272,11 @@ def test_a_device_is_planned_with_its_link() -> None:
     assert planned_cameras([CONNECTING], (), led) == ((1, "10.77.0.1", "w1", "10.5.5.7", "gopro-hero9"),)
 
 
+def test_an_interrupted_device_keeps_its_zone_and_its_address() -> None:
+    interrupted = replace(CONNECTING, lost_us=1)
+    assert planned_cameras([interrupted], {"w1"}) == ((1, "10.77.0.1", "w1", "", "gopro-hero9"),)
+
+
 def test_an_interface_without_a_link_is_only_closed() -> None:
     closed = [(0, "", "w0", "", ""), (0, "", "w1", "", "")]
     assert planned_cameras([CONNECTING]) == (closed[1],)
@@ -284,19 +289,58 @@ def interface_is(name: str, state: InterfaceState) -> InterfaceChanged:
     return InterfaceChanged(InterfaceStatus(Interface(adapter), state, "" if state != "unavailable" else "x"))
 
 
-async def test_an_adapter_is_closed_as_long_as_the_hub_can_use_it(world: SmallWorld, daemon: Daemon) -> None:
-    async def until(*, is_closed: bool) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            while ("jump flood" in world.on_host("nft", "list", "ruleset")) != is_closed:
-                await daemon.connection.name_owner("org.wifimgrd1.Net")
+async def until_closed(world: SmallWorld, daemon: Daemon, *, is_closed: bool = True) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while ("jump flood" in world.on_host("nft", "list", "ruleset")) != is_closed:
+            await daemon.connection.name_owner("org.wifimgrd1.Net")
 
+
+async def test_an_adapter_that_a_killed_helper_has_left_closed_is_opened_by_the_next_one(
+    world: SmallWorld, daemon: Daemon
+) -> None:
+    name = world.add_camera(1)[2]
+    await world.start_helper()
+    await daemon.start()
+    daemon.addresses.publish(interface_is(name, InterfaceState.AVAILABLE))
+    await until_closed(world, daemon)
+    await world.end_helper(signal.SIGKILL)
+    daemon.addresses.publish(interface_is(name, InterfaceState.UNAVAILABLE))
+    await world.start_helper()
+    await until_closed(world, daemon, is_closed=False)
+
+
+async def test_another_adapter_of_the_same_name_is_closed_too(message_bus: MessageBusDaemon) -> None:
+    received = asyncio.Queue[object]()
+    helper = await BusConnection.open(message_bus.address)
+
+    def answer(call: MethodCall) -> None:
+        helper.reply(call, "s", [""])
+        received.put_nowait(call.body[1])
+
+    helper.serve(answer)
+    await helper.request_name(calls.BUS_NAME)
+    daemon = Daemon(await BusConnection.open(message_bus.address))
+    await daemon.start()
+    async with asyncio.timeout(20):
+        daemon.addresses.publish(ADAPTER_PLUGGED)
+        while (first := await received.get()) == []:  # before the adapter was there
+            pass
+        daemon.addresses.publish(InterfaceRemoved("wlan0"))
+        daemon.addresses.publish(ADAPTER_PLUGGED)
+        assert await received.get() == first
+    await daemon.addresses.stop()
+    await daemon.connection.close()
+    await helper.close()
+
+
+async def test_an_adapter_is_closed_as_long_as_the_hub_can_use_it(world: SmallWorld, daemon: Daemon) -> None:
     name = world.add_camera(1)[2]
     await world.start_helper()
     await daemon.start()
     for state in InterfaceState:
         daemon.addresses.publish(interface_is(name, state))
-        await until(is_closed=state is not InterfaceState.UNAVAILABLE)
+        await until_closed(world, daemon, is_closed=state is not InterfaceState.UNAVAILABLE)
     daemon.addresses.publish(interface_is(name, InterfaceState.AVAILABLE))
-    await until(is_closed=True)
+    await until_closed(world, daemon)
     daemon.addresses.publish(InterfaceRemoved(name))
-    await until(is_closed=False)
+    await until_closed(world, daemon, is_closed=False)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from ipaddress import IPv4Network
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
 from wifimgrd.bus.connection import BusClosed, BusConnection, BusError, OwnerChange
 from wifimgrd.bus.values import typed
-from wifimgrd.domain.device import DeviceState, DeviceStatus
+from wifimgrd.domain.device import DeviceStatus
 from wifimgrd.domain.events import Event, InterfaceAdded, InterfaceChanged, InterfaceRemoved, SignalChanged
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
@@ -28,6 +28,14 @@ _LATER_S: Final = 0.002
 
 Statuses = Callable[[], Iterable[DeviceStatus]]
 PlannedCameras = tuple[calls.CameraEntry, ...]
+
+
+class _Planned(NamedTuple):
+    """A state for the helper."""
+
+    cameras: PlannedCameras
+    plugged: int
+    """How often adapters had been plugged in or pulled out."""
 
 
 class _NotApplied(Exception):
@@ -54,7 +62,9 @@ class CameraAddresses:
         self._statuses: Statuses = tuple
         self._adapters: set[str] = set()
         """The interfaces that the hub can use, or uses."""
-        self._applied_cameras: PlannedCameras | None = None
+        self._plugged = 0
+        """How often adapters were plugged in or pulled out: another one may have the name of one before."""
+        self._applied: _Planned | None = None
         """The state that the helper has applied; None where that is not known."""
         self._helper_wanted = False
         """The helper is running, or is needed."""
@@ -98,6 +108,8 @@ class CameraAddresses:
                 (self._adapters.add if is_ours else self._adapters.discard)(status.interface.name)
             case InterfaceRemoved(name):
                 self._adapters.discard(name)
+        if isinstance(event, InterfaceAdded | InterfaceRemoved):
+            self._plugged += 1
         if isinstance(event, InterfaceAdded):
             self._tasks.start("start-helper", self._start_helper())
         if not isinstance(event, SignalChanged):
@@ -141,10 +153,9 @@ class CameraAddresses:
                 {(address, interface): own for address, interface, own in self._unpublished},
                 with_addresses=bool(self._network),
             )
-            self._helper_wanted = self._helper_wanted or any(
-                status.state is not DeviceState.DISCONNECTED for status in statuses
-            )
-            if cameras == self._applied_cameras:
+            self._helper_wanted = self._helper_wanted or bool(cameras)
+            planned = _Planned(cameras, self._plugged)
+            if planned == self._applied:
                 self._settle(cameras)
                 continue
             if not self._helper_wanted:
@@ -158,7 +169,7 @@ class CameraAddresses:
                     calls.APPLY.signature,
                     [self._network, [list(one) for one in cameras]],
                     timeout_s=_ANSWER_S,
-                    on_reply=partial(self._applied, cameras),
+                    on_reply=partial(self._note_applied, planned),
                 )
             except (BusError, BusClosed, TimeoutError) as error:
                 reason = str(error) or "wifimgrd-net does not answer"
@@ -166,7 +177,7 @@ class CameraAddresses:
                     _log.warning("addresses_unavailable", reason=reason)
                 if self._trouble:
                     self._settle(cameras, is_leading=False)  # not for the first time, so nobody waits for it
-                self._trouble, self._applied_cameras = reason, None
+                self._trouble, self._applied = reason, None
                 self._due.set()
                 raise _NotApplied(reason) from None
             self._trouble = ""
@@ -180,14 +191,14 @@ class CameraAddresses:
             if camera in applied and not future.done():
                 future.set_result(is_leading and not self._conflict)
 
-    def _applied(self, cameras: PlannedCameras, reply: list[object]) -> None:
+    def _note_applied(self, planned: _Planned, reply: list[object]) -> None:
         """Runs in the order of the bus: the signal of the helper's exit may follow right after its reply."""
         del reply
-        self._applied_cameras = cameras
+        self._applied = planned
 
     def _helper_came_or_went(self, change: OwnerChange) -> None:
-        self._applied_cameras = None
-        self._helper_wanted = self._helper_wanted and bool(change.after)
+        self._applied = None
+        self._helper_wanted = bool(change.after)  # one that was killed has left its tables
         self._apply_soon()  # the call starts the helper again, where it is needed
 
     def _conflict_changed(self, conflict: str) -> None:
@@ -206,8 +217,9 @@ def planned_cameras(
     *,
     with_addresses: bool = True,
 ) -> PlannedCameras:
-    """The devices that have a link, those in `unpublished` too, which has the cameras' own addresses by their
-    addresses here and their interfaces; then the other interfaces, which are only closed."""
+    """The devices that have a link or had one, those in `unpublished` too, which has the cameras' own
+    addresses by their addresses here and their interfaces; then the other interfaces, which are only
+    closed."""
     linked: list[calls.CameraEntry] = []
     others = set(adapters)
     for status in statuses:
@@ -215,7 +227,7 @@ def planned_cameras(
             continue
         address = status.address if with_addresses else ""
         own = unpublished.get((address, status.interface))
-        if own is None and status.link is None:
+        if own is None and status.link is None and not status.lost_us:
             others.add(status.interface)
             continue
         if own is None:

@@ -222,6 +222,20 @@ async def test_networkd_is_asked_once_while_the_kernel_has_no_address(
     assert (await waiting, join.reads) == (ADDRESS, 2)
 
 
+async def test_what_networkd_withdraws_after_a_request_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lease came just before the request, and the kernel never had its address."""
+    monkeypatch.setattr(LeaseRequest, "start", lambda _: None)
+    join = Join(monkeypatch, None, Withdrawn(), ADDRESS)
+    join.brings_address = False
+    waiting = asyncio.create_task(join.address(COMPLETED))
+    async with asyncio.timeout(5):
+        await join.was_read.wait()
+    join.monitor.post(LeaseDue())
+    join.monitor.post(AddressChanged())
+    assert await waiting == ADDRESS
+    assert join.requested == ["wlan0"]
+
+
 async def test_an_association_that_is_lost_ends_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next one has its own."""
     join = Join(monkeypatch, None, ADDRESS)

@@ -25,6 +25,7 @@ from wifimgrd.proxies.networkd.definitions import NETWORK1
 from wifimgrd.proxies.networkd.link_file import other_configuration
 from wifimgrd.proxies.networkmanager.definitions import NM
 from wifimgrd.proxies.wpa_supplicant.definitions import IWD, WPAS
+from wifimgrd.proxies.wpa_supplicant.interface import SupplicantInterface
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator._world import BriefMemory
 from wifimgrd.wire.errors import NAME_OF
@@ -140,6 +141,22 @@ async def test_one_that_was_refused_is_looked_for_again(host: Host) -> None:
         host.calls.clear()
         await opened(services)
         assert host.calls == ["GetInterface"]
+
+
+async def test_one_that_goes_while_it_is_opened_leaves_no_match_rule(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with watched(host) as services:
+        before = await match_rules(services.connection, host.programs[WPAS])
+        subscribe = SupplicantInterface.subscribe
+
+        async def subscribe_and_go(interface: SupplicantInterface) -> None:
+            services.doubt(WLAN0.name)
+            await subscribe(interface)
+
+        monkeypatch.setattr(SupplicantInterface, "subscribe", subscribe_and_go)
+        await services.open_interface(WLAN0)
+        assert await match_rules(services.connection, host.programs[WPAS]) == before
 
 
 async def test_another_run_of_wpa_supplicant_knows_none(host: Host) -> None:

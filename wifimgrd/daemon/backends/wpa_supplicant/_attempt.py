@@ -170,6 +170,7 @@ class Attempt(SupplicantAttempt[Joined]):
         """The address; raises the cause as soon as it is known that there will be none."""
         is_due = False  # whether the address may have changed since it was read
         is_missing = False  # whether neither networkd nor the kernel has one, and none was withdrawn
+        is_requested = False  # anew, upon which networkd may withdraw what it has just got
         self._next_read = next_read = NextRead(interface, self._address_changed, self._lease_due)
         while True:
             event = await monitor.next_event()
@@ -177,9 +178,11 @@ class Attempt(SupplicantAttempt[Joined]):
             self._follow_association(monitor)
             if not monitor.is_associated:
                 next_read.stop()
-            is_missing &= monitor.is_associated and not interface.has_address
+            is_requested &= monitor.is_associated
             if isinstance(event, LeaseDue):
                 await self._request_lease(interface.name)
+                is_requested = True
+            is_missing &= monitor.is_associated and not interface.has_address and not is_requested
             is_due |= isinstance(event, AddressChanged)
             is_due |= isinstance(event, SupplicantChange) and "State" in event.properties
             is_joined = monitor.is_associated and monitor.diagnosis.completed

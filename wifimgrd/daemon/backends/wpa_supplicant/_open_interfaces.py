@@ -38,8 +38,12 @@ class OpenInterfaces:
         TimeoutError."""
         self.drop(name)
         signals = SupplicantInterface(self._connection, path)
-        self._opened[name] = _Opened(owner, signals)
-        await signals.subscribe()
+        opened = self._opened[name] = _Opened(owner, signals)
+        try:
+            await signals.subscribe()
+        finally:
+            if self._opened.get(name) is not opened:  # it was dropped before there was anything to end
+                signals.close()
         signals.watch_changes(lambda _: None)
 
     def drop(self, name: str) -> None:

@@ -55,6 +55,7 @@ async def idle_interface(
     except ScanRefused as error:
         raise Busy(f"wpa_supplicant does not scan: {error}") from None
     except BusError as error:
+        services.doubt(name)
         raise BackendUnavailable(f"wpa_supplicant refused: {error.message}") from None
     except BusClosed:
         raise BackendUnavailable("the connection to the message bus was lost") from None
@@ -106,5 +107,6 @@ async def scan_results(services: Services, inventory: Inventory, name: str | Non
                 supplicant = await services.open_interface(interface)
                 found += (scan_result(interface.name, bss, now_us) for bss in await supplicant.all_bss())
     except (BusError, BusClosed, TimeoutError):
+        services.doubt(interface.name)
         raise BackendUnavailable("wpa_supplicant does not answer") from None
     return found
