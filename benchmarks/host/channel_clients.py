@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from contextlib import AsyncExitStack
 from typing import Final
 
 import aiohttp
 
+from benchmarks.host.toggles import COMMAND, is_status
 from benchmarks.host.world import World
 from benchmarks.table import Row, Target
 
@@ -63,7 +63,7 @@ async def _toggled(world: World, device_id: int, clients: int) -> tuple[list[flo
             verb, status = (("disconnect", "disconnected"), ("connect", "connected"))[number % 2 == 0]
             await world.quiet()
             began, used_s = time.perf_counter(), world.shim.cpu_s()
-            command = {"type": f"command.device.device_connection.{verb}", "device_connection_id": device_id}
+            command = {"type": COMMAND + verb, "device_connection_id": device_id}
             await channels[0].send_json(command)
             async with asyncio.timeout(10):
                 await asyncio.gather(*(_told(one, device_id, status) for one in channels))
@@ -75,9 +75,5 @@ async def _toggled(world: World, device_id: int, clients: int) -> tuple[list[flo
 
 
 async def _told(channel: aiohttp.ClientWebSocketResponse, device_id: int, status: str) -> None:
-    while True:
-        message = json.loads(await channel.receive_str())
-        if message["type"] == "device.connection_status.update":
-            data = message["data"]
-            if (data["id"], data["connection_status"]) == (device_id, status):
-                return
+    while not is_status(await channel.receive_json(), device_id, status):
+        continue

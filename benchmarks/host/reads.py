@@ -37,9 +37,7 @@ async def reads(world: World, devices: int) -> list[Row]:
             await get("/wifi/status?device_id=1")
 
         async def list_bus() -> None:
-            await world.bus.call(
-                names.BUS_NAME, names.ROOT_PATH, bus_names.OBJECT_MANAGER, "GetManagedObjects"
-            )
+            await _managed_objects(world)
 
         async def status_bus() -> None:
             await world.bus.get_all(names.BUS_NAME, names.device_path(1), names.DEVICE)
@@ -74,13 +72,15 @@ async def long_list(world: World, devices: int) -> list[Row]:
                 await answer.read()
 
         async def list_bus() -> None:
-            await world.bus.call(
-                names.BUS_NAME, names.ROOT_PATH, bus_names.OBJECT_MANAGER, "GetManagedObjects"
-            )
+            await _managed_objects(world)
 
         lists = await _in_turns(list_http, list_bus, _LONG_LISTS)
     what = f"list of {devices:,} devices over HTTP"
     return [Row("Host: simulated world", what, "ms", *lists, "GetManagedObjects")]
+
+
+async def _managed_objects(world: World) -> None:
+    await world.bus.call(names.BUS_NAME, names.ROOT_PATH, bus_names.OBJECT_MANAGER, "GetManagedObjects")
 
 
 async def _in_turns(

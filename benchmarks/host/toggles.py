@@ -16,7 +16,7 @@ _TOGGLES: Final = 60
 _PAUSE_S: Final = 0.12
 """Two commands in each toggle, and at most 20 a second."""
 _UPDATE: Final = "device.connection_status.update"
-_COMMAND: Final = "command.device.device_connection."
+COMMAND: Final = "command.device.device_connection."
 
 
 async def toggles(world: World, device_id: int) -> list[Row]:
@@ -27,7 +27,7 @@ async def toggles(world: World, device_id: int) -> list[Row]:
     ):
 
         async def by_message(verb: str) -> None:
-            await channel.send_json({"type": _COMMAND + verb, "device_connection_id": device_id})
+            await channel.send_json({"type": COMMAND + verb, "device_connection_id": device_id})
 
         async def by_get(verb: str) -> None:
             async with session.get(f"{world.url}{DEVICES}/wifi/{verb}?device_id={device_id}") as answer:
@@ -35,7 +35,7 @@ async def toggles(world: World, device_id: int) -> list[Row]:
 
         async def reach(status: str) -> None:
             async with asyncio.timeout(10):
-                while not _is_status(await channel.receive_json(), device_id, status):
+                while not is_status(await channel.receive_json(), device_id, status):
                     continue
 
         async def toggle(command: Callable[[str], Awaitable[None]]) -> float:
@@ -64,7 +64,8 @@ async def toggles(world: World, device_id: int) -> list[Row]:
     ]
 
 
-def _is_status(message: Any, device_id: int, status: str) -> bool:
+def is_status(message: Any, device_id: int, status: str) -> bool:
+    """Whether a message of the channel says that a device has this status."""
     if message["type"] != _UPDATE:
         return False
     data = message["data"]

@@ -15,7 +15,7 @@ NO_REPLY: Final = BUS_DAEMON + ".Error.NoReply"
 """The service has gone without an answer; whether it did what was asked is not known."""
 NAME_HAS_NO_OWNER: Final = BUS_DAEMON + ".Error.NameHasNoOwner"
 NOT_RUNNING: Final = (NAME_HAS_NO_OWNER, BUS_DAEMON + ".Error.ServiceUnknown")
-"""There is no such program on the bus, and none that could be started."""
+"""The errors where no program has that name, and none could be started for it."""
 UNKNOWN_METHOD: Final = BUS_DAEMON + ".Error.UnknownMethod"
 UNKNOWN_OBJECT: Final = BUS_DAEMON + ".Error.UnknownObject"
 INVALID_SIGNATURE: Final = BUS_DAEMON + ".Error.InvalidSignature"

@@ -41,9 +41,9 @@ _COUNTRY: Final = re.compile("[A-Z]{2}", re.ASCII)
 _PASSPHRASE: Final = re.compile("[ -~]{8,63}|[0-9A-Fa-f]{64}", re.ASCII)
 _NO_PASSPHRASE: Final = re.compile("")
 _REMEMBERED: Final = 256
+"""How many cameras of a plan: each call repeats all."""
 _permanent_addresses: Final[dict[int, str]] = {}
 """By the index of the interface."""
-"""How many cameras of a plan: each call repeats all."""
 
 
 def link_configuration(interface: str, local_address: str) -> LinkConfiguration:
