@@ -10,6 +10,7 @@ from typing import Final
 from benchmarks.lab.hub import Hub
 from benchmarks.lab.networkmanager_stage import NetworkManagerStage
 from benchmarks.lab.stage import Join, Stage, switched_on
+from benchmarks.lab.subject import connected_once
 from benchmarks.table import Row, Target
 from tests.lab.guest.access_point import Camera
 from tests.lab.guest.adapters import Adapter
@@ -49,8 +50,6 @@ async def listed(stage: Stage, hub: Hub, *, nmcli: bool) -> Joins:
 
     Each goes first as often as the others: what one has left to be done, the next one has to wait for.
     """
-    adapter = await stage.plugged("1.1", "short")
-    camera = Camera("listed")
     joins = Joins()
 
     async def join_by_us() -> None:
@@ -71,11 +70,8 @@ async def listed(stage: Stage, hub: Hub, *, nmcli: bool) -> Joins:
             joins.nmcli.append(await stage.join_by_nmcli(adapter, camera))
 
     sides = [join_by_us, join_bare, *([join_by_nmcli] if nmcli else ())]
-    with switched_on(camera):
-        device = await hub.add(camera)
-        await hub.free(adapter.interface)
-        await hub.connected(device)  # without NetworkManager an adapter is registered by its first join
-        await hub.disconnect(device)
+    async with connected_once(stage, hub) as subject:
+        adapter, camera, device = subject.adapter, subject.camera, subject.device
         async with stage.bare(adapter, "1.9") as beside:
             await hub.until_unavailable(beside, ours=adapter)
             for number in range(_LISTED_ROUNDS + 1):
@@ -84,8 +80,6 @@ async def listed(stage: Stage, hub: Hub, *, nmcli: bool) -> Joins:
                 sides.append(sides.pop(0))
                 if not number:  # all are warm now
                     joins.forget()
-        await hub.remove(device)
-    adapter.unplug()
     return joins
 
 

@@ -10,8 +10,8 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -29,10 +29,9 @@ from benchmarks.lab.counts import (
     services,
 )
 from benchmarks.lab.hub import Hub
-from benchmarks.lab.stage import Stage, switched_on
+from benchmarks.lab.stage import Stage
+from benchmarks.lab.subject import Subject, connected_once
 from benchmarks.lab.time_line import Cost, Event, Names, costs_drawn, drawn, of_bus, of_netlink, packets
-from tests.lab.guest.access_point import Camera
-from tests.lab.guest.adapters import Adapter
 from tests.lab.guest.namespace import run
 from tests.lab.guest.system_bus import BusError, SystemBus
 
@@ -55,19 +54,10 @@ def file_of(backend: str) -> str:
     return f"trace-{backend}.txt"
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is connected: a camera whose network is in the scan list of an adapter."""
-
-    adapter: Adapter
-    camera: Camera
-    device: int
-
-
 async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
     """Trace connects of the running backend; returns the time line of the median one, what all processes cost
     per connect without the trace, and what a connect costs in counts."""
-    async with listed(stage, hub) as subject:
+    async with connected_once(stage, hub) as subject:
         await _connects(stage, hub, subject, 2)
         costs: dict[int, _Spent] = {}
         untraced = await _connects(stage, hub, subject, _COSTED, costs)
@@ -93,21 +83,6 @@ async def trace(stage: Stage, hub: Hub, bus: SystemBus) -> str:
             "",
         ]
     )
-
-
-@asynccontextmanager
-async def listed(stage: Stage, hub: Hub) -> AsyncIterator[Subject]:
-    """A camera and an adapter that have been connected once."""
-    adapter = await stage.plugged("1.1", "short")
-    camera = Camera("listed")
-    with switched_on(camera):
-        device = await hub.add(camera)
-        await hub.free(adapter.interface)
-        await hub.connected(device)  # without NetworkManager an adapter is registered by its first join
-        await hub.disconnect(device)
-        yield Subject(adapter, camera, device)
-        await hub.remove(device)
-    adapter.unplug()
 
 
 async def traced_connects(

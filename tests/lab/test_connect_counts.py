@@ -4,8 +4,9 @@ import pytest
 
 from benchmarks.lab.counts import counted
 from benchmarks.lab.hub import running_hub
+from benchmarks.lab.subject import connected_once
 from benchmarks.lab.supplicant_stage import SupplicantStage
-from benchmarks.lab.trace import listed, system_calls, traced_connects
+from benchmarks.lab.trace import system_calls, traced_connects
 from tests.lab.guest.system_bus import SystemBus
 
 _CONNECTS = 5
@@ -28,7 +29,7 @@ async def test_a_connect_takes_few_messages_and_system_calls() -> None:
     async with SystemBus() as bus:
         stage = SupplicantStage(bus)
         await stage.open()
-        async with running_hub(bus) as hub, listed(stage, hub) as subject:
+        async with running_hub(bus) as hub, connected_once(stage, hub) as subject:
             connects, events = await traced_connects(stage, hub, bus, subject, _CONNECTS)
             ours, bare = await system_calls(stage, hub, subject, _SYSTEM_CALLS)
     counts = [counted(events, *one) for one in connects]
