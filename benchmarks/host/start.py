@@ -89,6 +89,7 @@ class _Notices(asyncio.DatagramProtocol):
 async def start_cost() -> list[Row]:
     """Start all processes, one after the other, several times."""
     costs: dict[str, list[float]] = {}
+    nothing: list[float] = []
     with tempfile.TemporaryDirectory(prefix="wifimgrd-bench-") as folder, MessageBusDaemon.start() as bus:
         for number in range(_ROUNDS + 1):
             async with started("wifimgrd", bus.address, Path(folder)) as daemon:
@@ -97,11 +98,22 @@ async def start_cost() -> list[Row]:
                     async with started(name, bus.address, Path(folder)) as one:
                         found[name] = one.cpu_s
             if number:  # all is in the page cache
+                nothing.append(_cpu_of_nothing())
                 for name, cpu_s in found.items():
                     costs.setdefault(name, []).append(cpu_s)
     every = [sum(together) for together in zip(*costs.values(), strict=True)]
     return [
         Row(PART, "daemon's CPU from start to ready", "s", costs["wifimgrd"], target=Target("ours", 0.6)),
+        Row(
+            PART,
+            "the same against an interpreter that does nothing",
+            "s",
+            costs["wifimgrd"],
+            nothing,
+            "`python3 -c pass`",
+            Target("ratio", 12),
+            in_turns=True,
+        ),
         Row(
             PART,
             "the same of daemon, helper, camera process and shim together",
@@ -111,3 +123,11 @@ async def start_cost() -> list[Row]:
             details=dict(costs),
         ),
     ]
+
+
+def _cpu_of_nothing() -> float:
+    """CPU seconds of `python3 -c pass`."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    pid = os.posix_spawn(interpreter.PYTHON, (interpreter.PYTHON, "-c", "pass"), environment)
+    _, _, used = os.wait4(pid, 0)
+    return used.ru_utime + used.ru_stime

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -88,7 +89,7 @@ def build(table_class: type[_T], table: object) -> _T:
     """Build a dataclass from a parsed table; raises Invalid."""
     if not isinstance(table, Mapping):
         raise Invalid((), "expected a table")
-    hints = typing.get_type_hints(table_class, include_extras=True)
+    hints = _hints(table_class)
     known = {one.name: one for one in fields(typing.cast("Any", table_class))}
     for key in table:
         if key not in known:
@@ -97,6 +98,11 @@ def build(table_class: type[_T], table: object) -> _T:
         if name not in table and one.default is one.default_factory is MISSING:
             raise Invalid((), f"expected the key {name}")
     return table_class(**{key: _below(key, hints[key], value) for key, value in table.items()})
+
+
+@cache
+def _hints(table_class: type) -> Mapping[str, Any]:
+    return typing.get_type_hints(table_class, include_extras=True)
 
 
 def _below(key: Key, hint: Any, value: object) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Final, get_args, get_origin, get_type_hints
 
@@ -124,6 +125,7 @@ class BoundField:
         return self.field.json or self.name
 
 
+@cache
 def fields_of(record: type[Record]) -> tuple[BoundField, ...]:
     """The fields of a record class, in the order of their declaration."""
     hints = get_type_hints(record, include_extras=True)
