@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -33,6 +32,8 @@ _TYPE_NAMES: Final[Mapping[object, str]] = {
 }
 _LONGEST_SHOWN: Final = 40
 """An invalid value is quoted up to this many characters."""
+_known_hints: Final[dict[type, Mapping[str, Any]]] = {}
+"""Of the classes that were built: they are evaluated from texts, which takes longer than the rest."""
 
 
 class TomlError(ValueError):
@@ -100,9 +101,10 @@ def build(table_class: type[_T], table: object) -> _T:
     return table_class(**{key: _below(key, hints[key], value) for key, value in table.items()})
 
 
-@cache
 def _hints(table_class: type) -> Mapping[str, Any]:
-    return typing.get_type_hints(table_class, include_extras=True)
+    if table_class not in _known_hints:
+        _known_hints[table_class] = typing.get_type_hints(table_class, include_extras=True)
+    return _known_hints[table_class]
 
 
 def _below(key: Key, hint: Any, value: object) -> Any:

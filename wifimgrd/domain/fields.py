@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Final, get_args, get_origin, get_type_hints
 
@@ -125,9 +124,17 @@ class BoundField:
         return self.field.json or self.name
 
 
-@cache
+_known: Final[dict[type[Record], tuple[BoundField, ...]]] = {}
+
+
 def fields_of(record: type[Record]) -> tuple[BoundField, ...]:
     """The fields of a record class, in the order of their declaration."""
+    if record not in _known:
+        _known[record] = _bound(record)
+    return _known[record]
+
+
+def _bound(record: type[Record]) -> tuple[BoundField, ...]:
     hints = get_type_hints(record, include_extras=True)
     bound = []
     for name, hint in hints.items():
