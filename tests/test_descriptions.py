@@ -10,6 +10,7 @@ import pytest
 
 from tools.descriptions.json_schema import Schemas
 from tools.descriptions.openapi import openapi
+from tools.generate_camera_table import DOCUMENT, with_table
 from tools.generate_dbus_reference import REFERENCE, reference
 from tools.generate_descriptions import DESCRIPTIONS, text_of
 from wifimgrd.config.configuration import TileSource
@@ -22,6 +23,11 @@ def test_it_is_current(file: Path) -> None:
 
 def test_the_reference_of_the_bus_is_current() -> None:
     assert REFERENCE.read_text() == reference(), "run tools/generate_dbus_reference.py"
+
+
+def test_the_table_of_models_is_current() -> None:
+    document = DOCUMENT.read_text()
+    assert document == with_table(document), "run tools/generate_camera_table.py"
 
 
 @pytest.mark.parametrize("file", DESCRIPTIONS, ids=lambda file: file.name)

@@ -91,8 +91,7 @@ export async function inPairingMode(device: Device): Promise<BluetoothDevice[]> 
 export const unpair = (id: number) => request(deviceAddress(`${id}/pairing`), { method: "DELETE" });
 
 /** Pair a camera, and register it with the network and the password that it gives; throws Problem. */
-export function addByPairing(address: string, codename: string): Promise<Device> {
-  const settings = { bluetooth_address: address };
-  const body = { ...(codename ? { codename } : {}), connection_type: "wifi", connection_settings: settings };
+export function addByPairing(address: string): Promise<Device> {
+  const body = { connection_type: "wifi", connection_settings: { bluetooth_address: address } };
   return request<Device>(deviceAddress(), { method: "POST", body, timeoutMs: (PAIRING_S + 5) * 1_000 });
 }

@@ -87,7 +87,7 @@ async def test_a_pairing_that_fails_is_explained_and_repeated(page: Page, hub: R
     await shows(page, GOPRO, "Connected")
 
 
-async def test_a_model_is_asked_for_if_the_camera_does_not_tell(page: Page, hub: RunningHub) -> None:
+async def test_a_camera_of_no_known_model_is_added_with_its_own_name(page: Page, hub: RunningHub) -> None:
     ssid = b"GP25140002"
     await hub.add_camera(
         ssid,
@@ -101,16 +101,9 @@ async def test_a_model_is_asked_for_if_the_camera_does_not_tell(page: Page, hub:
         dialog = await add_dialog(page)
         pair = dialog.get_by_role("button", name="Pair and add GoPro 0002")
         await pair.click()
-        model = dialog.get_by_label("Model")
-        await expect(model).to_be_focused()
-        await expect(dialog.get_by_role("alert")).to_contain_text("HERO99 Black")
-        await pair.click()
-        await expect(dialog.get_by_role("alert")).to_have_text("Select the model.")
-        await model.select_option("gopro-hero13")
-        await pair.click()
-        await shows(page, ssid.decode(), "Connected")
+        await shows(page, "HERO99 Black", "Connected")
         [device] = hub.client.devices.values()
-        assert device.codename == "gopro-hero13"
+        assert (device.name, device.codename) == ("HERO99 Black", "gopro-mission-1-pro")
     finally:
         await hub.client.simulate("PowerOffCamera", "ayb", ssid, True)
 

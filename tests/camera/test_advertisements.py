@@ -33,13 +33,13 @@ def device(status: int, schema: int = 2, company: int = 0x02F2) -> DevicePropert
 @pytest.mark.parametrize("company", [0x02F2, 0xF202])
 def test_a_gopro_that_sleeps(company: int) -> None:
     assert parse(device(0, company=company), gopro.SERVICE) == Advertisement(
-        "GoPro 1001", "asleep", False, False, "1001"
+        "GoPro 1001", "asleep", False, False, "1001", 57
     )
 
 
 def test_a_gopro_that_is_on_with_its_access_point_and_in_pairing_mode() -> None:
     assert parse(device(0b111, schema=3), gopro.SERVICE) == Advertisement(
-        "GoPro 1001", "awake", True, True, "45011001"
+        "GoPro 1001", "awake", True, True, "45011001", 57
     )
 
 

@@ -44,6 +44,7 @@ async def test_a_camera_is_reported_with_what_it_says(bluez: FakeBluez, caller: 
             "power_state": "awake",
             "access_point": False,
             "pairing_mode": True,
+            "model_id": STATUS[0x02F2][2],
             "serial": "1001",
             "paired": False,
         },

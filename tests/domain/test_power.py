@@ -26,6 +26,8 @@ from wifimgrd.domain.power import (
     codename_of,
     is_device,
     matches,
+    newest_of,
+    own_name,
     wake_request,
 )
 
@@ -95,12 +97,58 @@ def test_a_camera_without_pairing_is_recognised_by_its_networks_name() -> None:
     assert not is_device(X4, ssid("X4 34UQG5.OSC"), "", Advertiser(ADDRESS, "X4 AAAAAA"))
 
 
-def test_a_gopro_is_guessed_only_with_the_makers_name_of_its_model() -> None:
-    seen = Advertiser(ADDRESS, "GoPro 1234", "fea6")
-    assert codename_of(MODELS.values(), seen) == ""
+@pytest.mark.parametrize("brand", ["", "Insta360 "])
+@pytest.mark.parametrize("network", ["X4 34UQG5.OSC", "Insta360 X4 34UQG5.OSC"])
+def test_an_insta360_may_advertise_its_brand_before_its_name(brand: str, network: str) -> None:
+    seen = Advertiser(ADDRESS, f"{brand}X4 34UQG5")
+    assert is_device(X4, ssid(network), "", seen)
+    assert codename_of(MODELS.values(), seen) == "insta360-x4"
+
+
+@pytest.mark.parametrize(
+    ("name", "codename"),
+    [
+        ("HERO12 Black", "gopro-hero12"),
+        ("HERO11 Black", "gopro-hero11"),
+        ("HERO11 Black Mini", "gopro-hero11-mini"),
+        ("MAX2", "gopro-max-2"),
+        ("MAX 2", "gopro-max-2"),
+        ("LIT HERO", "gopro-lit-hero"),
+        ("MISSION 1", "gopro-mission-1"),
+        ("MISSION 1 PRO", "gopro-mission-1-pro"),
+        ("HERO", ""),
+        ("HERO1", ""),
+        ("HERO121", ""),
+        ("MISSION 12", ""),
+        ("", ""),
+    ],
+)
+def test_a_gopro_is_the_model_whose_whole_name_is_in_the_makers_the_longest_first(
+    name: str, codename: str
+) -> None:
+    assert codename_of(MODELS.values(), Advertiser(ADDRESS, "GoPro 1234", "fea6"), name) == codename
+
+
+def test_a_gopro_that_is_only_heard_is_the_model_whose_number_it_advertises() -> None:
+    seen = Advertiser(ADDRESS, "GoPro 1234", "fea6", model_id=60)
+    assert codename_of(MODELS.values(), seen) == "gopro-hero11-mini"
+    assert codename_of(MODELS.values(), replace(seen, model_id=99)) == ""
     assert codename_of(MODELS.values(), seen, "HERO12 Black") == "gopro-hero12"
-    assert codename_of(MODELS.values(), seen, "MAX2") == ""
-    assert codename_of(MODELS.values(), Advertiser(ADDRESS, "X4 34UQG5")) == "insta360-x4"
+
+
+def test_a_number_of_another_maker_says_nothing() -> None:
+    assert codename_of(MODELS.values(), Advertiser(ADDRESS, "X4 34UQG5", model_id=60)) == "insta360-x4"
+
+
+def test_a_camera_of_no_known_model_is_the_newest_of_its_family() -> None:
+    gopro = Advertiser(ADDRESS, "GoPro 1234", "fea6")
+    assert newest_of(MODELS.values(), gopro) == "gopro-mission-1-pro"
+    assert newest_of(MODELS.values(), Advertiser(ADDRESS, "a keyboard")) == ""
+
+
+def test_a_camera_is_called_by_the_makers_name_only_where_that_is_not_the_models() -> None:
+    assert own_name(GOPRO, "HERO14 Black") == "HERO14 Black"
+    assert own_name(GOPRO, "HERO12 Black") == ""
 
 
 @given(st.lists(st.floats(0, 10 * HOUR_S), max_size=40).map(sorted))

@@ -17,7 +17,7 @@ from wifimgrd.domain.registration import (
     Amendment,
     Beginning,
     Registration,
-    default_name,
+    free_name,
     parse_amendment,
     parse_registration,
 )
@@ -233,7 +233,6 @@ def test_whatever_is_sent_is_parsed_or_refused_field_by_field(payload: dict[str,
 
 
 def test_a_default_name_is_one_that_nobody_has() -> None:
-    ssid = Ssid(b"CAM\xff")
-    assert default_name(ssid, ()) == "CAM\\xff"
-    assert default_name(ssid, {"CAM\\xff"}) == "CAM\\xff #2"
-    assert default_name(ssid, {"CAM\\xff", "CAM\\xff #2", "CAM\\xff #4"}) == "CAM\\xff #3"
+    assert free_name("CAM", ()) == "CAM"
+    assert free_name("CAM", {"CAM"}) == "CAM #2"
+    assert free_name("CAM", {"CAM", "CAM #2", "CAM #4"}) == "CAM #3"

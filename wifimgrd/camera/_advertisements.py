@@ -47,6 +47,8 @@ class Advertisement:
     pairing_mode: bool | None = None
     serial: str = ""
     """The end of its serial number, or all of it."""
+    model_id: int | None = None
+    """The maker's number of its model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +126,5 @@ def _gopro(name: str, status: bytes, device: DeviceProperties) -> Advertisement:
         bool(flags & _ACCESS_POINT),
         bool(flags & _PAIRING_MODE),
         identity.decode() if _GOPRO_SERIAL.fullmatch(identity) else "",
+        status[2] if len(status) > 2 else None,
     )

@@ -17,8 +17,8 @@ _MOST_ADVERTISERS: Final = 256
 """Beside those that are paired: no crowd hides them."""
 _MOST_ROWS: Final = 64
 """In one report."""
-_OPTIONAL: Final = ("access_point", "pairing_mode")
-"""The members of a row that an advertiser may not tell."""
+_OPTIONAL: Final = {"access_point": "b", "pairing_mode": "b", "model_id": "y"}
+"""The members of a row that an advertiser may not tell, with their types."""
 
 
 class Searches:
@@ -93,10 +93,10 @@ class Searches:
             "serial": Variant("s", said.serial),
             "paired": Variant("b", self._central.is_paired(address)),
         }
-        for name in _OPTIONAL:
-            value: bool | None = getattr(said, name)
+        for name, signature in _OPTIONAL.items():
+            value: bool | int | None = getattr(said, name)
             if value is not None:
-                row[name] = Variant("b", value)
+                row[name] = Variant(signature, value)
         return row
 
     def _report_due(self) -> None:

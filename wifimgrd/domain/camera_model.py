@@ -164,6 +164,26 @@ class Control:
     driver: CameraDriver
 
 
+class Evidence(StrEnum):
+    """Who says that what the hub does with a model works."""
+
+    MAKER = "maker"
+    THIRD_PARTY = "third-party"
+    """Somebody who has measured it, or written it down."""
+    NONE = "not-verified"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Who says so for each thing that the hub can do with a model."""
+
+    wake: Evidence = Evidence.NONE
+    pair: Evidence = Evidence.NONE
+    state: Evidence = Evidence.NONE
+    record: Evidence = Evidence.NONE
+    clock: Evidence = Evidence.NONE
+
+
 @dataclass(frozen=True, slots=True)
 class FormField:
     """A field of the form in which a camera is registered."""
@@ -217,11 +237,15 @@ class CameraModel:
     """Where it gives stills; None if it does not, or if that is not known."""
     pushes: tuple[str, ...] = ()
     """The ports of the host that the camera sends to by itself, e.g. `udp/8554`."""
+    model_ids: tuple[Annotated[int, within(0, 255)], ...] = ()
+    """The maker's numbers of it, as it advertises them over Bluetooth."""
     bluetooth: Bluetooth | None = None
     """How it is woken; None if it cannot be, or if that is not known."""
     control: Control | None = None
     """How its state is read, and how it is commanded; None if no driver is known."""
     wizard: Wizard = Wizard()
+    verified: Verified = Verified()
+    """Who says that it works; for people, in the documents."""
     sources: tuple[str, ...] = ()
     """Addresses of the pages with these properties."""
 

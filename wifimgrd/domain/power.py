@@ -63,6 +63,8 @@ class Advertiser:
     pairing_mode: bool = False
     serial: str = ""
     """The last characters of its serial number; empty if it does not say."""
+    model_id: int | None = None
+    """The maker's number of its model; None if it does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,12 @@ def is_device(model: CameraModel, ssid: Ssid, address: str, seen: Advertiser) ->
     bluetooth = model.bluetooth
     if bluetooth is None or bluetooth.pairing or not matches(model, seen):
         return False
-    return (ssid.text or "").removesuffix(".OSC").removeprefix("Insta360 ") == seen.name
+    return _without_maker((ssid.text or "").removesuffix(".OSC")) == _without_maker(seen.name)
+
+
+def _without_maker(name: str) -> str:
+    """The name of an Insta360 without its brand, which some advertise and others do not."""
+    return name.removeprefix("Insta360 ")
 
 
 def power_state_of(model: CameraModel, seen: Advertiser) -> PowerState | None:
@@ -224,12 +231,36 @@ def power_state_of(model: CameraModel, seen: Advertiser) -> PowerState | None:
 
 def codename_of(models: Iterable[CameraModel], seen: Advertiser, name: str = "") -> str:
     """The codename of the model that an advertiser is of, or empty if several are possible. `name` is the
-    maker's name of the model, if that is known."""
+    maker's name of the model, if that is known; it counts more than the number that anybody can advertise."""
     fitting = [one for one in models if matches(one, seen)]
-    if name:
-        words = name.casefold().split()
-        fitting = [one for one in fitting if one.device_name.casefold().split()[-1] in words]
+    if name and (named := [one for one in fitting if _has_name(one, name)]):
+        return max(named, key=lambda one: len(one.device_name)).codename
+    numbered = [one for one in fitting if seen.model_id in one.model_ids]
+    if len(numbered) == 1:
+        return numbered[0].codename
     return fitting[0].codename if len(fitting) == 1 else ""
+
+
+def newest_of(models: Iterable[CameraModel], seen: Advertiser) -> str:
+    """The codename for a camera whose own model is not known: the last of those that it may be."""
+    return next((one.codename for one in reversed(list(models)) if matches(one, seen)), "")
+
+
+def own_name(model: CameraModel, name: str) -> str:
+    """The maker's name for a camera that is registered as another model; empty if it is of that model."""
+    return "" if _has_name(model, name) else name
+
+
+def _has_name(model: CameraModel, name: str) -> bool:
+    """Whether the maker's name of a model has all of this one's, which begins with the maker's own:
+    `HERO11 Black Mini` is of HERO11 and of HERO11 Black Mini."""
+    words = model.device_name.split()
+    own = _letters("".join(words[1:] or words))
+    return re.search(rf"(?<![0-9]){own}(?![0-9])", _letters(name)) is not None
+
+
+def _letters(text: str) -> str:
+    return re.sub("[^a-z0-9]", "", text.casefold())
 
 
 def pairing_error(ssid: Ssid, found: bytes) -> str:

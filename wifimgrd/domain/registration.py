@@ -219,11 +219,6 @@ def parse_amendment(fields: Fields, codenames: Collection[str] | None = None) ->
     return Amendment({name: value for name, value in read.items() if value is not None}, passphrase)
 
 
-def default_name(ssid: Ssid, taken: Collection[str]) -> str:
-    """The printable SSID, with ` #2` and so on appended if that name is taken."""
-    return free_name(ssid.printable, taken)
-
-
 def free_name(wanted: str, taken: Collection[str]) -> str:
     """A name, with ` #2` and so on appended if it is taken."""
     name, number = wanted, 1

@@ -32,7 +32,7 @@ from wifimgrd.domain.power import (
 from wifimgrd.simulator._camera import Camera
 from wifimgrd.simulator._faults import Faults
 from wifimgrd.simulator._scenario import BluetoothKind, Times
-from wifimgrd.simulator.emulators import GoProBluetooth, GoProEmulator
+from wifimgrd.simulator.emulators import GOPRO_NUMBERS, GoProBluetooth, GoProEmulator
 
 _READY: Final = BluetoothStatus(BluetoothState.READY)
 _OFF: Final = BluetoothStatus(BluetoothState.OFF, "the simulated Bluetooth adapter is switched off")
@@ -122,6 +122,7 @@ class SimulatedBluetooth:
                     is_on=camera.is_on if kind is BluetoothKind.GOPRO else None,
                     pairing_mode=kind is not BluetoothKind.INSTA360 and camera.plan.pairing_mode,
                     serial=camera.bluetooth_name[-4:],
+                    model_id=GOPRO_NUMBERS.get(camera.plan.camera_model),
                 )
         return None
 

@@ -166,8 +166,8 @@ it.
 
 devices: at most 64: `address` (s), `name` (s), `service` (s: that of the target, or empty), `rssi` (n:
   dBm), `power_state` (s: `asleep`, `awake`, or empty), `serial` (s: all of it or its end, or empty),
-  `paired` (b), and if the device tells it `access_point` (b: on), `pairing_mode` (b). A search
-  remembers at most 256."""
+  `paired` (b), and if the device tells it `access_point` (b: on), `pairing_mode` (b), `model_id` (y:
+  the maker's number of its model). A search remembers at most 256."""
 STATUS_CHANGED: Final = member("StatusChanged", state="s", reason="s")
 """The reply of GET_STATUS has changed."""
 

@@ -9,7 +9,6 @@ import { failureSentences, failureText, printable } from "../sentences";
 import { notify } from "../toasts";
 import type { BluetoothDevice, Device } from "../types";
 import { Elapsed } from "./progress";
-import { ModelField } from "./fields";
 import { HeardCamera, titleOf } from "./heard_camera";
 import { Faults } from "./parts";
 
@@ -19,45 +18,31 @@ interface CamerasProps {
 
 export function BluetoothCameras({ onAdded }: CamerasProps) {
   const [paired, setPaired] = useState<BluetoothDevice | null>(null);
-  const [asked, setAsked] = useState<BluetoothDevice | null>(null);
-  const [codename, setCodename] = useState("");
-  const [faults, setFaults] = useState<{ model?: string[]; other?: string }>({});
+  const [refusal, setRefusal] = useState<string | null>(null);
   const { heard, fault } = useCamerasInRange(paired === null);
   const isShown = useRef(true);
   useEffect(() => () => void (isShown.current = false), []);
-  useEffect(() => {
-    if (asked) document.getElementById("heard-model")?.focus();
-  }, [asked, faults]);
 
-  const add = async (camera: BluetoothDevice, model: string) => {
+  const add = async (camera: BluetoothDevice) => {
+    if (paired) return;
     setPaired(camera);
-    setFaults({});
+    setRefusal(null);
     try {
-      const added = await addByPairing(camera.address, model);
+      const added = await addByPairing(camera.address);
       if (isShown.current) onAdded(added);
       else notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      const aboutModel = error.fields.codename;
       if (!isShown.current) notify("hub", failureText(titleOf(camera), error.code, error.message), "bad");
-      setAsked(aboutModel ? camera : null);
-      setFaults(aboutModel ? { model: aboutModel } : { other: failureSentences(error.code, error.message) });
+      setRefusal(failureSentences(error.code, error.message));
     }
     setPaired(null);
   };
 
-  const choose = (camera: BluetoothDevice) => {
-    if (paired) return;
-    const isAsked = asked?.address === camera.address;
-    if (isAsked && !codename) setFaults({ model: [t.add.modelNeeded] });
-    else void add(camera, isAsked ? codename : "");
-  };
-
   const found = heard.filter((one) => one.pairing_mode && one.device_id === null);
   // What is being paired stays where it is, whether it is still heard or not.
-  const lasting = paired ?? asked;
-  const listed = !lasting || found.some((one) => one.address === lasting.address) ? found : [lasting, ...found];
-  const other = faults.other ?? fault;
+  const listed = !paired || found.some((one) => one.address === paired.address) ? found : [paired, ...found];
+  const other = refusal ?? fault;
   return (
     <fieldset class="choices">
       <legend>{t.bluetooth.cameras}</legend>
@@ -70,12 +55,9 @@ export function BluetoothCameras({ onAdded }: CamerasProps) {
           action={t.bluetooth.add}
           isBusy={paired?.address === one.address}
           isDisabled={paired !== null}
-          onChoose={() => choose(one)}
+          onChoose={() => void add(one)}
         />
       ))}
-      {asked && !paired && (
-        <ModelField id="heard-model" codename={codename} onChoose={setCodename} faults={faults.model} />
-      )}
       <div role="status">
         {paired && (
           <>

@@ -35,6 +35,7 @@ class Camera:
 
     def __init__(self, **statuses: Any) -> None:
         self.info: Any = INFO
+        self.old_info: Any = {}
         self.statuses: dict[str, Any] = dict(IDLE)
         self.shutter = 200
         self.obeys = True
@@ -49,6 +50,8 @@ class Camera:
         match path:
             case "/gopro/camera/info":
                 return http(self.info)
+            case "/gp/gpControl/info":
+                return http(self.old_info)
             case "/gopro/camera/state":
                 return http({"status": self.statuses, "settings": {"10": 1}})
             case "/gopro/camera/get_date_time":
@@ -100,6 +103,16 @@ def test_version_1_has_the_info_one_level_below(talk: Talk, camera: Camera) -> N
     camera.info = {"info": INFO}
     talk(talk.driver.begin())
     assert talk.driver.reading.model == "HERO12 Black"
+
+
+def test_a_camera_from_before_that_request_tells_its_identity_by_the_older_one(
+    talk: Talk, camera: Camera
+) -> None:
+    camera.codes["/gopro/camera/info"] = 404
+    camera.old_info = {"info": {**INFO, "model_number": 55}}
+    talk(talk.driver.begin())
+    assert talk.driver.reading.model == "HERO12 Black"
+    assert target(talk.requests[1]) == "/gp/gpControl/info"
 
 
 def test_a_camera_without_info_is_read_all_the_same(talk: Talk, camera: Camera) -> None:

@@ -121,7 +121,7 @@ def test_its_clock_is_set_with_a_zone_if_it_has_one(talk: Talk, camera: Camera) 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_driver_needs_only_requests_that_are_listed(talk: Talk, camera: Camera) -> None:
     """A few are only tried: a camera that does not have them is used all the same."""
-    tried = {"/gopro/camera/info", "/gopro/camera/get_date_time"}
+    tried = {"/gopro/camera/info", "/gp/gpControl/info", "/gopro/camera/get_date_time"}
     read(talk)
     talk(talk.driver.read_clock(0))
     talk(talk.driver.set_clock(HostTime(talk.now_us, 0, is_dst=False)))

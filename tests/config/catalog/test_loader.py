@@ -14,9 +14,11 @@ from wifimgrd.domain.camera_model import (
     Bluetooth,
     CameraModel,
     CameraModels,
+    Evidence,
     KeepAlive,
     Probe,
     Snapshot,
+    Verified,
     WakeMethod,
     closest_codename,
 )
@@ -31,16 +33,13 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_shipped_models() -> None:
     models = catalog.load()
+    gopro = "hero7 hero8 hero9 hero10 hero11 hero11-mini hero12 hero13 max-2 lit-hero mission-1 mission-1-pro"
+    insta360 = "ace-pro ace-pro-2 go-3 one-x one-x2 x3 x4 x4-air x5 one-r one-rs one-rs-1-inch"
+    theta = "s sc v z1 sc2 x"
     assert list(models) == [
-        *(f"gopro-hero{number}" for number in range(7, 14)),
-        "insta360-x3",
-        "insta360-x4",
-        "insta360-x5",
-        "insta360-one-r",
-        "insta360-one-rs",
-        "ricoh-theta-v",
-        "ricoh-theta-z1",
-        "ricoh-theta-x",
+        *(f"gopro-{name}" for name in gopro.split()),
+        *(f"insta360-{name}" for name in insta360.split()),
+        *(f"ricoh-theta-{name}" for name in theta.split()),
         "generic-wifi-camera",
     ]
     assert all(model.codename == codename and model.icon for codename, model in models.items())
@@ -53,6 +52,19 @@ def test_each_fact_of_a_shipped_model_has_its_source() -> None:
         assert model == said_nothing or model.sources
 
 
+def test_nobody_is_said_to_have_verified_what_the_hub_does_not_do() -> None:
+    for model in catalog.load().values():
+        said, bluetooth = model.verified, model.bluetooth
+        assert said.wake is Evidence.NONE or bluetooth
+        assert said.pair is Evidence.NONE or (bluetooth and bluetooth.pairing)
+        assert {said.state, said.record, said.clock} == {Evidence.NONE} or model.control
+
+
+def test_no_two_models_advertise_one_number() -> None:
+    numbers = [number for model in catalog.load().values() for number in model.model_ids]
+    assert len(numbers) == len(set(numbers))
+
+
 def test_a_model_that_stays_awake_only_when_spoken_to() -> None:
     model = catalog.load()["gopro-hero11"]
     assert model.camera_address == "10.5.5.9"
@@ -62,7 +74,7 @@ def test_a_model_that_stays_awake_only_when_spoken_to() -> None:
 def test_a_model_that_sends_its_preview_by_itself() -> None:
     models = catalog.load()
     assert {name for name, model in models.items() if model.pushes == ("udp/8554",)} == {
-        f"gopro-hero{number}" for number in range(7, 14)
+        name for name in models if name.startswith("gopro-")
     }
 
 
@@ -90,6 +102,8 @@ def test_everything_that_a_model_can_say(file: Path) -> None:
         keep_alive = { port = 8554, payload = "awake\\n", interval_s = 2.5 }
         snapshot = { path = "/still.jpg?size=small" }
         sources = ["https://cameras.example/"]
+        model_ids = [7, 8]
+        verified = { state = "maker", record = "third-party" }
         [model.wizard]
         intro = "Press the button."
         ssid = { name = "Network" }
@@ -104,6 +118,8 @@ def test_everything_that_a_model_can_say(file: Path) -> None:
     assert model.probe == Probe(554)
     assert model.keep_alive == KeepAlive(2.5, 8554, payload="awake\n")
     assert model.snapshot == Snapshot("/still.jpg?size=small")
+    assert model.model_ids == (7, 8)
+    assert model.verified == Verified(state=Evidence.MAKER, record=Evidence.THIRD_PARTY)
     assert model.wizard.intro == "Press the button."
     assert (model.wizard.ssid.name, model.wizard.password.required) == ("Network", False)
 

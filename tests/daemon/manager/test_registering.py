@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from tests.daemon.manager.conftest import Bench, RunOnBench
 from tests.daemon.manager.test_power import GOPRO, asleep, fails, paired, status
-from wifimgrd.domain.device import DeviceId, Passphrase
+from wifimgrd.domain.device import Device, DeviceId, Passphrase
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
@@ -32,6 +32,15 @@ def create(bench: Bench, address: str, **fields: object) -> asyncio.Task[DeviceI
     return asyncio.create_task(bench.hub.create({"bluetooth_address": address} | fields))
 
 
+async def paired_as(bench: Bench, number: int, model: str, **fields: object) -> Device:
+    """The device of another GoPro, which says this model when it is paired."""
+    network = f"GP2514001{number}".encode()
+    traits = {"bluetooth": "gopro", "bluetooth_name": f"GoPro 001{number}", "camera_model": model}
+    bench.world.add_camera(network, "gopro-pass-2", traits)
+    address = await address_of(bench, f"GoPro 001{number}")
+    return status(bench, await bench.hub.create({"bluetooth_address": address} | fields)).device
+
+
 def test_a_camera_is_registered_without_typing(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         address = await address_of(bench)
@@ -41,6 +50,34 @@ def test_a_camera_is_registered_without_typing(on_bench: RunOnBench) -> None:
         assert (await bench.store.passphrase(device)).reveal() == "gopro-pass-1"
         await bench.hub.connections.connect(device, wait=True)
         await fails(bench.hub.create({"bluetooth_address": address}), PairingFailed, "GP25140001")
+
+    on_bench(test)
+
+
+def test_a_camera_of_no_known_model_is_registered_as_the_newest_with_its_own_name(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        first = await paired_as(bench, 1, "HERO99 Black")
+        second = await paired_as(bench, 2, "HERO99 Black")
+        assert (first.name, first.codename) == ("HERO99 Black", "gopro-mission-1-pro")
+        assert (second.name, second.codename) == ("HERO99 Black #2", "gopro-mission-1-pro")
+
+    on_bench(test)
+
+
+def test_a_camera_that_names_no_model_is_called_by_its_network(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        created = await paired_as(bench, 1, "")
+        assert (created.name, created.codename) == ("GP25140011", "gopro-mission-1-pro")
+
+    on_bench(test)
+
+
+def test_a_client_that_names_a_model_has_that_one(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        created = await paired_as(bench, 1, "HERO99 Black", codename="gopro-hero9")
+        assert (created.name, created.codename) == ("GP25140011", "gopro-hero9")
 
     on_bench(test)
 

@@ -45,8 +45,11 @@ class GoProDriver(GoPro, NetworkDriver):
         return get(self.host, target)
 
     def begin(self) -> Conversation[None]:
-        """Read model, serial number and firmware, which HERO12 and newer tell."""
+        """Read model, serial number and firmware: HERO12 and newer have a request of their own for it, and
+        older ones that from before Open GoPro (one owner's HERO9 answers it)."""
         answer = yield self._get("/gopro/camera/info")
+        if answer.code == _NOT_FOUND:
+            answer = yield self._get("/gp/gpControl/info")
         found = json_object(answer.body) if answer.code == _OK else {}
         found = member(found, "info") or found  # version 1.0 has the members one level below
         self.facts.identify(

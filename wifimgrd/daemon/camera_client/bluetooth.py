@@ -70,6 +70,7 @@ class _Row(TypedDict, total=False):
     access_point: bool
     pairing_mode: bool
     serial: str
+    model_id: int
 
 
 class _Paired(TypedDict, total=False):
@@ -341,4 +342,5 @@ def _advertiser(row: _Row) -> Advertiser:
         is_on=said == names.AWAKE if said else None,
         pairing_mode=row.get("pairing_mode", False),
         serial=row.get("serial", ""),
+        model_id=row.get("model_id"),
     )

@@ -18,9 +18,9 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import Bluetooth
 from wifimgrd.domain.commands import PAIR
 from wifimgrd.domain.device import DeviceId, Ssid
-from wifimgrd.domain.errors import Busy, InvalidRequest, PairingFailed, WifimgrdError
+from wifimgrd.domain.errors import Busy, PairingFailed, WifimgrdError
 from wifimgrd.domain.events import DeviceUpdated, OperationFailed
-from wifimgrd.domain.power import Advertiser, PairedCamera, codename_of, matches, pairing_error
+from wifimgrd.domain.power import Advertiser, PairedCamera, codename_of, matches, newest_of, pairing_error
 from wifimgrd.domain.registration import PairingRegistration
 from wifimgrd.domain.time_limits import PAIRING_S
 from wifimgrd.runtime.tasks import Tasks
@@ -49,7 +49,9 @@ class Pairing:
         """Pair the camera of a new device; yields its codename, and what it says of its network. No other
         device gets the camera meanwhile; a bond that the hub has made is removed if none has it in the end.
 
-        Raises Busy, InvalidRequest, PairingFailed, BluetoothUnavailable.
+        A camera whose model is not known is of the newest one that it may be.
+
+        Raises Busy, PairingFailed, BluetoothUnavailable.
         """
         await self._waking.require_bluetooth()
         address = registration.bluetooth_address
@@ -79,12 +81,8 @@ class Pairing:
                 camera = await self._bonds.pair(address, model.bluetooth.service)
         except TimeoutError:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
-        codename = registration.codename or codename_of(models.values(), seen, camera.model)
-        if not codename:
-            self._bonds.remove_later(address)
-            sentence = f'The camera says that it is "{camera.model}": choose its model.'
-            raise InvalidRequest(f"codename: {sentence}", {"codename": (sentence,)})
-        return codename, camera
+        known = registration.codename or codename_of(models.values(), seen, camera.model)
+        return known or newest_of(models.values(), seen), camera
 
     async def attach(
         self, address: str, camera: PairedCamera, key: str | None, request: bytes

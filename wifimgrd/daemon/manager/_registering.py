@@ -21,12 +21,13 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.device import Device, DeviceId
 from wifimgrd.domain.errors import Cancelled, IdempotencyKeyReused, InvalidRequest, WifimgrdError
 from wifimgrd.domain.events import DeviceCreated, DeviceRemoved, DeviceUpdated
+from wifimgrd.domain.power import own_name
 from wifimgrd.domain.registration import (
     Amendment,
     Beginning,
     PairingRegistration,
     Registration,
-    default_name,
+    free_name,
     parse_amendment,
     parse_pairing_registration,
     parse_registration,
@@ -141,7 +142,9 @@ class Registering:
             fields = request.of_network(codename, camera.ssid, camera.password)
             registration = parse_registration(fields, self._state.settings.codenames)
             registration = replace(registration, beginning=request.beginning)
-            return await self._create(registration, address, values)
+            models = self._state.settings.models
+            name = "" if request.codename else own_name(models[codename], camera.model)
+            return await self._create(registration, address, values, name)
 
     async def _created_before(self, key: str, values: bytes) -> DeviceId | None:
         """The device that was created under an idempotency key; raises DeviceNotFound,
@@ -156,9 +159,10 @@ class Registering:
         return first
 
     async def _create(
-        self, request: Registration, bluetooth_address: str = "", values: bytes = b""
+        self, request: Registration, bluetooth_address: str = "", values: bytes = b"", called: str = ""
     ) -> DeviceId:
-        """`values` are those of the client's request if it was another one."""
+        """`values` are those of the client's request if it was another one; `called` is the camera's name
+        where the client says none, in place of its network's name."""
         values = values or request.values()
         async with self._naming:
             key = request.idempotency_key
@@ -166,7 +170,7 @@ class Registering:
                 return first
             if request.name is not None:
                 self._require_free(request.name)
-            name = request.name or default_name(request.ssid, self._state.registry.names)
+            name = request.name or free_name(called or request.ssid.printable, self._state.registry.names)
             draft = Device(
                 DeviceId(0),
                 name,

@@ -11,10 +11,11 @@ What an emulator reads is hostile: heads, bodies, frames and the time for them a
 
 from wifimgrd.simulator.emulators._camera import CameraSettings, EmulatedCamera
 from wifimgrd.simulator.emulators._emulators import Emulator, emulator, settings_of
-from wifimgrd.simulator.emulators._gopro import GoProEmulator
+from wifimgrd.simulator.emulators._gopro import GOPRO_NUMBERS, GoProEmulator
 from wifimgrd.simulator.emulators._gopro_bluetooth import GoProBluetooth
 
 __all__ = [
+    "GOPRO_NUMBERS",
     "CameraSettings",
     "EmulatedCamera",
     "Emulator",

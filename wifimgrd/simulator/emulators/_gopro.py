@@ -35,8 +35,16 @@ _SETTINGS: Final[Mapping[int, tuple[int, ...]]] = {
     178: (0, 1),  # Wi-Fi band
 }
 """The settings there are, with their options; the first is set at first."""
-_MODEL_NUMBERS: Final[Mapping[str, str]] = {"H21": "57", "H22": "58", "H23": "62", "H24": "65"}
-"""By the beginning of the firmware's version; HERO9 is 55."""
+GOPRO_NUMBERS: Final[Mapping[str, int]] = {
+    "HERO9 Black": 55,
+    "HERO10 Black": 57,
+    "HERO11 Black": 58,
+    "HERO11 Black Mini": 60,
+    "HERO12 Black": 62,
+    "MAX2": 64,
+    "HERO13 Black": 65,
+}
+"""The number of a model, which it tells and advertises: https://gopro.github.io/OpenGoPro/ble."""
 _HERO9, _HERO10, _HERO11, _HERO12 = 9, 21, 22, 23
 """Generations, as the firmware's version begins with them."""
 _GROUPS: Final[Mapping[int, int]] = {1000: 12, 1001: 17, 1002: 13}
@@ -150,7 +158,7 @@ class GoProEmulator(HttpEmulator):
         """The identity that it reports."""
         settings = self._camera.settings
         return {
-            "model_number": _MODEL_NUMBERS.get(settings.firmware_version[:3], "55"),
+            "model_number": str(GOPRO_NUMBERS.get(settings.model, 0)),
             "model_name": settings.model,
             "firmware_version": settings.firmware_version,
             "serial_number": settings.serial_number,
@@ -357,6 +365,7 @@ _ROUTES: Final[Mapping[str, _Route]] = {
     "/gopro/media/turbo_transfer": GoProEmulator._set_turbo,
     "/gopro/version": GoProEmulator._version,
     "/gp/gpControl": GoProEmulator._old_info,
+    "/gp/gpControl/info": GoProEmulator._old_info,
     "/gp/gpControl/status": GoProEmulator._old_status,
     "/gp/gpControl/command/shutter": GoProEmulator._old_shutter,
     "/gp/gpControl/command/mode": GoProEmulator._accept,
