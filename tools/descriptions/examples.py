@@ -95,6 +95,7 @@ PARAMETERS: Final[Mapping[str, Any]] = MappingProxyType(
         "verbose": "1",
         "Idempotency-Key": "add-front-1",
         "rest": "osc/info",
+        "port": 8080,
         "since": "5f0c2a1e:41",
         "Last-Event-ID": "5f0c2a1e:41",
         "tileset": "terrain",
@@ -373,6 +374,7 @@ data: {"type":"device.signal","time":"2026-11-20T17:07:49.000000Z","data":{"id":
 
 """
 _CAMERA: Final = {"manufacturer": "Insta360", "model": "Insta360 X3", "apiLevel": [2]}
+_GOPRO: Final = {"version": "2.0"}
 
 
 EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
@@ -411,6 +413,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "disconnect": Example(answer=_DISCONNECT),
         "connection_status": Example(answer=status_json(_DEVICE)),
         "relay": Example(answer=_CAMERA),
+        "relay_to_port": Example(answer=_GOPRO, parameters={"rest": "gopro/version"}),
         "list_interfaces": Example(answer=interfaces_json(_ADAPTERS, _SERVICE)),
         "list_networks": Example(answer=search_json(_NETWORKS)),
         "list_history": Example(answer=_HISTORY),

@@ -233,6 +233,8 @@ class CameraModel:
     """Its access point does not send its name."""
     probe: Probe = Probe()
     keep_alive: KeepAlive | None = None
+    ports: tuple[_Port, ...] = (HTTP_PORT,)
+    """The TCP ports at which clients of the hub reach it by HTTP."""
     snapshot: Snapshot | None = None
     """Where it gives stills; None if it does not, or if that is not known."""
     pushes: tuple[str, ...] = ()

@@ -113,7 +113,7 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
         Bluetooth(client, prefix),
         Recording(client, prefix),
         Groups(client, prefix),
-        Cameras(client),
+        Cameras(client, settings.models),
     ):
         resource.add_to(routes)
     Diagnose(client, with_token=token is not None).add_to(routes)

@@ -143,7 +143,7 @@ async def test_the_examples_of_the_description_reach_the_camera(
 ) -> None:
     fake_hub.appear(replace(CONNECTED, id=1))
     paths = (await relay.get("/openapi.json")).json["paths"]
-    [(path, methods)] = [one for one in paths.items() if one[0].startswith("/cameras/")]
+    methods = paths[path := "/cameras/{id}/{rest}"]
     for method, details in methods.items():
         address = path
         for one in details["parameters"]:
@@ -329,6 +329,14 @@ async def test_a_camera_that_does_not_answer_is_504(served: Served, fake_hub: Fa
     for number in (3, 4):
         answer = await served.get(f"/cameras/{number}/")
         assert (answer.status, answer.problem["code"]) == (504, "device-not-reachable")
+
+
+async def test_other_models_have_port_80_alone(relay: Served, camera: Camera) -> None:
+    assert (await relay.get("/cameras/3:80/a")).data == b"/a"
+    answer = await relay.get("/cameras/3:8080/a")
+    assert (answer.status, answer.problem["code"]) == (404, "not-found")
+    assert (await relay.get("/cameras/9:80/")).problem["code"] == "device-not-found"
+    assert len(camera.asked) == 1
 
 
 async def test_an_unknown_camera_is_404_and_no_id_is_400(relay: Served, fake_hub: FakeHub) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from wifimgrd.domain.camera_model import HTTP_PORT
+
 _BLANK: Final = "".join(map(chr, range(0x21)))
 """C0 controls and the space: browsers remove them at both ends."""
 _REMOVED: Final = {ord(char): None for char in "\t\n\r"}
@@ -22,11 +24,13 @@ class CameraPage:
     camera: str
     """The camera's own address, as its references may contain it."""
     prefix: str
-    """`/cameras/ID`."""
+    """`/cameras/ID`, or `/cameras/ID:PORT`."""
     path: str
     """The whole path of the request, which begins with the prefix."""
     secure: bool = False
     """The request came over TLS."""
+    port: int = HTTP_PORT
+    """The camera's, of which its references are."""
 
     def location(self, reference: str) -> str | None:
         """A reference for the client; None if its target is elsewhere. A relative one stays relative."""
@@ -85,7 +89,13 @@ class CameraPage:
     @property
     def _authorities(self) -> tuple[str, ...]:
         host = f"[{self.camera}]" if ":" in self.camera else self.camera
-        return host, f"{host}:", f"{host}:80"
+        named = f"{host}:{self.port}"
+        return (host, f"{host}:", named) if self.port == HTTP_PORT else (named,)
+
+    @property
+    def authority(self) -> str:
+        """The camera's address as the camera has it: in what it is asked for."""
+        return self._authorities[0]
 
 
 def _walked(path: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`/cameras/{id}/...`: HTTP and WebSocket to each camera, through its own interface."""
+"""`/cameras/{id}/...`, `/cameras/{id}:{port}/...`: HTTP and WebSocket to a camera, through its interface."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from multidict import CIMultiDict
 
 from wifimgrd.client.commands import known_device
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.camera_model import GENERIC, HTTP_PORT, CameraModels
 from wifimgrd.domain.errors import DeviceNotReachable, ErrorCode, InterfaceLost
+from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.http._client import HttpBroken, HttpConnection
-from wifimgrd.http._errors import Problem
+from wifimgrd.http._errors import NOT_FOUND, Problem
 from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http._requests import invalid, path_id
 from wifimgrd.http._routes import Routes
@@ -30,7 +32,6 @@ AT_ONCE: Final = 16
 """Connections to one camera. Cameras serve only a few."""
 CLOSE_S: Final = 2.0
 """The time within which each side of a WebSocket has to close."""
-CAMERA_PORT: Final = 80
 HEARTBEAT_S: Final = 30.0
 """The time after which a client of a WebSocket is asked whether it is still there."""
 SEND_S: Final = 30.0
@@ -41,18 +42,28 @@ _PROBES: Final = 3
 """After so much silence, the kernel asks a camera so often whether it is still there: tcp(7)."""
 _METHODS: Final = "GET HEAD POST PUT PATCH DELETE OPTIONS"
 _REMAINDER: Final = Parameter("rest", str, "The path on the camera.", "path", required=True)
+_PORT: Final = Parameter("port", int, "A port of the camera, of its model's list.", "path", required=True)
+_ERRORS: Final = (
+    ErrorCode.DEVICE_NOT_FOUND,
+    ErrorCode.BUSY,
+    ErrorCode.DEVICE_NOT_REACHABLE,
+    ErrorCode.CONNECTION_LOST,
+    ErrorCode.BACKEND_UNAVAILABLE,
+)
 
 
 class Cameras:
     """Forwards requests to cameras, and returns their answers."""
 
-    def __init__(self, client: HubClient) -> None:
+    def __init__(self, client: HubClient, models: CameraModels) -> None:
         self._client = client
+        self._models = models
         self._busy: Counter[int] = Counter()
 
     def add_to(self, routes: Routes) -> None:
         """Add the routes."""
-        routes.add(_METHODS, "/cameras/{id}/{rest:.*}", self.relay)
+        routes.add(_METHODS, "/cameras/{id:[^{}/:]+}/{rest:.*}", self.relay)
+        routes.add(_METHODS, "/cameras/{id:[^{}/:]+}:{port}/{rest:.*}", self.relay_to_port)
 
     @own_site_only
     @Operation(
@@ -60,13 +71,7 @@ class Cameras:
         "cameras",
         reads=(path_id, _REMAINDER),
         media_types=("*/*",),
-        errors=(
-            ErrorCode.DEVICE_NOT_FOUND,
-            ErrorCode.BUSY,
-            ErrorCode.DEVICE_NOT_REACHABLE,
-            ErrorCode.CONNECTION_LOST,
-            ErrorCode.BACKEND_UNAVAILABLE,
-        ),
+        errors=_ERRORS,
     )
     async def relay(self, request: web.Request) -> web.StreamResponse:
         """Forward a request to a camera: HTTP/1.1 and WebSocket, to its port 80 through its own interface.
@@ -76,7 +81,33 @@ class Cameras:
         """
         number = path_id(request)
         device = known_device(self._client, number)
-        prefix = f"/cameras/{request.match_info['id']}"
+        return await self._relay(request, device, HTTP_PORT, f"/cameras/{request.match_info['id']}")
+
+    @own_site_only
+    @Operation(
+        "relay_to_port",
+        "cameras",
+        reads=(path_id, _PORT, _REMAINDER),
+        media_types=("*/*",),
+        errors=(*_ERRORS, NOT_FOUND),
+    )
+    async def relay_to_port(self, request: web.Request) -> web.StreamResponse:
+        """Forward a request to another port of a camera, if the camera's model has it.
+
+        As for port 80. 404 for a port that is not in the `ports` of the model.
+        """
+        device = known_device(self._client, path_id(request))
+        text = request.match_info["port"]
+        ports = {str(port): port for port in self._models.get(device.codename, GENERIC).ports}
+        if text not in ports:
+            raise Problem(NOT_FOUND, f"device {device.id} is only reached at port {' and '.join(ports)}")
+        prefix = f"/cameras/{request.match_info['id']}:{text}"
+        return await self._relay(request, device, ports[text], prefix)
+
+    async def _relay(
+        self, request: web.Request, device: DeviceRecord, port: int, prefix: str
+    ) -> web.StreamResponse:
+        number = device.id
         if not request.raw_path.startswith(f"{prefix}/"):
             raise invalid("a request to a camera names only its path, as in /cameras/1/")
         if device.state != "connected" or not device.interface or not device.camera_address:
@@ -85,12 +116,12 @@ class Cameras:
         if not request.raw_path.isascii():
             raise invalid("a path may contain only ASCII characters; encode others as %XX")
         target = request.raw_path.removeprefix(prefix).partition("#")[0]
-        page = CameraPage(address, prefix, request.raw_path.partition("?")[0], request.secure)
-        headers = to_camera(request.headers, address, number)
+        page = CameraPage(address, prefix, request.raw_path.partition("?")[0], request.secure, port)
+        headers = to_camera(request.headers, page.authority, number)
         async with self._place(number):
             try:
                 # The daemon opens it, so it leads to no other host, and the shim needs no network of its own.
-                opened = await self._client.open_connection(number, CAMERA_PORT)
+                opened = await self._client.open_connection(number, port)
                 with closing(await HttpConnection.open(sock=opened)) as camera:
                     _end_with_its_camera(opened)
                     if request.headers.get("Upgrade", "").lower() == "websocket":
