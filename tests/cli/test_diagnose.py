@@ -30,7 +30,7 @@ from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.report.anonymize import Anonymizer
-from wifimgrd.report.sections import report, state_of
+from wifimgrd.report.sections import report, state_of, with_disks
 from wifimgrd.report.settings import hide_settings
 
 MAC = bytes.fromhex("02ab5c0d9e11")
@@ -170,6 +170,21 @@ def test_a_serial_number_is_hidden_in_the_state_and_in_journals() -> None:
     assert one["camera"]["serial_number"].startswith("SERIAL-")
     assert other["camera"]["serial_number"] is None
     assert other["camera"]["model"] == "Insta360 X4"
+
+
+@pytest.mark.parametrize(
+    "line", ["Bus 001 Device 004: ID 0bda:1a2b Realtek DISK", "Bus 1 Device 4: ID 0bda:1a2b"]
+)
+def test_an_adapter_that_shows_itself_as_a_disk_is_named(line: str) -> None:
+    told = with_disks(f"Bus 001 Device 001: ID 1d6b:0002 Linux hub\n{line}")
+    assert told.splitlines()[2:] == [
+        "0bda:1a2b is a Wi-Fi adapter that shows the disk with its Windows driver: apt install usb-modeswitch"
+    ]
+
+
+def test_other_devices_are_no_adapters_in_disguise() -> None:
+    plain = "Bus 001 Device 004: ID 0bda:1a2 0bda:1a2b disk\nlsusb: No such file or directory"
+    assert with_disks(plain) == plain
 
 
 def test_an_alias_is_not_replaced_by_another() -> None:

@@ -26,6 +26,21 @@ def world_domain(no_radios: None) -> Iterator[None]:
 
 
 @on_both
+async def test_without_a_country_a_camera_on_channel_149_is_found_by_its_beacons(
+    plug: Plug, cameras: Cameras
+) -> None:
+    """A camera knows its own country; the kernel lets it go on for a minute in the guest's, which is none."""
+    camera = cameras("A", channel=149, country="US")
+    run("iw", "reg", "set", "00")
+    assert "country US" not in run("iw", "reg", "get")
+    adapter = await plug()
+    async with whole_hub() as hub:
+        await hub.interface_state(adapter.interface, "available")
+        device = await hub.add(camera)
+        await hub.until(device, "connected")
+
+
+@on_both
 async def test_the_country_of_the_configuration_is_in_force_and_a_missing_one_is_warned_about(
     plug: Plug, cameras: Cameras
 ) -> None:

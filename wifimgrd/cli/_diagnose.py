@@ -15,13 +15,14 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import configuration as config
 from wifimgrd.report.anonymize import Anonymizer
-from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions
+from wifimgrd.report.sections import as_text, machine_key, report, state_of, versions, with_disks
 from wifimgrd.report.settings import hide_settings
 
 _COMMAND_S: Final = 20.0
 _UNITS: Final = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-camera")
 _OTHERS: Final = ("NetworkManager", "wpa_supplicant")
 _JOURNAL: Final = ("journalctl", "--no-pager", "--output=short-iso", "--no-hostname")
+_USB: Final = "USB devices"
 _COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "Versions of others": (
         "dpkg-query",
@@ -32,7 +33,7 @@ _COMMANDS: Final[Mapping[str, Sequence[str]]] = {
         "python3*-next",
     ),
     "Units": ("systemctl", "--no-pager", "--lines=0", "status", *_UNITS, *_OTHERS),
-    "USB devices": ("lsusb",),
+    _USB: ("lsusb",),
     "NetworkManager's devices": ("nmcli", "--fields", "DEVICE,TYPE,STATE,REASON", "device"),
     "Regulatory domain": ("iw", "reg", "get"),
     "Journal of wifimgrd": (*_JOURNAL, "--lines=400", *(f"--unit={unit}" for unit in _UNITS)),
@@ -55,6 +56,7 @@ async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
         await hub.stop()
     outputs = await asyncio.gather(*map(_output, _COMMANDS.values()))
     texts = {"Versions": versions(), "Hub": reason, **dict(zip(_COMMANDS, outputs, strict=True))}
+    texts[_USB] = with_disks(texts[_USB])
     aliases = Anonymizer(_machine_key())
     aliases.hide("HOST", [socket.gethostname()])
     with suppress(config.ConfigError, OSError):  # what was logged of it is hidden all the same

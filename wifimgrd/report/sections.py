@@ -6,12 +6,17 @@ import json
 import platform
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Final
 
 from wifimgrd import __version__
 from wifimgrd.client.json_records import device_json, interface_json, service_json
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.report.anonymize import Anonymizer
 from wifimgrd.report.settings import hide_logged
+
+_DISKS: Final = ("0bda:1a2b", "0e8d:2870", "148f:2578", "148f:2878")
+"""The ids of Wi-Fi adapters that show the disk with their Windows driver: those of Realtek, MediaTek and
+Ralink in the rules of usb-modeswitch-data."""
 
 
 def report(
@@ -49,6 +54,17 @@ def state_of(
             for device in devices
         ],
     }
+
+
+def with_disks(devices: str) -> str:
+    """What lsusb(8) says, and a sentence for each adapter in it that shows itself as a disk."""
+    listed = {line.partition(" ID ")[2].partition(" ")[0] for line in devices.splitlines()}
+    sentences = (
+        f"{one} is a Wi-Fi adapter that shows the disk with its Windows driver: apt install usb-modeswitch"
+        for one in _DISKS
+        if one in listed
+    )
+    return "\n".join([devices, *sentences])
 
 
 def versions() -> str:

@@ -125,9 +125,9 @@ class AdapterTable:
         adapter = Adapter(
             self.name,
             identity,
-            given(self.driver, "rtw88_8812au", "iwlwifi"),
-            given(self.usb_vendor_id, "0bda"),
-            given(self.usb_product_id, "8812"),
+            given(self.driver, "mt76x2u", "iwlwifi"),
+            given(self.usb_vendor_id, "0e8d"),
+            given(self.usb_product_id, "7612"),
             given(self.usb_product, "Simulated 802.11ac adapter"),
             self.rfkill,
             (identity.usb_port or self.name) if self.radio is None else self.radio,
