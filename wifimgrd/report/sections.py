@@ -57,7 +57,7 @@ def state_of(
 
 
 def with_disks(devices: str) -> str:
-    """What lsusb(8) says, and a sentence for each adapter in it that shows itself as a disk."""
+    """The USB devices, as lsusb(8) has them, and a sentence for each adapter that shows itself as a disk."""
     listed = {line.partition(" ID ")[2].partition(" ")[0] for line in devices.splitlines()}
     sentences = (
         f"{one} is a Wi-Fi adapter that shows the disk with its Windows driver: apt install usb-modeswitch"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Network
 from typing import cast
@@ -13,7 +13,7 @@ import pytest
 
 from tests.helper.small_world import NETWORK, PATIENCE_S, CameraArguments, SmallWorld, small_world
 from tests.message_bus import MessageBusDaemon
-from wifimgrd.bus.connection import BusConnection, BusError, MethodCall
+from wifimgrd.bus.connection import BusConnection, BusError, MethodCall, OwnerChange
 from wifimgrd.daemon.helper_client.addresses import CameraAddresses, planned_cameras
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Link, Ssid
@@ -257,6 +257,48 @@ async def test_a_helper_that_ends_right_behind_its_answer_is_sent_everything_aga
     await daemon.addresses.stop()
     await daemon.connection.close()
     await second.close()
+
+
+class Ended:
+    """A message bus with a helper that answers, and then ends."""
+
+    def __init__(self) -> None:
+        self.called = asyncio.Queue[float]()
+        self.changed: Callable[[OwnerChange], None]
+
+    async def watch_owner(self, changed: Callable[[OwnerChange], None], _: str) -> None:
+        self.changed = changed
+
+    async def watch(self, *_: object, **__: object) -> None:
+        pass
+
+    async def name_owner(self, _: str) -> str:
+        return ":1.1"
+
+    async def call(self, *_: object, on_reply: Callable[[list[object]], None], **__: object) -> list[str]:
+        self.called.put_nowait(asyncio.get_running_loop().time())
+        on_reply([""])
+        return [""]
+
+    async def call_bus(self, *_: object) -> list[int]:
+        return [2]
+
+
+async def test_a_helper_that_is_stopped_is_started_again_when_that_is_over() -> None:
+    """A start while systemd stops it would cancel that: `systemctl stop` fails then."""
+    bus = Ended()
+    addresses = CameraAddresses(cast("BusConnection", bus), IPv4Network(NETWORK), Tasks("test"))
+    addresses.publish(interface_is("wlan0", InterfaceState.AVAILABLE))
+    await addresses.start(tuple)
+    async with asyncio.timeout(20):
+        await bus.called.get()
+        ended_s = asyncio.get_running_loop().time()
+        bus.changed(OwnerChange(calls.BUS_NAME, ":1.1", ""))
+        assert await bus.called.get() - ended_s >= 1
+        began_s = asyncio.get_running_loop().time()
+        bus.changed(OwnerChange(calls.BUS_NAME, "", ":1.2"))
+        assert await bus.called.get() - began_s < 1
+    await addresses.stop()
 
 
 DEVICE = Device(DeviceId(1), "A", "gopro-hero9", Ssid(b"x"), address="10.77.0.1")

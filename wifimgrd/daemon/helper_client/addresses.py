@@ -26,6 +26,10 @@ _ANSWER_S: Final = 20.0
 _LATER_S: Final = 0.002
 """From an event to the call, so that clients get the event first: the helper's call takes milliseconds."""
 
+_REST_S: Final = 1.0
+"""From the helper's end to the call that starts it again: systemd may not be done with stopping it, and a
+start then cancels that. It restarts one that has crashed after as long."""
+
 Statuses = Callable[[], Iterable[DeviceStatus]]
 PlannedCameras = tuple[calls.CameraEntry, ...]
 
@@ -71,6 +75,8 @@ class CameraAddresses:
         self._conflict = ""
         self._trouble = ""
         """Why the last call failed; empty if it succeeded."""
+        self._rest: asyncio.TimerHandle | None = None
+        """Runs for a while after the helper's end."""
         self._due = asyncio.Event()
         self._unpublished: dict[tuple[str, str, str], asyncio.Future[bool]] = {}
         """The cameras whose links are up and not published yet."""
@@ -98,6 +104,8 @@ class CameraAddresses:
 
     async def stop(self) -> None:
         """Stop updating; the helper decides how long its state is kept."""
+        if self._rest is not None:
+            self._rest.cancel()
         await self._tasks.stop()
 
     def publish(self, event: Event) -> None:
@@ -138,6 +146,8 @@ class CameraAddresses:
             self._apply_soon()
 
     def _apply_soon(self) -> None:
+        if self._rest is not None:
+            return
         self._due.set()
         if self._apply_task is not None:
             self._apply_task.retry_now()
@@ -199,6 +209,16 @@ class CameraAddresses:
     def _helper_came_or_went(self, change: OwnerChange) -> None:
         self._applied = None
         self._helper_wanted = bool(change.after)  # one that was killed has left its tables
+        if self._rest is not None:
+            self._rest.cancel()
+            self._rest = None
+        if change.after:
+            self._apply_soon()
+        else:
+            self._rest = asyncio.get_running_loop().call_later(_REST_S, self._rested)
+
+    def _rested(self) -> None:
+        self._rest = None
         self._apply_soon()  # the call starts the helper again, where it is needed
 
     def _conflict_changed(self, conflict: str) -> None:
