@@ -19,7 +19,7 @@ from wifimgrd.config import catalog  # noqa: E402
 from wifimgrd.domain.camera_model import GENERIC, CameraModel, Evidence  # noqa: E402
 
 DOCUMENT: Final = CHECKOUT / "docs" / "cameras.md"
-_PLACE: Final = re.compile(r"(?<=<!-- models -->\n).*(?=<!-- end of models -->)", re.DOTALL)
+_PLACE: Final = re.compile(r"(?<=<!-- models -->\n\n).*(?=\n<!-- end of models -->)", re.DOTALL)
 _WORDS: Final = {Evidence.MAKER: "maker", Evidence.THIRD_PARTY: "third party", Evidence.NONE: "not verified"}
 _NOT_DONE: Final = "-"
 
