@@ -97,7 +97,7 @@ def test_a_search_tells_which_cameras_sleep(on_bench: RunOnBench) -> None:
         found = {one.name: one for one in bench.hub.bluetooth.records()}
         assert set(found) == {"GoPro 0001", "X4 SIM360", "12345678"}
         gopro, insta360 = found["GoPro 0001"], found["X4 SIM360"]
-        assert (gopro.power_state, gopro.device_id, gopro.codename) == ("asleep", device, None)
+        assert (gopro.power_state, gopro.device_id, gopro.codename) == ("asleep", device, "gopro-hero12")
         assert (insta360.power_state, insta360.device_id) == (None, None)
         assert insta360.codename == "insta360-x4"
         assert power_state(bench, device) is PowerState.ASLEEP
