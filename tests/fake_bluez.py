@@ -138,6 +138,10 @@ class FakeGoPro(FakeCamera):
     """Commands that it refuses while it boots."""
     access_point: bool = False
     access_point_stays_off: bool = False
+    access_point_hangs: bool = False
+    """Until it was off and is on again."""
+    restarts_access_point: bool = True
+    """By one command."""
     pushes: bool = True
     encoding: bool = False
     asleep: bool = False
@@ -198,7 +202,11 @@ class FakeGoPro(FakeCamera):
                 )
                 return [b"\x3c\x00" + b"".join(bytes([len(one)]) + one for one in fields)]
             case 0x17:
-                self.access_point = not self.access_point_stays_off
+                if message[2] == 2 and not self.restarts_access_point:
+                    return [b"\x17\x02"]
+                self.access_point_hangs &= message[2] == 1
+                is_on = message[2] != 0
+                self.access_point = is_on and not (self.access_point_stays_off or self.access_point_hangs)
                 return [b"\x17\x00"]
             case 0x05:
                 self.asleep = True

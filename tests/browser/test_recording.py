@@ -68,6 +68,31 @@ async def connected(hub: RunningHub, *names: str) -> list[int]:
     return devices
 
 
+OPEN_GOPRO: Final = """async base => {
+  const ask = async path => {
+    const answer = await fetch(base + path);
+    return [answer.status, await answer.json()];
+  };
+  const [status, version] = await ask("/gopro/version");
+  const encodes = async () => (await ask("/gopro/camera/state"))[1].status["10"];
+  const told = [await encodes()];
+  for (const shutter of ["start", "stop"]) {
+    await ask("/gopro/camera/shutter/" + shutter);
+    told.push(await encodes());
+  }
+  const [, media] = await ask("/gopro/media/list");
+  return [status, version, told, media.media[0].fs.length, (await fetch(base + "1/gopro/version")).status];
+}"""
+"""The requests that https://gopro.github.io/OpenGoPro/http has."""
+
+
+async def test_a_page_speaks_with_a_gopro_at_the_port_of_its_api(page: Page, hub: RunningHub) -> None:
+    [helmet] = await connected(hub, "Helmet")
+    await opened(page, hub)
+    found = await page.evaluate(OPEN_GOPRO, f"{hub.url}cameras/{helmet}:8080")
+    assert found == [200, {"version": "2.0"}, [0, 1, 0], 1, 404]
+
+
 async def test_a_camera_records_and_stops_by_the_keyboard_alone(page: Page, hub: RunningHub) -> None:
     await connected(hub, "Front")
     await opened(page, hub)

@@ -254,6 +254,17 @@ async def test_a_known_camera_is_woken_without_a_search(bluez: FakeBluez, caller
     await until(lambda: not camera.connected)
 
 
+@pytest.mark.parametrize("restarts", [True, False], ids=["by one command", "off, then on"])
+@pytest.mark.parametrize("limits", [replace(FAST, access_point_s=2.0)], ids=[""])
+async def test_an_access_point_that_does_not_come_up_is_switched_off_and_on(
+    bluez: FakeBluez, caller: Caller, restarts: bool
+) -> None:
+    camera = bonded(access_point_hangs=True, restarts_access_point=restarts)
+    bluez.add(camera)
+    await caller.wake(ADDRESS, timeout_s=60)
+    assert camera.access_point
+
+
 async def test_it_subscribes_anew_at_each_connection(bluez: FakeBluez, caller: Caller) -> None:
     camera = bonded()
     bluez.add(camera)

@@ -18,6 +18,7 @@ from typing import Any, Final
 import pytest
 
 from tests.clients.driven_insta360 import PROGRAM, Insta360
+from tests.helper.small_world import small_world
 from tests.namespaces import in_network, namespaces
 
 CHECKOUT: Final = Path(__file__).parents[2]
@@ -91,6 +92,32 @@ def test_open_gopro(network: Path) -> None:
             "card_kb": 31_250_000,
             "encoding": [True, False],
             "files": ["100GOPRO/GX010001.MP4"],
+        }
+
+
+async def test_open_gopro_behind_the_hub_by_the_cameras_address() -> None:
+    """The package takes the address from the serial number, and the hub has it lead to a camera that is at
+    10.5.5.9, as all are."""
+    async with small_world() as world:
+        number, _, interface, own, _ = world.add_camera(1, "10.5.5.9", "10.5.5.20")
+        await world.start_helper()
+        entry = (number, "172.22.189.51", interface, own, "gopro-hero12")
+        assert not await world.lead_to(entry, network="172.22.189.0/24")
+        place = Path("/run/netns", world.camera(1))
+        with camera(place, "gopro", "--listen", "10.5.5.9:8080", "--battery", "61", "--card-gb", "32"):
+            found = told(Path("/run/netns", world.host), "with_open_gopro.py", "289")
+    assert (found["model"], found["battery"], found["encoding"]) == ("HERO12 Black", 61, [True, False])
+    assert found["files"] == ["100GOPRO/GX010001.MP4"]
+
+
+def test_goprocam_on_a_camera_from_before_open_gopro(network: Path) -> None:
+    with camera(network, "gopro-gpcontrol", "--listen", "10.5.5.9:80", "--battery", "61"):
+        assert told(network, "with_goprocam.py") == {
+            "model": "HERO7 Black",
+            "kind": "gpcontrol",
+            "battery": 61,
+            "recording": [0, 1, 0],
+            "media": "http://10.5.5.9/videos/DCIM/100GOPRO/GX010001.MP4",
         }
 
 

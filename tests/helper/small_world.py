@@ -76,22 +76,23 @@ class SmallWorld:
     def begin(self) -> None:
         self._add_namespace(self.host)
 
-    def add_camera(self, number: int) -> CameraArguments:
-        """Connect a camera through `wN`; returns the arguments for the helper."""
+    def add_camera(self, number: int, own: str = CAMERA_ADDRESS, lease: str = LEASE) -> CameraArguments:
+        """Connect a camera with that address through `wN`; returns the arguments for the helper."""
         camera, interface = self.camera(number), f"w{number}"
         self._add_namespace(camera)
         self.on_host("ip", "link", "add", interface, "type", "veth", "peer", "name", "ap0", "netns", camera)
         self.make_wireless(interface)
-        for line in (f"address add {CAMERA_ADDRESS}/24 dev ap0", "link set ap0 up"):
+        for line in (f"address add {own}/24 dev ap0", "link set ap0 up"):
             run("ip", "-n", camera, *line.split())
+        subnet = f"{own.rpartition('.')[0]}.0/24"
         for line in (
-            f"address add {LEASE}/24 dev {interface} noprefixroute",
+            f"address add {lease}/24 dev {interface} noprefixroute",
             f"link set {interface} up",
-            f"route add 192.168.42.0/24 dev {interface} src {LEASE} table {LINK_TABLES + number}",
+            f"route add {subnet} dev {interface} src {lease} table {LINK_TABLES + number}",
         ):
             self.on_host("ip", *line.split())
         self.serve(camera, number)
-        return (number, f"10.77.0.{number}", interface, CAMERA_ADDRESS, "")
+        return (number, f"10.77.0.{number}", interface, own, "")
 
     def make_wireless(self, interface: str) -> None:
         """Have the helper take an interface for a wireless one."""

@@ -89,20 +89,35 @@ class GoPro(CommandedCamera):
             raise Trouble("the camera did not accept the end of the pairing")
 
     async def _start_access_point(self) -> None:
-        """Switch the access point on; returns once the camera says that it is on."""
+        """Switch the access point on, and off and on if it does not come up; returns once the camera says
+        that it is on."""
         await self._answer(protocol.QUERY, protocol.register_statuses(Status.ACCESS_POINT))
+        await self._switch_access_point_on()
+        if await self._comes_up():
+            return
+        answer = await self._answer(protocol.COMMAND, protocol.ACCESS_POINT_ANEW)
+        if answer is None or not answer.succeeded:
+            await self._answer(protocol.COMMAND, protocol.ACCESS_POINT_OFF)
+            await self._switch_access_point_on()
+        if not await self._comes_up():
+            raise Trouble("the camera's access point does not come up")
+
+    async def _switch_access_point_on(self) -> None:
         await self._until_answered(
             protocol.COMMAND,
             protocol.ACCESS_POINT_ON,
             self._limits.boot_s,
             "the camera does not switch its access point on",
         )
+
+    async def _comes_up(self) -> bool:
         try:
             async with asyncio.timeout(self._limits.access_point_s):
                 while not self._access_point.is_set():
                     await self._wait_or_ask()
         except TimeoutError:
-            raise Trouble("the camera's access point does not come up") from None
+            return False
+        return True
 
     async def sleep(self) -> None:
         """Put it to sleep; raises CameraBusy, too, while it records."""

@@ -44,10 +44,14 @@ class CameraDriver(StrEnum):
     """Open GoPro over HTTP: HERO10 and newer."""
     GOPRO_HERO9 = "gopro-hero9"
     """The same of a HERO9, which says what it does, and is only told what to do over Bluetooth."""
+    GOPRO_GPCONTROL = "gopro-gpcontrol"
+    """What GoPros took before that, over HTTP: HERO5 to HERO8, MAX, Fusion."""
     INSTA360 = "insta360"
     """Insta360's own messages: ONE RS, X3, X4, X5."""
     OSC = "osc"
     """Open Spherical Camera over HTTP: Ricoh Theta, and Insta360 models without port 6666."""
+    NOVATEK = "novatek"
+    """The commands of Novatek's firmware over HTTP: SJCAM, and action and dash cameras of many brands."""
 
     @property
     def port(self) -> int:
@@ -81,8 +85,10 @@ class _Driver:
 _DRIVERS: Final[Mapping[CameraDriver, _Driver]] = {
     CameraDriver.GOPRO: _Driver("gopro", 8080, has_bluetooth=True),
     CameraDriver.GOPRO_HERO9: _Driver("gopro", 8080, has_bluetooth=True, records_over_network=False),
+    CameraDriver.GOPRO_GPCONTROL: _Driver("gopro_gpcontrol", 80),
     CameraDriver.INSTA360: _Driver("insta360", 6666),
     CameraDriver.OSC: _Driver("osc", 80),
+    CameraDriver.NOVATEK: _Driver("novatek", 80),
 }
 
 

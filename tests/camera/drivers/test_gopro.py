@@ -18,7 +18,7 @@ from wifimgrd.domain.camera import (
     StorageState,
     TemperatureState,
 )
-from wifimgrd.domain.errors import CameraBusy, CameraRefused
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, Unconfirmed
 
 INFO = {
     "model_number": 62, "model_name": "HERO12 Black", "firmware_version": "H23.01.01.99.56",
@@ -313,6 +313,18 @@ def test_a_camera_that_does_not_say_whether_it_records_is_believed(
     assert "shutter" in "".join(target(request) for request in talk.requests)
     assert (talk.driver.reading.recording, talk.driver.reading.recording_since_us) == (None, None)
     assert talk.paused_s == 0
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_one_that_has_said_it_and_does_not_any_more_is_not_believed(
+    talk: Talk, camera: Camera, on: bool
+) -> None:
+    camera.statuses["10"] = int(not on)
+    read(talk)
+    camera.obeys = False
+    camera.statuses["10"] = []
+    with pytest.raises(Unconfirmed, match="does not say whether it records"):
+        talk.command(on=on)
 
 
 def test_a_camera_that_does_not_do_what_it_says(talk: Talk, camera: Camera) -> None:

@@ -33,12 +33,15 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_shipped_models() -> None:
     models = catalog.load()
-    gopro = "hero7 hero8 hero9 hero10 hero11 hero11-mini hero12 hero13 max-2 lit-hero mission-1 mission-1-pro"
+    gopro = "hero5 hero6 fusion hero7 hero8 max hero9 hero10 hero11 hero11-mini hero12 hero13 max-2"
+    gopro += " lit-hero mission-1 mission-1-pro"
     insta360 = "ace-pro ace-pro-2 go-3 one-x one-x2 x3 x4 x4-air x5 one-r one-rs one-rs-1-inch"
     theta = "s sc v z1 sc2 x"
     assert list(models) == [
         *(f"gopro-{name}" for name in gopro.split()),
         *(f"insta360-{name}" for name in insta360.split()),
+        "novatek-camera",
+        "sjcam",
         *(f"ricoh-theta-{name}" for name in theta.split()),
         "generic-wifi-camera",
     ]

@@ -386,7 +386,7 @@ class GoPro(Camera):
             case 0x17 if self._busy:
                 return b"\x17\x01"
             case 0x17 if message[1:2] == b"\x01":
-                keep(self.switch_access_point(on=message[2:] == b"\x01"))
+                keep(self.switch_access_point(on=message[2:] != b"\x00"))
                 return b"\x17\x00"
         return bytes([message[0], 2])
 

@@ -19,6 +19,8 @@ PORTS = [
     (CameraDriver.INSTA360, 6666),
     (CameraDriver.INSTA360, 80),
     (CameraDriver.OSC, 80),
+    (CameraDriver.GOPRO_GPCONTROL, 80),
+    (CameraDriver.NOVATEK, 80),
 ]
 
 

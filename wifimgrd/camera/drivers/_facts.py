@@ -43,6 +43,8 @@ class Facts:
 
     def __init__(self) -> None:
         self.reading = CameraReading()
+        self.tells_recording = False
+        """The camera has said at least once whether it records."""
         self._recording: _Recording | None = None
         self._ended_us = 0
         """When a recording that was seen has ended, while its cause is not known; else 0."""
@@ -51,7 +53,7 @@ class Facts:
         """Which camera it is; what was known of another one is forgotten."""
         if serial_number and self.reading.serial_number not in ("", serial_number):
             self.reading, self._ended_us = CameraReading(), 0
-            self._recording = None
+            self._recording, self.tells_recording = None, False
         self.reading = replace(
             self.reading,
             model=model or self.reading.model,
@@ -61,6 +63,7 @@ class Facts:
 
     def has_recording(self, state: RecordingState | None, at_us: int, seconds: int | None = None) -> None:
         """Whether it records, and if so how many seconds it has counted, if it says that."""
+        self.tells_recording |= state is not None
         if state is RecordingState.RECORDING:
             recording = self._recording
             if recording is None or (seconds is not None and not recording.count(seconds)):

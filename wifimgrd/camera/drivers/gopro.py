@@ -3,7 +3,8 @@ each request and status which models have it."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 from wifimgrd.camera.drivers._http import HttpParser, get
 from wifimgrd.camera.drivers._values import json_object, local, member, text, written_time, zone_s
@@ -25,17 +26,14 @@ _NOT_FOUND: Final = 404
 _OVER_BLUETOOTH: Final = "a HERO9 starts and stops only over Bluetooth: pair it with this hub"
 
 
-class GoProDriver(GoPro, NetworkDriver):
-    """Speaks with one GoPro over its network."""
+class HttpGoPro(GoPro, NetworkDriver):
+    """Speaks with one GoPro over its network, in either of its two languages."""
 
     accepted = _OK
-    busy_codes = (409, 429, 503)
     code_name = "HTTP"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._has_zone = True
-        """Its clock has a time zone, and can be read: not so on HERO9 and HERO10."""
+    identity_at: ClassVar[Sequence[str]]
+    """Where it says which camera it is: the first of these that it has."""
+    state_at: ClassVar[str]
 
     def parser(self) -> Parser:
         """For a new connection."""
@@ -45,11 +43,11 @@ class GoProDriver(GoPro, NetworkDriver):
         return get(self.host, target)
 
     def begin(self) -> Conversation[None]:
-        """Read model, serial number and firmware: HERO12 and newer have a request of their own for it, and
-        older ones that from before Open GoPro (one owner's HERO9 answers it)."""
-        answer = yield self._get("/gopro/camera/info")
-        if answer.code == _NOT_FOUND:
-            answer = yield self._get("/gp/gpControl/info")
+        """Read model, serial number and firmware."""
+        for target in self.identity_at:
+            answer = yield self._get(target)
+            if answer.code != _NOT_FOUND:
+                break
         found = json_object(answer.body) if answer.code == _OK else {}
         found = member(found, "info") or found  # version 1.0 has the members one level below
         self.facts.identify(
@@ -60,11 +58,29 @@ class GoProDriver(GoPro, NetworkDriver):
 
     def read(self) -> Conversation[None]:
         """Read the whole state."""
-        answer = yield self._get("/gopro/camera/state")
+        answer = yield self._get(self.state_at)
         if answer.code != _OK:
             raise Nonsense(f"the camera does not say its state (HTTP {answer.code})")
         told = member(json_object(answer.body), "status")
+        self._take_mode(told)
         self._take({status: told.get(str(int(status))) for status in Status}, answer.moment_us)
+
+    def _take_mode(self, told: Mapping[str, Any]) -> None:
+        """Take a mode that is no status of Open GoPro."""
+
+
+class GoProDriver(HttpGoPro):
+    """Speaks Open GoPro."""
+
+    busy_codes = (409, 429, 503)
+    # HERO12 and newer have the first; one owner's HERO9 has the second, from before Open GoPro.
+    identity_at = ("/gopro/camera/info", "/gp/gpControl/info")
+    state_at = "/gopro/camera/state"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._has_zone = True
+        """Its clock has a time zone, and can be read: not so on HERO9 and HERO10."""
 
     # -- commands
 

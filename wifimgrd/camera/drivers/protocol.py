@@ -17,10 +17,11 @@ from typing import ClassVar, Final, TypeVar
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
 from wifimgrd.domain.camera import WRONG_CLOCK_US, CameraReading
-from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, WifimgrdError
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, Unconfirmed, WifimgrdError
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
+UNTOLD: Final = "the camera took the command, and does not say whether it records"
 TRY_AGAIN_S: Final = 0.25
 """From one look at a camera that is about to do something to the next."""
 
@@ -205,7 +206,7 @@ class Driver(ABC):
     def conclude(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
         """Judge the answer to `command`, by the state that was read after it: a camera that does what was
         wanted has done it, whatever it has answered. Returns the answer that says that it is done; raises
-        CameraRefused and CameraBusy."""
+        CameraRefused and CameraBusy, and Unconfirmed if the camera does not say what it does."""
         answer = yield from self.take_answer(answer, on=on)
         yield from self.read_recording()
         error = self.refused(answer, on=on)
@@ -215,10 +216,12 @@ class Driver(ABC):
             raise error
         for _ in range(round(self.done_s / TRY_AGAIN_S)):
             is_recording = self.reading.is_recording
-            if is_recording is on or is_recording is None:  # one that does not say that is believed
+            if is_recording is on or not self.facts.tells_recording:  # one that never says that is believed
                 return answer
             yield Pause(TRY_AGAIN_S)
             yield from self.read_recording()
+        if self.reading.is_recording is None:
+            raise Unconfirmed(UNTOLD)
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
         raise self._explained(said, on=on)
 

@@ -60,7 +60,7 @@ _Route = Callable[["GoProEmulator", Request], Response]
 class GoProEmulator(HttpEmulator):
     """Serves a camera as a GoPro does."""
 
-    ports: Final = frozenset({80, 8080})
+    ports = frozenset({80, 8080})
 
     def __init__(self, camera: EmulatedCamera) -> None:
         super().__init__(camera)
@@ -316,9 +316,11 @@ class GoProEmulator(HttpEmulator):
         return Response({"info": self.identity() | {"ap_mac": self.identity()["ap_mac_addr"]}})
 
     def _old_status(self, request: Request) -> Response:  # noqa: ARG002
+        return Response({"status": self._old_statuses(), "settings": self._numbered_settings()})
+
+    def _old_statuses(self) -> dict[str, int | str]:
         # Here, 8 says whether it works, and so is set during a recording, too.
-        status = self._numbered_statuses() | {"8": int(self._camera.is_recording), "43": 0, "44": 0}
-        return Response({"status": status, "settings": self._numbered_settings()})
+        return self._numbered_statuses() | {"8": int(self._camera.is_recording), "43": 0, "44": 0}
 
     def _old_shutter(self, request: Request) -> Response:
         return self._start(request) if request.query.get("p") == "1" else self._stop(request)

@@ -39,9 +39,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer in JSON."""
+    """An answer in JSON, or in XML as it is sent."""
 
     content: object = field(default_factory=dict)
+    """A text is XML."""
     status: int = HTTPStatus.OK
 
 
@@ -155,10 +156,11 @@ def _headers(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _encoded(response: Response, *, closes: bool = False) -> bytes:
-    body = json.dumps(response.content).encode()
+    is_xml = isinstance(response.content, str)
+    body = str(response.content).encode() if is_xml else json.dumps(response.content).encode()
     head = [
         f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
-        "Content-Type: application/json;charset=utf-8",
+        "Content-Type: text/xml" if is_xml else "Content-Type: application/json;charset=utf-8",
         f"Content-Length: {len(body)}",
         *(["Connection: close"] if closes else []),
     ]
