@@ -255,7 +255,7 @@ async def test_a_known_camera_is_woken_without_a_search(bluez: FakeBluez, caller
 
 
 @pytest.mark.parametrize("restarts", [True, False], ids=["by one command", "off, then on"])
-@pytest.mark.parametrize("limits", [replace(FAST, access_point_s=2.0)], ids=[""])
+@pytest.mark.parametrize("limits", [replace(FAST, access_point_s=5.0)], ids=[""])
 async def test_an_access_point_that_does_not_come_up_is_switched_off_and_on(
     bluez: FakeBluez, caller: Caller, restarts: bool
 ) -> None:

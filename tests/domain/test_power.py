@@ -148,7 +148,7 @@ def test_a_camera_of_no_known_model_is_the_newest_of_its_family() -> None:
 
 def test_a_camera_is_called_by_the_makers_name_only_where_that_is_not_the_models() -> None:
     assert own_name(GOPRO, "HERO14 Black") == "HERO14 Black"
-    assert own_name(GOPRO, "HERO12 Black") == ""
+    assert own_name(GOPRO, "HERO12 Black") == own_name(GOPRO, "  ") == ""
 
 
 @given(st.lists(st.floats(0, 10 * HOUR_S), max_size=40).map(sorted))

@@ -95,12 +95,21 @@ class GoPro(CommandedCamera):
         await self._switch_access_point_on()
         if await self._comes_up():
             return
-        answer = await self._answer(protocol.COMMAND, protocol.ACCESS_POINT_ANEW)
-        if answer is None or not answer.succeeded:
+        if not await self._restarts_access_point():
             await self._answer(protocol.COMMAND, protocol.ACCESS_POINT_OFF)
+            self._access_point.clear()
             await self._switch_access_point_on()
         if not await self._comes_up():
             raise Trouble("the camera's access point does not come up")
+
+    async def _restarts_access_point(self) -> bool:
+        """Whether it switches its access point off and on by one command."""
+        self._access_point.clear()
+        try:
+            answer = await self._answer(protocol.COMMAND, protocol.ACCESS_POINT_ANEW)
+        except TimeoutError:
+            return False
+        return answer is not None and answer.succeeded
 
     async def _switch_access_point_on(self) -> None:
         await self._until_answered(

@@ -248,7 +248,7 @@ def newest_of(models: Iterable[CameraModel], seen: Advertiser) -> str:
 
 def own_name(model: CameraModel, name: str) -> str:
     """The maker's name for a camera that is registered as another model; empty if it is of that model."""
-    return "" if _has_name(model, name) else name
+    return "" if _has_name(model, name) else name.strip()
 
 
 def _has_name(model: CameraModel, name: str) -> bool:

@@ -104,6 +104,13 @@ def test_a_recording_counts_although_the_camera_says_that_it_works(talk: Talk, c
     assert talk.driver.reading.is_recording is False
 
 
+def test_a_stop_that_is_refused_is_not_told_as_busy(talk: Talk, camera: Camera) -> None:
+    camera.statuses |= {"8": 1, "10": 1, "13": 5}
+    camera.codes["/gp/gpControl/command/shutter"] = 403
+    with pytest.raises(CameraRefused, match="HTTP 403"):
+        talk.command(on=False)
+
+
 def test_the_clock_is_set_in_hexadecimal_digits(talk: Talk, camera: Camera) -> None:
     talk(talk.driver.set_clock(HostTime(1_800_000_000_000_000, 3600, is_dst=False)))
     assert camera.asked == ["/gp/gpControl/command/setup/date_time?p=%1b%01%0f%09%00%00"]

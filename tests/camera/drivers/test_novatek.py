@@ -31,6 +31,7 @@ class Camera:
     def __init__(self) -> None:
         self.told = dict(TOLD)
         self.results: dict[int, int] = {}
+        self.codes: dict[int, int] = {}
         self.counts: list[int] = []
         """What it says next of the seconds that it has recorded, before what is in `told`."""
         self.obeys = True
@@ -44,6 +45,8 @@ class Camera:
         command = int(query.pop("cmd"))
         given = next(iter(query.values()), "")
         self.asked.append((command, given))
+        if command in self.codes:
+            return http(b"<html>", self.codes[command])
         if result := self.results.get(command, 0):
             return http(xml(command, result))
         if command == 2001 and self.obeys:
@@ -75,14 +78,14 @@ def test_everything_that_it_says(talk: Talk, camera: Camera) -> None:
     assert (found.battery_level, found.battery_state) == (66, BatteryState.DISCHARGING)
     assert (found.storage_state, found.storage_free) == (StorageState.OK, 5_000_000_000)
     assert (found.time_left_s, found.recording) == (3600, RecordingState.IDLE)
-    assert [command for command, _ in camera.asked] == [3012, 2016, 3019, 3024, 3017, 2009]
+    assert [command for command, _ in camera.asked] == [3012, *[2016] * 5, 3019, 3024, 3017, 2009]
 
 
 def test_what_changes_slowly_is_read_every_ten_seconds(talk: Talk, camera: Camera) -> None:
     for passed_s in (0, 2, 7, 2):
         talk.pause(passed_s)
         read(talk)
-    assert [command for command, _ in camera.asked].count(2016) == 4
+    assert [command for command, _ in camera.asked].count(2016) == 5 + 3  # idle: one look
     assert [command for command, _ in camera.asked].count(3019) == 2
 
 
@@ -90,7 +93,7 @@ def test_what_changes_slowly_is_read_every_ten_seconds(talk: Talk, camera: Camer
     ("step", "level", "state"),
     [
         (0, 100, BatteryState.DISCHARGING),
-        (3, 0, BatteryState.DISCHARGING),
+        (3, 10, BatteryState.DISCHARGING),
         (4, 0, BatteryState.DISCHARGING),
         (5, None, BatteryState.CHARGING),
         (6, None, None),
@@ -132,15 +135,40 @@ def test_a_command_that_it_does_not_know_is_asked_once(talk: Talk, camera: Camer
     assert talk.driver.reading.storage_free == 5_000_000_000
 
 
-def test_one_that_does_not_say_whether_it_records_is_believed(talk: Talk, camera: Camera) -> None:
+@pytest.mark.parametrize("code", [200, 404, 500])
+@pytest.mark.parametrize("command", [3012, 3017, 3019, 3024, 2009])
+def test_a_command_that_a_brand_answers_in_another_way_costs_only_its_value(
+    talk: Talk, camera: Camera, command: int, code: int
+) -> None:
+    camera.codes[command] = code
+    talk(talk.driver.begin())
+    read(talk)
+    found = talk.driver.reading
+    known = {
+        3012: found.firmware_version,
+        3017: found.storage_free,
+        3019: found.battery_level,
+        3024: found.storage_state,
+        2009: found.time_left_s,
+    }
+    assert {number for number, value in known.items() if not value} == {command}
+
+
+def test_one_that_does_not_say_whether_it_records_is_believed_and_read(talk: Talk, camera: Camera) -> None:
     camera.results[2016] = -256
     talk.command(on=True)
     assert talk.driver.reading.recording is None
     assert (2001, "1") in camera.asked
+    for _ in range(3):
+        talk.pause(11)
+        camera.told[3017] = talk.now_us
+        read(talk)
+        assert talk.driver.reading.read_us == talk.now_us - 20_000
+        assert talk.driver.reading.storage_free == camera.told[3017]
 
 
 def test_it_records_and_stops(talk: Talk, camera: Camera) -> None:
-    camera.counts = [0, 0, 0]  # before the command, and in the first second
+    camera.counts = [0] * 8  # before the command, and in the first second
     talk.command(on=True)
     assert talk.driver.reading.is_recording is True
     talk.command(on=False)
@@ -151,6 +179,45 @@ def test_it_records_and_stops(talk: Talk, camera: Camera) -> None:
 def test_what_it_does_already_is_done(talk: Talk, camera: Camera) -> None:
     camera.told[2016] = 9
     assert talk(talk.driver.prepare(on=True))
+
+
+def test_it_is_stopped_in_the_first_second_of_a_recording_and_of_a_file(talk: Talk, camera: Camera) -> None:
+    read(talk)
+    camera.told[2016], camera.counts = 1, [0, 0, 0]
+    assert not talk(talk.driver.prepare(on=False))
+
+
+def test_one_that_records_already_refuses_and_has_done_it(talk: Talk, camera: Camera) -> None:
+    read(talk)
+    request = talk.driver.command(on=True)
+    camera.results[2001] = -13
+    answer = talk.exchange(request.data, request.number)
+    camera.told[2016], camera.counts = 1, [0, 0]
+    talk(talk.driver.conclude(answer, on=True))
+    assert talk.driver.reading.is_recording is True
+
+
+def test_a_recording_goes_on_for_whoever_attaches_the_camera_later(camera: Camera) -> None:
+    """The count is that of a file, and says nothing of how long it has recorded."""
+    camera.told[2016] = 25
+    for _ in range(2):
+        talk = Talk(NovatekDriver(), camera)
+        camera.counts = [0, 0]
+        read(talk)
+        assert talk.driver.reading.is_recording is True
+        assert talk.driver.reading.recorded_s is None
+        assert talk.driver.reading.recording_since_us == talk.now_us - 20_000 - 25_000_000
+
+
+def test_a_card_that_was_pulled_out_just_now_is_seen_before_it_is_told_to_record(
+    talk: Talk, camera: Camera
+) -> None:
+    read(talk)
+    camera.told[3024] = 0
+    with pytest.raises(CameraRefused, match="no card"):
+        talk.command(on=True)
+    camera.told[3024] = 1
+    talk.command(on=True)
 
 
 def test_another_file_is_the_same_recording(talk: Talk, camera: Camera) -> None:
@@ -245,7 +312,14 @@ def test_what_is_no_answer_to_the_command_is_nonsense(body: bytes) -> None:
         read(Talk(NovatekDriver(), lambda _: http(body)))
 
 
-@given(st.binary(max_size=5000))
+PIECES = (
+    *(b"<?xml ?>", b"<Function>", b"</Function>", b"<Cmd>2016</Cmd>", b"<Cmd>3019</Cmd>"),
+    *(b"<Status>0</Status>", b"<Status>-256</Status>", b"<Value>7</Value>", b"<Value>x</Value>"),
+    *(b"<String>a</String>", b"\n", b" " * 30, b"\0", b"<", b"\xff"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
 def test_whatever_is_sent_is_taken_or_nonsense(body: bytes) -> None:
     talk = Talk(NovatekDriver(), lambda _: http(body))
     try:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from wifimgrd.camera.drivers._values import local, whole
 from wifimgrd.camera.drivers.gopro import HttpGoPro
+from wifimgrd.camera.drivers.gopro_state import Status
 from wifimgrd.camera.drivers.protocol import Conversation, HostTime, Request
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.errors import CameraRefused
@@ -36,6 +37,11 @@ class GpControlDriver(HttpGoPro):
     @property
     def _is_for_photos(self) -> bool:
         return super()._is_for_photos or self._mode not in (None, _VIDEO)
+
+    def _flag(self, status: Status) -> bool | None:
+        """Status 8 says here that it works, also that it records, which is not busy."""
+        is_work = status is Status.BUSY and super()._flag(Status.ENCODING)
+        return False if is_work else super()._flag(status)
 
     # -- commands
 

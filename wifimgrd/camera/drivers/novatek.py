@@ -18,6 +18,7 @@ from wifimgrd.camera.drivers._http import HttpParser, get
 from wifimgrd.camera.drivers._refusals import require_card
 from wifimgrd.camera.drivers._values import local, seconds, space, text
 from wifimgrd.camera.drivers.protocol import (
+    MICROSECONDS,
     Answer,
     Conversation,
     HostTime,
@@ -39,6 +40,7 @@ class Command(IntEnum):
     SECONDS_LEFT = 2009
     RECORDED_S = 2016
     """The seconds of the present file; 0 while it does not record, and in the first second."""
+    HEARTBEAT = 3016
     SET_DATE = 3005
     SET_TIME = 3006
     VERSION = 3012
@@ -59,8 +61,8 @@ _RESULTS: Final[Mapping[int, str]] = {
     -12: "the folder on the card is full",
     -22: "the camera is in another mode: put it into its mode for video",
 }
-_BATTERY: Final[Mapping[int, int]] = {0: 100, 1: 66, 2: 33, 3: 0, 4: 0}
-"""Full, middle, low, empty, exhausted: steps, as percent."""
+_BATTERY: Final[Mapping[int, int]] = {0: 100, 1: 66, 2: 33, 3: 10, 4: 0}
+"""Full, middle, low, empty, exhausted: steps, as percent; only the last one ends recordings."""
 _CHARGES: Final = 5
 """In place of a step."""
 _CARD: Final[Mapping[int, StorageState]] = {
@@ -71,7 +73,9 @@ _CARD: Final[Mapping[int, StorageState]] = {
 """2 is a card that is locked."""
 _OPTIONS_US: Final = 10_000_000
 """From one read of what changes slowly to the next."""
-_FIRST_SECOND_S: Final = 1.2
+_LOOKS: Final = 4
+_LOOK_S: Final = 0.3
+"""How often, and after which pauses, a count of 0 is looked at again: longer than a second."""
 _LONGEST_ANSWER: Final = 4096
 """Bytes."""
 _BLANK: Final = rb"\s{0,20}"
@@ -96,12 +100,14 @@ class _Told:
 class NovatekDriver(NetworkDriver):
     """Speaks with one camera over its network."""
 
-    done_s = 3.0
+    done_s = 1.0
 
     def __init__(self) -> None:
         super().__init__()
         self._unknown: set[Command] = set()
         """The commands that it does not know."""
+        self._answered_us = 0
+        """When it has answered last."""
 
     def parser(self) -> Parser:
         """For a new connection."""
@@ -111,15 +117,24 @@ class NovatekDriver(NetworkDriver):
         given = "".join(f"&{name}={value}" for name, value in parameters.items())
         return get(self.host, f"/?custom=1&cmd={int(command)}{given}")
 
-    def _ask(self, command: Command) -> Conversation[tuple[_Told, Answer | None]]:
-        """What it tells; nothing, without a request, if it does not know the command."""
-        if command in self._unknown:
-            return _Told(_NO_SUCH_COMMAND), None
+    def _ask(self, command: Command) -> Conversation[_Told]:
+        """What it tells."""
         answer = yield self._request(command)
+        self._answered_us = answer.moment_us
         told = _told(answer, command)
         if told.result == _NO_SUCH_COMMAND:
             self._unknown.add(command)
-        return told, answer
+        return told
+
+    def _ask_if_known(self, command: Command) -> Conversation[_Told]:
+        """What it tells, of a command that a brand may have left out, or answers in another way; nothing,
+        without a request, if it does not know it."""
+        if command in self._unknown:
+            return _Told(_NO_SUCH_COMMAND)
+        try:
+            return (yield from self._ask(command))
+        except Nonsense:
+            return _Told(_NO_SUCH_COMMAND)
 
     # -- state
 
@@ -127,36 +142,37 @@ class NovatekDriver(NetworkDriver):
         """Read the firmware's version; it says no model and no serial number."""
         self._unknown.clear()
         self._options_us = 0
-        told, _ = yield from self._ask(Command.VERSION)
+        told = yield from self._ask_if_known(Command.VERSION)
         self.facts.identify("", "", text(told.text))
 
     def read(self) -> Conversation[None]:
         """Read whether it records, and every 10 s all else."""
-        at_us = yield from self._read_recording()
+        yield from self._read_recording(is_patient=self.reading.recording is not RecordingState.IDLE)
+        at_us = self._answered_us
         if not 0 <= at_us - self._options_us < _OPTIONS_US:
             yield from self._read_options()
             self._options_us = at_us
         self.facts.reading = replace(self.facts.reading, read_us=at_us)
         self.facts.may_have_stopped_for(self._cause(), at_us)
 
-    def _cause(self) -> StopReason | None:
-        """The condition in the present state that ends recordings; None if there is none."""
-        if self.reading.storage_state is StorageState.FULL:
-            return StopReason.FULL
-        return StopReason.BATTERY if self.reading.battery_level == 0 else None
-
     def read_recording(self) -> Conversation[None]:
         """Read only that."""
-        yield from self._read_recording()
+        yield from self._read_recording(is_patient=True)
 
-    def _read_recording(self) -> Conversation[int]:
-        """Returns when it was so. A recording that begins another file has counted 0 seconds for a moment, so
-        that is asked again; one that was ended and begun between two reads looks the same."""
-        told, answer = yield from self._ask(Command.RECORDED_S)
-        if told.value == 0 and self.reading.is_recording:
-            yield Pause(_FIRST_SECOND_S)
-            told, answer = yield from self._ask(Command.RECORDED_S)
-        at_us = 0 if answer is None else answer.moment_us
+    def _read_recording(self, *, is_patient: bool) -> Conversation[None]:
+        """A recording has counted 0 seconds in its first one, and in the first one of each further file: with
+        `is_patient` that is looked at again. The count is that of a file, so it only tells the begin: a
+        recording that was ended and begun between two reads looks the same as one that has gone on."""
+        if Command.RECORDED_S in self._unknown:
+            yield from self._ask(Command.HEARTBEAT)
+            return
+        told = yield from self._ask(Command.RECORDED_S)
+        for _ in range(_LOOKS if is_patient else 0):
+            if told.value != 0:
+                break
+            yield Pause(_LOOK_S)
+            told = yield from self._ask(Command.RECORDED_S)
+        at_us = self._answered_us
         counted_s = seconds(told.value) if told.result == _TAKEN else None
         if counted_s is None:
             self.facts.has_recording(None, at_us)
@@ -165,14 +181,18 @@ class NovatekDriver(NetworkDriver):
                 self._options_us = 0  # they may say why it has ended
             self.facts.has_recording(RecordingState.IDLE, at_us)
         else:
-            self.facts.has_split()
-            self.facts.has_recording(RecordingState.RECORDING, at_us, counted_s)
-        return at_us
+            self.facts.has_recording(RecordingState.RECORDING, at_us - counted_s * MICROSECONDS)
+
+    def _cause(self) -> StopReason | None:
+        """The condition in the present state that ends recordings; None if there is none."""
+        if self.reading.storage_state is StorageState.FULL:
+            return StopReason.FULL
+        return StopReason.BATTERY if self.reading.battery_level == 0 else None
 
     def _read_options(self) -> Conversation[None]:
         found: dict[Command, int | None] = {}
         for command in (Command.BATTERY, Command.CARD, Command.FREE_SPACE, Command.SECONDS_LEFT):
-            told, _ = yield from self._ask(command)
+            told = yield from self._ask_if_known(command)
             found[command] = told.value if told.result == _TAKEN else None
         battery, card = found[Command.BATTERY], found[Command.CARD]
         free = space(found[Command.FREE_SPACE])
@@ -190,10 +210,11 @@ class NovatekDriver(NetworkDriver):
 
     def prepare(self, *, on: bool) -> Conversation[bool]:
         """True if it does already what is wanted."""
-        yield from self.read()
+        yield from self._read_recording(is_patient=True)
         if self.reading.is_recording is on:
             return True
         if on:
+            yield from self._read_options()
             require_card(self.reading)
         return False
 

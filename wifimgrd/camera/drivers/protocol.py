@@ -21,7 +21,7 @@ from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, Unco
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
-UNTOLD: Final = "the camera took the command, and does not say whether it records"
+NOT_TOLD: Final = "the camera took the command, and does not say whether it records"
 TRY_AGAIN_S: Final = 0.25
 """From one look at a camera that is about to do something to the next."""
 
@@ -221,7 +221,7 @@ class Driver(ABC):
             yield Pause(TRY_AGAIN_S)
             yield from self.read_recording()
         if self.reading.is_recording is None:
-            raise Unconfirmed(UNTOLD)
+            raise Unconfirmed(NOT_TOLD)
         said = "it took the command, but " + ("does not record" if on else "goes on recording")
         raise self._explained(said, on=on)
 

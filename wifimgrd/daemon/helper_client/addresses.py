@@ -76,7 +76,9 @@ class CameraAddresses:
         self._trouble = ""
         """Why the last call failed; empty if it succeeded."""
         self._rest: asyncio.TimerHandle | None = None
-        """Runs for a while after the helper's end."""
+        self._is_rested = asyncio.Event()
+        """Not set for a while after the helper's end."""
+        self._is_rested.set()
         self._due = asyncio.Event()
         self._unpublished: dict[tuple[str, str, str], asyncio.Future[bool]] = {}
         """The cameras whose links are up and not published yet."""
@@ -137,6 +139,7 @@ class CameraAddresses:
 
     async def _start_helper(self) -> None:
         """Start the helper, which takes seconds on a slow host, before a camera needs it."""
+        await self._is_rested.wait()
         try:
             await self._connection.call_bus("StartServiceByName", "su", [calls.BUS_NAME, 0])
         except (BusError, BusClosed, TimeoutError) as error:
@@ -146,8 +149,6 @@ class CameraAddresses:
             self._apply_soon()
 
     def _apply_soon(self) -> None:
-        if self._rest is not None:
-            return
         self._due.set()
         if self._apply_task is not None:
             self._apply_task.retry_now()
@@ -155,6 +156,7 @@ class CameraAddresses:
     async def _apply_changes(self) -> None:
         while True:
             await self._due.wait()
+            await self._is_rested.wait()
             self._due.clear()
             statuses = tuple(self._statuses())
             cameras = planned_cameras(
@@ -211,14 +213,11 @@ class CameraAddresses:
         self._helper_wanted = bool(change.after)  # one that was killed has left its tables
         if self._rest is not None:
             self._rest.cancel()
-            self._rest = None
         if change.after:
-            self._apply_soon()
+            self._is_rested.set()
         else:
-            self._rest = asyncio.get_running_loop().call_later(_REST_S, self._rested)
-
-    def _rested(self) -> None:
-        self._rest = None
+            self._is_rested.clear()
+            self._rest = asyncio.get_running_loop().call_later(_REST_S, self._is_rested.set)
         self._apply_soon()  # the call starts the helper again, where it is needed
 
     def _conflict_changed(self, conflict: str) -> None:
