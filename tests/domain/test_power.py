@@ -136,6 +136,13 @@ def test_a_gopro_that_is_only_heard_is_the_model_whose_number_it_advertises() ->
     assert codename_of(MODELS.values(), seen, "HERO12 Black") == "gopro-hero12"
 
 
+def test_a_model_without_a_latin_letter_is_nobodys_name() -> None:
+    own = replace(GOPRO, codename="own", device_name="\u5168\u666f \u76f8\u673a")
+    seen = Advertiser(ADDRESS, "GoPro 1234", "fea6")
+    assert codename_of([GOPRO, own], seen, "HERO14 Black") == ""
+    assert codename_of([own, GOPRO], seen, "HERO12 Black") == "gopro-hero12"
+
+
 def test_a_number_of_another_maker_says_nothing() -> None:
     assert codename_of(MODELS.values(), Advertiser(ADDRESS, "X4 34UQG5", model_id=60)) == "insta360-x4"
 

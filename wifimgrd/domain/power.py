@@ -256,7 +256,7 @@ def _has_name(model: CameraModel, name: str) -> bool:
     `HERO11 Black Mini` is of HERO11 and of HERO11 Black Mini."""
     words = model.device_name.split()
     own = _letters("".join(words[1:] or words))
-    return re.search(rf"(?<![0-9]){own}(?![0-9])", _letters(name)) is not None
+    return own != "" and re.search(rf"(?<![0-9]){own}(?![0-9])", _letters(name)) is not None
 
 
 def _letters(text: str) -> str:
