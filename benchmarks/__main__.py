@@ -19,7 +19,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -82,8 +82,9 @@ def _measures(wanted: str) -> Iterator[tuple[str, Callable[[], list[Row]]]]:
 
 
 def _measured(module: str) -> list[Row]:
-    rows: list[Row] | Coroutine[object, object, list[Row]] = import_module(module).measure()
-    return asyncio.run(rows) if inspect.iscoroutine(rows) else rows
+    measured = import_module(module).measure()
+    rows: list[Row] = asyncio.run(measured) if inspect.iscoroutine(measured) else measured
+    return rows
 
 
 if __name__ == "__main__":

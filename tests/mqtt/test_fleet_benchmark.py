@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import asyncio
+from pathlib import Path
 from typing import Final
 
-CLOSED_PORT: Final = "1"
-"""No broker is needed: what a hub would publish is reckoned all the same."""
+from benchmarks.fleet.bridge import running_broker
+from benchmarks.fleet.pipes import program
+
+PATIENCE_S: Final = 60.0
 
 
-def test_its_hubs_change() -> None:
-    command = (sys.executable, "-m", "benchmarks.fleet.hubs", CLOSED_PORT, "1")
-    asked = "change 1\nremove\nstate\n"
-    ran = subprocess.run(command, input=asked, stdout=subprocess.PIPE, text=True, check=True)
-    [cameras] = json.loads(ran.stdout).values()
-    assert len(cameras) == 4
+async def test_a_change_of_its_hubs_comes_to_a_client_of_the_broker(tmp_path: Path) -> None:
+    async with (
+        running_broker(tmp_path) as broker,
+        program("hubs", broker.port, 1) as hubs,
+        program("view", broker.port) as view,
+        asyncio.timeout(PATIENCE_S),
+    ):
+        await view.request("count 1")
+        await view.request("latencies")
+        hubs.send("change 1")
+        while not await view.request("latencies"):
+            pass

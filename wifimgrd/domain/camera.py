@@ -45,7 +45,7 @@ class CameraDriver(StrEnum):
     GOPRO_HERO9 = "gopro-hero9"
     """The same of a HERO9, which says what it does, and is only told what to do over Bluetooth."""
     GOPRO_GPCONTROL = "gopro-gpcontrol"
-    """What GoPros took before that, over HTTP: HERO5 to HERO8, MAX, Fusion."""
+    """The requests of GoPros before that, over HTTP: HERO5 to HERO8, MAX, Fusion."""
     INSTA360 = "insta360"
     """Insta360's own messages: ONE RS, X3, X4, X5."""
     OSC = "osc"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from wifimgrd.camera.drivers._gopro_http import HttpGoPro
 from wifimgrd.camera.drivers._values import local, whole
-from wifimgrd.camera.drivers.gopro import HttpGoPro
 from wifimgrd.camera.drivers.gopro_state import Status
 from wifimgrd.camera.drivers.protocol import Conversation, HostTime, Request
 from wifimgrd.domain.camera import CameraDriver

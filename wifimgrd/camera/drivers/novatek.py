@@ -90,7 +90,7 @@ _ANSWER: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a camera has answered to a command."""
+    """The answer of a camera to a command."""
 
     result: int
     value: int | None = None
@@ -118,7 +118,7 @@ class NovatekDriver(NetworkDriver):
         return get(self.host, f"/?custom=1&cmd={int(command)}{given}")
 
     def _ask(self, command: Command) -> Conversation[_Told]:
-        """What it tells."""
+        """Its answer."""
         answer = yield self._request(command)
         self._answered_us = answer.moment_us
         told = _told(answer, command)
@@ -127,8 +127,8 @@ class NovatekDriver(NetworkDriver):
         return told
 
     def _ask_if_known(self, command: Command) -> Conversation[_Told]:
-        """What it tells, of a command that a brand may have left out, or answers in another way; nothing,
-        without a request, if it does not know it."""
+        """Its answer to a command that a brand may have left out, or answers in another way; none, without a
+        request, if it does not know it."""
         if command in self._unknown:
             return _Told(_NO_SUCH_COMMAND)
         try:
