@@ -35,7 +35,7 @@ def run(copy: Path, *command: str, given: str = "") -> str:
     done = subprocess.run(
         command, cwd=copy, env=environment, input=given, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 

@@ -47,6 +47,7 @@ async def test_a_camera_of_the_example_of_a_new_driver_records(
     program = (*FROM_THERE, "wifimgrd.daemon")
     async with running_hub(message_bus.address, state, f"--simulate={scenario}", program=program):
         wifimgrctl("add", "--ssid", "PILOT-0001", "--codename", "pilot-one", "--open")
+        wifimgrctl("connect", "PILOT-0001")  # waits for the attempt that the command above has begun
         wifimgrctl("record", "PILOT-0001")
         [device] = json.loads(wifimgrctl("devices", "--json"))
     assert (device["codename"], device["camera"]["model"]) == ("pilot-one", "Pilot One")
