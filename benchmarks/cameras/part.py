@@ -63,26 +63,33 @@ async def measure() -> list[Row]:
 
 
 async def _commands(scene: Scene) -> list[Row]:
-    """Start and stop in turns."""
-    answered_ms, last_ms, skew_ms = [], [], []
+    """Start and stop in turns. A start and a stop have rows of their own: a camera writes its file to the end
+    before it says that it has stopped."""
+    answered_ms: dict[bool, list[float]] = {True: [], False: []}
+    last_ms: dict[bool, list[float]] = {True: [], False: []}
+    skew_ms: list[float] = []
     for number in range(_ROUNDS):
+        on = number % 2 == 0
         began_s = time.perf_counter()
-        results = await scene.record(on=number % 2 == 0)
-        answered_ms.append((time.perf_counter() - began_s) * 1000)
-        last_ms.append(max(one["after_ms"] for one in results))
+        results = await scene.record(on=on)
+        answered_ms[on].append((time.perf_counter() - began_s) * 1000)
+        last_ms[on].append(max(one["after_ms"] for one in results))
         requested_s = [one.requested_s for one in scene.cameras]
         skew_ms.append((max(requested_s) - min(requested_s)) * 1000)
         await asyncio.sleep(_BETWEEN_S)
     count = len(scene.cameras)
-    return [
+    rows = [
         Row(
             PART,
-            f"record on {count}, from the request over HTTP to its answer",
+            f"{what} on {count}, from the request over HTTP to its answer",
             "ms",
-            answered_ms,
+            answered_ms[on],
             note="the cameras are read, told, and seen to do it",
-            details={"last_answer_ms": last_ms},
-        ),
+            details={"last_answer_ms": last_ms[on]},
+        )
+        for what, on in (("record", True), ("stop", False))
+    ]
+    rows.append(
         Row(
             PART,
             f"the same: from the first to the last request at a socket of {count}",
@@ -90,8 +97,9 @@ async def _commands(scene: Scene) -> list[Row]:
             skew_ms,
             target=Target("ours", _SKEW_MS) if count == _JUDGED else None,
             note="when the kernel received them",
-        ),
-    ]
+        )
+    )
+    return rows
 
 
 async def _changes(scene: Scene) -> Row:
