@@ -12,8 +12,8 @@ from benchmarks.lab.joins import PART
 from benchmarks.lab.stage import Stage
 from benchmarks.table import Row, Target
 
-_SETTLE_S: Final = 40.0
-"""What was plugged in is still being read, and the camera process ends 30 s after its last camera."""
+_SETTLE_S: Final = 65.0
+"""The camera process ends 30 s after its last camera; after a minute the log sums up what it left out."""
 _IDLE_S: Final = 60.0
 
 
