@@ -35,7 +35,6 @@ LIMITS = SessionLimits(
     first_pause_s=0.05,
     longest_pause_s=0.2,
     answer_s=3.0,
-    prepare_s=2.0,
 )
 GOPRO = CameraSettings(
     model="HERO13 Black", serial_number="C3531300000001", firmware_version="H24.01.01.10.00"

@@ -209,8 +209,9 @@ class NovatekDriver(NetworkDriver):
     # -- commands
 
     def prepare(self, *, on: bool) -> Conversation[bool]:
-        """True if it does already what is wanted."""
-        yield from self._read_recording(is_patient=True)
+        """True if it does already what is wanted. One that has just begun to record may be told to do that
+        again, which changes nothing; it must not be taken for one that has stopped."""
+        yield from self._read_recording(is_patient=not on or self.reading.is_recording is True)
         if self.reading.is_recording is on:
             return True
         if on:
