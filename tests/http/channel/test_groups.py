@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.grouped_hub import CHIN, LEFT, NOSE, TAIL, connected, grouped_hub
-from tests.http.channel.test_channel import UPDATE, receive, until
+from tests.http.channel.test_channel import UPDATE, receive
 from tests.http.served import Served
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub
@@ -34,10 +34,12 @@ async def channel(shim: Served) -> Any:
 
 async def test_the_members_states_are_events(channel: Any, daemon: Hub) -> None:
     await channel.send_json({"type": CONNECT, "group": "nose"})
-    await until(channel, UPDATE, id=TAIL, connection_status="disconnected")
-    waits = {NOSE, CHIN}
-    while waits - connected(daemon):
-        await until(channel, UPDATE, connection_status="connected")
+    wanted = {NOSE: "connected", CHIN: "connected", TAIL: "disconnected"}
+    states: dict[int, str] = {}
+    while not wanted.items() <= states.items():
+        message = await receive(channel)
+        if message["type"] == UPDATE:
+            states[message["data"]["id"]] = message["data"]["connection_status"]
 
 
 async def test_a_member_that_was_not_tried_is_a_refusal(channel: Any, daemon: Hub) -> None:
