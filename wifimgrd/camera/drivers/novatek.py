@@ -89,7 +89,7 @@ _ANSWER: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Response:
     """The answer of a camera to a command."""
 
     result: int
@@ -117,24 +117,24 @@ class NovatekDriver(NetworkDriver):
         given = "".join(f"&{name}={value}" for name, value in parameters.items())
         return get(self.host, f"/?custom=1&cmd={int(command)}{given}")
 
-    def _ask(self, command: Command) -> Conversation[_Told]:
+    def _ask(self, command: Command) -> Conversation[_Response]:
         """Its answer."""
         answer = yield self._request(command)
         self._answered_us = answer.moment_us
-        told = _told(answer, command)
+        told = _parse(answer, command)
         if told.result == _NO_SUCH_COMMAND:
             self._unknown.add(command)
         return told
 
-    def _ask_if_known(self, command: Command) -> Conversation[_Told]:
+    def _ask_if_known(self, command: Command) -> Conversation[_Response]:
         """Its answer to a command that a brand may have left out, or answers in another way; none, without a
         request, if it does not know it."""
         if command in self._unknown:
-            return _Told(_NO_SUCH_COMMAND)
+            return _Response(_NO_SUCH_COMMAND)
         try:
             return (yield from self._ask(command))
         except Nonsense:
-            return _Told(_NO_SUCH_COMMAND)
+            return _Response(_NO_SUCH_COMMAND)
 
     # -- state
 
@@ -225,7 +225,7 @@ class NovatekDriver(NetworkDriver):
 
     def refused(self, answer: Answer, *, on: bool) -> WifimgrdError | None:
         """By the result in the answer."""
-        told = _told(answer, Command.RECORD)
+        told = _parse(answer, Command.RECORD)
         if told.result == _TAKEN:
             return None
         if told.result == _NO_SUCH_COMMAND:
@@ -246,21 +246,21 @@ class NovatekDriver(NetworkDriver):
             (Command.SET_TIME, now.strftime("%H:%M:%S")),
             (Command.SET_DATE, now.strftime("%Y-%m-%d")),
         ):
-            told = _told((yield self._request(command, str=value)), command)
+            told = _parse((yield self._request(command, str=value)), command)
             if told.result != _TAKEN:
                 raise CameraRefused(f"the camera does not take the time (result {told.result})")
 
 
-def _told(answer: Answer, command: Command) -> _Told:
+def _parse(answer: Answer, command: Command) -> _Response:
     """Parse an answer; raises Nonsense, also if it is that to another command."""
     if answer.code != _OK:
         raise Nonsense(f"the camera does not answer command {int(command)} (HTTP {answer.code})")
     is_short = len(answer.body) <= _LONGEST_ANSWER
     found = _ANSWER.fullmatch(answer.body) if is_short else None
     if found is None or int(found[1]) != command:
-        raise Nonsense(f"what the camera sent is no answer to command {int(command)}")
+        raise Nonsense(f"what the camera sent is not an answer to command {int(command)}")
     value = None if found[3] is None else int(found[3])
-    return _Told(int(found[2]), value, (found[4] or b"").decode("utf-8", "replace"))
+    return _Response(int(found[2]), value, (found[4] or b"").decode("utf-8", "replace"))
 
 
 def _battery_state(told: int | None) -> BatteryState | None:
