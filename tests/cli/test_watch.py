@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import sys
@@ -10,6 +11,7 @@ import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pyte
 import pytest
@@ -269,6 +271,33 @@ async def test_a_stop_gives_the_terminal_back_and_takes_it_again(hub: Hub) -> No
                 await terminal.more()
         terminal.type("exit $?\n")
         assert await terminal.end() == 0
+
+
+async def test_a_stop_while_it_draws_is_not_lost(hub: Hub) -> None:
+    await hub.until(await hub.create(1, name="Front"), "connected")
+    shell = ("--norc", "--noprofile", "--noediting", "-i")
+    async with on_terminal(
+        hub.address, *shell, program="/bin/bash", PS1="<prompt>", TERM="xterm"
+    ) as terminal:
+        shown = Watching(terminal, pyte.Screen(80, 24))
+        await terminal.until("<prompt>")
+        terminal.type(f"{PROGRAM} watch\n")
+        await shown.until("> Front", "Connected")
+        terminal.type("\x13")  # Ctrl-S: what is drawn now has to wait
+        await disconnect(hub.client, 1)
+        async with asyncio.timeout(PATIENCE_S):
+            while wait_channel(os.tcgetpgrp(terminal.descriptor)) not in WAITS_FOR_A_TERMINAL:
+                await asyncio.sleep(0.01)  # no event tells of it
+        terminal.type("\x1a")
+        await terminal.until("Stopped")
+
+
+WAITS_FOR_A_TERMINAL = {"n_tty_write", "wait_woken"}  # by the kernel's version
+
+
+def wait_channel(process: int) -> str:
+    """Where in the kernel a process waits."""
+    return Path(f"/proc/{process}/wchan").read_text()
 
 
 BROKEN = """

@@ -325,6 +325,8 @@ def _full_screen(*, colour: bool) -> Iterator[tuple[curses.window, Mapping[str, 
         ) from None
     if not curses.tigetstr("cup"):
         raise UsageError(_NO_TERMINAL)
+    # ncurses ignores SIGTSTP while it draws, so that a Ctrl-Z then is lost; a handler that it finds it leaves alone.
+    signal.signal(signal.SIGTSTP, signal.SIG_IGN)
     window = curses.initscr()
     try:
         curses.noecho()
@@ -349,7 +351,8 @@ def _full_screen(*, colour: bool) -> Iterator[tuple[curses.window, Mapping[str, 
                 attributes[style.value] = curses.color_pair(number)
         yield window, attributes
     finally:
-        curses.endwin()
+        with suppress(curses.error):  # the terminal is gone
+            curses.endwin()
 
 
 def _now_us() -> int:
