@@ -286,8 +286,10 @@ async def test_a_stop_while_it_draws_is_not_lost(hub: Hub) -> None:
         terminal.type("\x13")  # Ctrl-S: what is drawn now has to wait
         await disconnect(hub.client, 1)
         async with asyncio.timeout(PATIENCE_S):
-            while wait_channel(os.tcgetpgrp(terminal.descriptor)) not in WAITS_FOR_A_TERMINAL:
-                await asyncio.sleep(0.01)  # no event tells of it
+            while (  # noqa: ASYNC110 - no event tells of it
+                wait_channel(os.tcgetpgrp(terminal.descriptor)) not in WAITS_FOR_A_TERMINAL
+            ):
+                await asyncio.sleep(0.01)
         terminal.type("\x1a")
         await terminal.until("Stopped")
 

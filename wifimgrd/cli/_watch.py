@@ -325,7 +325,7 @@ def _full_screen(*, colour: bool) -> Iterator[tuple[curses.window, Mapping[str, 
         ) from None
     if not curses.tigetstr("cup"):
         raise UsageError(_NO_TERMINAL)
-    # ncurses ignores SIGTSTP while it draws, so that a Ctrl-Z then is lost; a handler that it finds it leaves alone.
+    # ncurses ignores SIGTSTP while it draws, so that a Ctrl-Z is lost; it keeps off if it finds it set.
     signal.signal(signal.SIGTSTP, signal.SIG_IGN)
     window = curses.initscr()
     try:
