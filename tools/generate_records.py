@@ -79,7 +79,8 @@ def introspection(name: str) -> str:
     first = _FIRST_PROPERTY.search(text)
     head = text[: first.start()] if first else text.removesuffix(_END)
     head = _ROWS.sub(lambda found: f"{found[1]}{found[2]}\n{row_xml(ROWS[found[1]])}\n", head)
-    head = _ATTEMPT_ERRORS.sub(_attempt_errors(), head)
+    if name == "Device":
+        head = _ATTEMPT_ERRORS.sub(_attempt_errors(), head)
     own = name if name in (POWER, BLUETOOTH, CAMERA) else ""
     return head + property_xml(RECORDS[name], own) + _END
 

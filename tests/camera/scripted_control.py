@@ -106,6 +106,11 @@ class ScriptedControl:
             raise CameraRefused("its clock cannot be set")
         self.clocks.append(device_id)
 
+    async def register_host(self, device_id: DeviceId) -> str:
+        if device_id == REFUSING:
+            raise CameraRefused("it knows no hosts")
+        return f"camera {device_id}"
+
 
 async def _serve(bus: str, linger_s: float) -> None:
     connection = await BusConnection.open(bus, sockets=True)

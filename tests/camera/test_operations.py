@@ -265,6 +265,21 @@ async def test_an_access_point_that_does_not_come_up_is_switched_off_and_on(
     assert camera.access_point
 
 
+@pytest.mark.parametrize("restarts", [True, False], ids=["by one command", "off, then on"])
+async def test_the_access_point_of_a_camera_that_was_woken_is_switched_off_and_on(
+    bluez: FakeBluez, caller: Caller, restarts: bool
+) -> None:
+    camera = bonded(restarts_access_point=restarts)
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    camera.access_point = False
+    await caller.call("RestartAccessPoint", "ss", ADDRESS, "gopro")
+    assert camera.access_point
+    assert camera.connected
+    with pytest.raises(BusError, match="does not restart its access point"):
+        await caller.call("RestartAccessPoint", "ss", ADDRESS, "theta")
+
+
 async def test_it_subscribes_anew_at_each_connection(bluez: FakeBluez, caller: Caller) -> None:
     camera = bonded()
     bluez.add(camera)

@@ -19,10 +19,10 @@ from tests.fake_bluez import FakeBluez, FakeCamera, FakeGoPro
 from tests.message_bus import MessageBusDaemon
 from tests.programs import program
 from wifimgrd.bus.connection import BusConnection, BusError
-from wifimgrd.camera import _theta
 from wifimgrd.camera._agent import AGENT_PATH
 from wifimgrd.camera._beacon import BEACONS_PATH
 from wifimgrd.camera._service import CameraService
+from wifimgrd.kernel.bluetooth import host_uuid
 from wifimgrd.proxies.bluez import definitions as definitions_of_bluez
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_calls as calls
@@ -226,7 +226,7 @@ async def test_a_theta_is_found_and_woken_without_a_bond(bluez: FakeBluez, calle
     theta = FakeTheta(ADDRESS, "00101234", ())
     bluez.add(theta)
     await caller.wake(ADDRESS, "theta")
-    host = _theta.host_uuid().encode()
+    host = host_uuid().encode()
     assert theta.written == [
         (AUTH_BLUETOOTH_DEVICE, host),
         (CAMERA_POWER, b"\x01"),
@@ -254,19 +254,23 @@ async def test_a_theta_x_bonds_and_is_woken_by_that(bluez: FakeBluez, caller: Ca
     assert await error_of(caller.wake(ADDRESS, "theta")) == "WakeFailed"
 
 
-@pytest.mark.parametrize(
-    ("trait", "value", "said"),
-    [("refuses", NETWORK_TYPE, "register its UUID"), ("password_state", b"\2", "password was changed")],
-)
-async def test_a_theta_that_does_not_fit_is_told(
-    bluez: FakeBluez, caller: Caller, trait: str, value: Any, said: str
-) -> None:
+async def test_a_theta_that_does_not_know_this_hub_is_told(bluez: FakeBluez, caller: Caller) -> None:
     theta = FakeTheta(ADDRESS, "00101234", ())
-    setattr(theta, trait, value)
+    theta.refuses = NETWORK_TYPE
     bluez.add(theta)
-    with pytest.raises(BusError, match=said):
+    with pytest.raises(BusError, match="does not know this hub"):
         await caller.pair(ADDRESS, "theta")
     await until(lambda: not theta.connected)
+
+
+async def test_a_password_that_does_not_follow_from_the_serial_number_is_not_told(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    theta = FakeTheta(ADDRESS, "00101234", ())
+    theta.password_state = b"\2"
+    bluez.add(theta)
+    paired = await caller.pair(ADDRESS, "theta")
+    assert (paired["ssid"], paired["password"]) == (b"THETAYL00101234.OSC", "")
 
 
 # -- the process

@@ -47,8 +47,8 @@ async def test_the_cameras_that_are_heard(hub: Hub) -> None:
     ran = await wifimgrctl(hub.address, "bluetooth", "search", "--seconds", "3")
     assert ran.status == 0
     assert ran.out.splitlines()[:2] == [
-        "ADDRESS            NAME        MODEL          POWER   PAIRING  SIGNAL   DEVICE",
-        "F4:DD:11:52:0A:9A  GoPro 0001  gopro-hero12   asleep  ready    -60 dBm  -",
+        "ADDRESS            NAME        MODEL         POWER   PAIRING  SIGNAL   DEVICE",
+        "F4:DD:11:52:0A:9A  GoPro 0001  gopro-hero12  asleep  ready    -60 dBm  -",
     ]
     first, *_ = (await wifimgrctl(hub.address, "bluetooth", "--json")).value
     assert first["address"] == GOPRO
@@ -109,6 +109,48 @@ async def test_a_pairing_is_forgotten_and_made_anew(hub: Hub) -> None:
         f"Nose (device 1) is paired with this hub, Bluetooth address {GOPRO}\n",
     )
     assert (await wifimgrctl(hub.address, "status", "Nose", "--json")).value["paired"] is True
+
+
+THETA_V = """
+adapter_count = 2
+
+[times]
+search_s = 0.1
+wake_s = 0.2
+absent_s = 0.2
+
+[[camera]]
+ssid = "THETAYL00101234.OSC"
+password = "00101234"
+bluetooth = "theta"
+bluetooth_name = "00101234"
+camera_model = "RICOH THETA V"
+serial_number = "YL00101234"
+driver = "osc"
+"""
+
+
+async def test_a_theta_v_knows_the_hub_once_it_was_paired_while_it_was_connected(
+    message_bus: MessageBusDaemon, tmp_path: Path
+) -> None:
+    world = tmp_path / "theta-v.toml"
+    world.write_text(THETA_V)
+    async with running_hub(message_bus.address, tmp_path / "state", f"--simulate={world}") as hub:
+        network = {"connection_type": "wifi", "ssid": "THETAYL00101234.OSC", "password": "00101234"}
+        await hub.client.create_device(network | {"codename": "ricoh-theta-v", "name": "Dome"})
+        await hub.until(1, "connected")
+        ran = await wifimgrctl(hub.address, "sleep", "Dome")
+        assert (ran.status, "(not-paired)" in ran.err) == (1, True)
+        ran = await wifimgrctl(hub.address, "pair", "Dome")
+        assert (ran.status, ran.err) == (0, "")
+        await wifimgrctl(hub.address, "sleep", "Dome")
+        ran = await wifimgrctl(hub.address, "pair", "Dome")
+        assert (ran.status, "(not-connected)" in ran.err) == (1, True)
+        ran = await wifimgrctl(hub.address, "connect", "Dome", "--wake")
+        assert (ran.status, ran.out.split(" through ")[0]) == (0, "Dome (device 1) is connected")
+        await wifimgrctl(hub.address, "unpair", "Dome")
+        ran = await wifimgrctl(hub.address, "sleep", "Dome")
+        assert (ran.status, "(not-paired)" in ran.err) == (1, True)
 
 
 async def test_a_camera_without_bluetooth_cannot_be_woken(hub: Hub) -> None:

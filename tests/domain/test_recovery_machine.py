@@ -39,6 +39,7 @@ class Recovery(RuleBasedStateMachine):
         self.taken: dict[tuple[AdapterIdentity, RecoveryStep], float] = {}
         self.running: dict[AdapterIdentity, RecoveryStep] = {}
         self.worked: dict[AdapterIdentity, float] = {}
+        self.commanded: set[AdapterIdentity] = set()
 
     @rule(seconds=st.sampled_from([0.0, 1.0, SILENCE_S, WINDOW_S / 2, WINDOW_S]))
     def wait(self, seconds: float) -> None:
@@ -80,6 +81,7 @@ class Recovery(RuleBasedStateMachine):
         if self.running.get(adapter) is not RecoveryStep.REPLUG:
             assert adapter not in self.health.records
             self.running.pop(adapter, None)
+            self.commanded.discard(adapter)
             self.taken = {key: when for key, when in self.taken.items() if key[0] != adapter}
 
     @rule(idle=st.frozensets(ADAPTERS))
@@ -104,9 +106,19 @@ class Recovery(RuleBasedStateMachine):
                 self.running[adapter] = step
             assert self.health.obstacle(adapter)
 
+    @rule(adapter=ADAPTERS, step=st.sampled_from([one for one in RecoveryStep if one != "quarantine"]))
+    def command(self, adapter: AdapterIdentity, step: RecoveryStep) -> None:
+        if not self.health.obstacle(adapter):
+            before, self.health = self.health, self.health.commanded(adapter, step)
+            assert self.health.obstacle(adapter)
+            assert self.health.ended(adapter) == before
+            self.running[adapter] = step
+            self.commanded.add(adapter)
+
     @rule(adapter=ADAPTERS)
     def end(self, adapter: AdapterIdentity) -> None:
         if self.running.pop(adapter, None) is not None:
+            self.commanded.discard(adapter)
             self.health = self.health.ended(adapter)
             assert not self.health.obstacle(adapter)
 
@@ -129,9 +141,10 @@ class Recovery(RuleBasedStateMachine):
             for adapter in (A, B, C):
                 condition = self.health.condition(adapter)
                 is_wrong = condition.health not in (None, Health.GOOD)
-                assert is_wrong == (condition.symptom is not None)
+                by_command = adapter in self.running and adapter in self.commanded
+                assert by_command or is_wrong == (condition.symptom is not None)
                 assert (condition.health is Health.RECOVERING) == (adapter in self.running)
-                assert not self.health.is_suspect(adapter) or condition.health is Health.SUSPECT
+                assert not self.health.is_suspect(adapter) or condition.health is Health.SUSPECT or by_command
                 quarantined = self.health.obstacle(adapter) and adapter not in self.running
                 assert (condition.health is Health.QUARANTINED) == bool(quarantined)
 

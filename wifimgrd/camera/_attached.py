@@ -80,6 +80,7 @@ class AttachedCameras:
             calls.DETACH: self._stop_reading,
             calls.RECORD: self._record,
             calls.SET_CLOCK: self._set_clock,
+            calls.REGISTER_HOST: self._register_host,
             calls.GIVE_SOCKET: self._give_socket,
             calls.REFUSE_SOCKET: self._refuse_socket,
         }
@@ -89,6 +90,9 @@ class AttachedCameras:
 
     async def _set_clock(self, _: MethodCall, device: int) -> None:
         await self._control.set_clock(DeviceId(device))
+
+    async def _register_host(self, _: MethodCall, device: int) -> tuple[str]:
+        return (await self._control.register_host(DeviceId(device)),)
 
     async def _give_socket(self, call: MethodCall, serial: int, _: int) -> None:
         self._wanted.give(serial, call.passed)

@@ -49,10 +49,14 @@ class BluetoothCamera(ABC):
 
 
 class CommandedCamera(BluetoothCamera):
-    """One that takes commands over Bluetooth."""
+    """One that takes commands over Bluetooth, and switches its access point off and on by one."""
 
     DRIVER: ClassVar[type[GoProBluetoothDriver]]
     """Which requests a command makes."""
+
+    @abstractmethod
+    async def restart_access_point(self) -> None:
+        """Start it, and switch its access point off and on; returns once the camera says that it is on."""
 
     @abstractmethod
     async def exchange(self, request: Request) -> Answer:

@@ -61,6 +61,12 @@ class GoPro(CommandedCamera):
         await self._started()
         await self._start_access_point()
 
+    async def restart_access_point(self) -> None:
+        """By one command, or two on models that do not have it."""
+        await self._started()
+        await self._answer(protocol.QUERY, protocol.register_statuses(Status.ACCESS_POINT))
+        await self._switch_access_point_anew()
+
     async def pair(self) -> PairedCamera:
         """A bond is not enough: the camera stays at its pairing screen until `_finish_pairing`."""
         info = await self._started()
@@ -93,8 +99,10 @@ class GoPro(CommandedCamera):
         that it is on."""
         await self._answer(protocol.QUERY, protocol.register_statuses(Status.ACCESS_POINT))
         await self._switch_access_point_on()
-        if await self._comes_up():
-            return
+        if not await self._comes_up():
+            await self._switch_access_point_anew()
+
+    async def _switch_access_point_anew(self) -> None:
         if not await self._restarts_access_point():
             await self._answer(protocol.COMMAND, protocol.ACCESS_POINT_OFF)
             self._access_point.clear()

@@ -26,6 +26,7 @@ from wifimgrd.domain.errors import (
     Cancelled,
     DeviceNotReachable,
     InvalidRequest,
+    NotSupported,
     PairingFailed,
     Unconfirmed,
     WakeFailed,
@@ -38,6 +39,7 @@ from wifimgrd.wire import camera_names as names
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
+_Camera = TypeVar("_Camera", bound=BluetoothCamera)
 _PROTOCOLS: Final[Mapping[str, type[BluetoothCamera]]] = {names.GOPRO: GoPro, names.THETA: Theta}
 
 
@@ -75,6 +77,14 @@ class Operations:
         """Carry a search out that lasts so long, or until it is cancelled; raises BluetoothUnavailable."""
         limit_s = duration_s + self._limits.connect_s
         await self._run(key, searching, limit_s, BluetoothUnavailable)
+
+    async def restart_access_point(self, address: str, protocol: str) -> None:
+        """Switch an access point off and on; raises NotSupported, NotPaired, WakeFailed and others."""
+        kind = _kind_of(protocol)
+        if not issubclass(kind, CommandedCamera):
+            raise NotSupported(f"a camera of the protocol {protocol!r} does not restart its access point")
+        work = self._restart_access_point(address, kind)
+        await self._run(address, work, self._limits.sleep_s, WakeFailed)
 
     async def sleep(self, address: str, protocol: str) -> None:
         """Put a camera to sleep; raises NotPaired, CameraBusy, WakeFailed and others."""
@@ -227,6 +237,11 @@ class Operations:
         await self._or_disconnect(link, camera.wake())
         self._hold(address, link, camera)
 
+    async def _restart_access_point(self, address: str, kind: type[CommandedCamera]) -> None:
+        camera, link = await self._connected(address, kind)
+        await self._or_disconnect(link, camera.restart_access_point())
+        self._hold(address, link, camera)
+
     async def _sleep(self, address: str, kind: type[BluetoothCamera]) -> None:
         camera, link = await self._connected(address, kind)
         await self._or_disconnect(link, camera.sleep())
@@ -300,7 +315,7 @@ class Operations:
             self._central.let_go(link.path)
             self.on_idle()
 
-    async def _connected(self, address: str, kind: type[BluetoothCamera]) -> tuple[BluetoothCamera, Link]:
+    async def _connected(self, address: str, kind: type[_Camera]) -> tuple[_Camera, Link]:
         """Connect, or use the link of a camera that is kept awake."""
         await self._end_hold(address)
         connect = self._central.connect_bonded if kind.NEEDS_BOND else self._central.connect_known

@@ -130,6 +130,7 @@ class CameraService:
             calls.GET_STATUS: self._get_status,
             calls.SEARCH: self._search,
             calls.WAKE: self._wake,
+            calls.RESTART_ACCESS_POINT: self._restart_access_point,
             calls.SLEEP: self._sleep,
             calls.COMMAND: self._command,
             calls.PAIR: self._pair,
@@ -167,6 +168,9 @@ class CameraService:
         if not 2 <= len(beacon) <= names.LARGEST_BEACON:
             raise InvalidRequest(f"a beacon has 2 to {names.LARGEST_BEACON} bytes")
         await self._operations.advertise(_key(address), beacon, timeout_s)
+
+    async def _restart_access_point(self, _: MethodCall, address: str, protocol: str) -> None:
+        await self._operations.restart_access_point(_address(address), protocol)
 
     async def _sleep(self, _: MethodCall, address: str, protocol: str) -> None:
         await self._operations.sleep(_address(address), protocol)
@@ -269,7 +273,7 @@ def _targets(targets: Sequence[Sequence[str]]) -> Sequence[Target]:
 def _paired_values(paired: PairedCamera) -> dict[str, Variant]:
     return {
         "ssid": Variant("ay", paired.ssid),
-        "password": Variant("s", paired.password.reveal()),
+        "password": Variant("s", "" if paired.password is None else paired.password.reveal()),
         "model": Variant("s", paired.model),
         "serial": Variant("s", paired.serial),
     }

@@ -166,6 +166,7 @@ class Session:
 
     async def _begin(self) -> None:
         if not self._has_begun:
+            await self._connect()  # by which the driver knows the camera's address, before its first request
             await self._converse(self._driver.begin())
             self._has_begun = True
 
@@ -374,6 +375,18 @@ class Session:
                 raise self._failed(error) from None
             self._succeed()
 
+    async def register_host(self, host: str) -> str:
+        """Have the camera take commands over Bluetooth of the host with a UUID; returns the name that it
+        advertises. Raises the errors of commands."""
+        async with self._turn:
+            try:
+                await self._begin()
+                name = await self._converse(self._driver.register_host(host))
+            except (WifimgrdError, Nonsense, OSError) as error:
+                raise self._failed(error) from None
+            self._succeed()
+            return name
+
     def _failed(self, error: Exception) -> WifimgrdError:
         """Why a command has failed, for clients; ends the connection if that is why."""
         match error:
@@ -394,6 +407,6 @@ class Session:
 def _host_of(found: socket.socket) -> str:
     """The camera's address, as a Host field has it."""
     peer = found.getpeername()
-    if found.family == socket.AF_INET:
+    if isinstance(peer, tuple):
         return f"{peer[0]}:{peer[1]}" if peer[1] != 80 else str(peer[0])
     return "camera"

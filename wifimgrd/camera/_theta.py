@@ -1,24 +1,24 @@
 """A Ricoh Theta over a link: https://github.com/ricohapi/theta-api-specs, theta-bluetooth-api.
 
-V and Z1 do not pair: they have to know the host's UUID, which is registered with them over Wi-Fi, once.
+V and Z1 do not pair: they have to know the host's UUID, which is registered with them over Wi-Fi, once
+(`OscDriver.register_host`).
 """
 
 from __future__ import annotations
 
 import re
-import uuid
 from typing import Final
 
 from wifimgrd.camera._bluetooth_camera import BluetoothCamera
 from wifimgrd.camera._credentials import credentials_of
 from wifimgrd.camera._link import Link, Refused, Trouble
 from wifimgrd.domain.power import PairedCamera
-from wifimgrd.kernel.bluetooth import machine_id
+from wifimgrd.kernel.bluetooth import host_uuid
 
 SERVICE: Final = "8af982b1-f1ff-4d49-83f0-a56db4c431a7"
 """Camera Control Command."""
 _AUTH: Final = "ebafb2f0-0e0f-40a2-a84f-e2f098dc13c3"
-"""Auth Bluetooth Device: the host's UUID as text; X does not have it."""
+"""Auth Bluetooth Device: `host_uuid`; X does not have it."""
 _POWER: Final = "b58ce84c-0666-4de9-bec8-2d27b27b3211"
 _NETWORK: Final = "9111cdd0-9f01-45c4-a2d4-e09e8fb0424d"
 _PASSWORD_STATE: Final = "e522112a-5689-4901-0803-0520637dc895"  # noqa: S105 - a UUID
@@ -32,13 +32,7 @@ _FROM_SERIAL: Final = b"\x00"
 """The state of a password that was never changed, and is a part of the serial number."""
 _SERIAL_FORM: Final = re.compile("[A-Z]{2}([0-9]{8})")
 _LONGEST_MODEL: Final = 64
-_NAMESPACE: Final = uuid.UUID("8f3d6a34-5f6e-4bd4-9e3c-7a2f5b1f9c55")
-_UNKNOWN_HOST: Final = "the camera refuses this hub: register its UUID with camera._setBluetoothDevice"
-
-
-def host_uuid() -> str:
-    """The UUID of this host, which V and Z1 have to know; it does not reveal the machine's id."""
-    return str(uuid.uuid5(_NAMESPACE, machine_id()))
+_UNKNOWN_HOST: Final = "the camera does not know this hub: pair it while it is connected over Wi-Fi"
 
 
 class Theta(BluetoothCamera):
@@ -92,11 +86,13 @@ class Theta(BluetoothCamera):
         found = _SERIAL_FORM.fullmatch(serial)
         if found is None:
             raise Trouble("the camera told a serial number that is not valid")
-        if self._link.has(_PASSWORD_STATE) and await self._link.read(_PASSWORD_STATE) != _FROM_SERIAL:
-            raise Trouble("the camera's password was changed: register it by SSID and password")
         credentials = credentials_of(f"THETA{serial}.OSC".encode(), found[1].encode())
+        is_changed = (
+            self._link.has(_PASSWORD_STATE) and await self._link.read(_PASSWORD_STATE) != _FROM_SERIAL
+        )
+        password = None if is_changed else credentials.password
         said = model if model.isprintable() and len(model) <= _LONGEST_MODEL else ""
-        return PairedCamera(credentials.ssid, credentials.password, said, serial)
+        return PairedCamera(credentials.ssid, password, said, serial)
 
     async def _authenticate(self) -> None:
         if self._link.has(_AUTH):

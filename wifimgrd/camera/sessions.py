@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
@@ -21,8 +21,10 @@ from wifimgrd.domain.camera import (
 from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, Unconfirmed, WifimgrdError
+from wifimgrd.kernel.bluetooth import host_uuid
 from wifimgrd.runtime.tasks import Tasks
 
+_T = TypeVar("_T")
 _DRIVERS: Final = {driver: driver_class(driver) for driver in CameraDriver}
 """Read at the start, since the next version may be on disk later."""
 _NOT_CONNECTED: Final = "the camera is not connected"
@@ -149,9 +151,23 @@ class CameraSessions:
     async def set_clock(self, device_id: DeviceId) -> None:
         """Set a camera's clock to this host's, with its time zone; raises the errors that `record` has, and
         NotSupported."""
+        session = self._session(device_id)
+        await self._in_time(session, "set-clock", session.set_clock())
+
+    async def register_host(self, device_id: DeviceId) -> str:
+        """Have a camera take commands over Bluetooth of this host; returns the name that it advertises.
+        Raises the errors that `record` has, and NotSupported."""
+        session = self._session(device_id)
+        return await self._in_time(session, "register-host", session.register_host(host_uuid()))
+
+    def _session(self, device_id: DeviceId) -> Session:
         if (session := self._sessions.get(device_id)) is None:
             raise NotConnected(_NOT_CONNECTED)
-        task = session.tasks.start("set-clock", session.set_clock(), expected=(WifimgrdError,))
+        return session
+
+    async def _in_time(self, session: Session, name: str, work: Coroutine[Any, Any, _T]) -> _T:
+        """The result of a command to one camera, which is given up when its time is over."""
+        task = session.tasks.start(name, work, expected=(WifimgrdError,))
         try:
             await asyncio.wait({task}, timeout=COMMAND_S - self._limits.margin_s)
         finally:

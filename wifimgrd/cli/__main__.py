@@ -174,6 +174,20 @@ async def _run_on(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
             screen.hint(_OTHER_BUS)
         raise BackendUnavailable(hub.reason)
     with hub.pinging():
+        match arguments.command:
+            case "camera":
+                try:
+                    from wifimgrd.cli._camera_trace import camera  # noqa: PLC0415
+                except ModuleNotFoundError as error:
+                    screen.fail(
+                        "internal", f"camera: needs wifimgrd-camera, which is not installed ({error})"
+                    )
+                    return False
+                return await camera(hub, arguments, screen)
+            case "adapter":
+                from wifimgrd.cli._adapter_check import adapter  # noqa: PLC0415
+
+                return await adapter(hub, arguments, screen)
         return await COMMANDS[arguments.command](hub, arguments, screen)
 
 

@@ -11,7 +11,9 @@ from typing import Final
 from wifimgrd import __version__
 from wifimgrd.cli import _values as values
 from wifimgrd.cli._hub_arguments import (
+    adapter_arguments,
     bluetooth_arguments,
+    camera_arguments,
     setup_arguments,
     simulate_arguments,
     tiles_arguments,
@@ -110,6 +112,8 @@ def parser() -> argparse.ArgumentParser:
     bluetooth_arguments(
         command("bluetooth", "list the cameras heard over Bluetooth, search, or check that it works")
     )
+    camera_arguments(command("camera", "record what a camera answers, for a new driver or a report"))
+    adapter_arguments(command("adapter", "check that an adapter does all that the hub needs of it"))
     simulate_arguments(command("simulate", "change the simulated world, where a hub has no real adapters"))
     command("diagnose", "print a fault report in which aliases replace all names")
     _backups(command)

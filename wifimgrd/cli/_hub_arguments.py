@@ -1,4 +1,4 @@
-"""The arguments of the commands with actions, or settings of the hub: Bluetooth, tiles, simulate, setup."""
+"""The arguments of the commands with actions, or settings of the hub, such as Bluetooth, simulate, setup."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from wifimgrd.cli import _values as values
 from wifimgrd.cli._parser import Words, completed, everywhere
+from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.power import LONGEST_SEARCH_S
 
 SEARCH_S: Final = 10
@@ -72,6 +73,57 @@ def tiles_arguments(tiles: argparse.ArgumentParser) -> None:
     action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
     action.add_argument(
         "--url", help="request a missing tile from the shim at this address, such as http://127.0.0.1:8080"
+    )
+
+
+def camera_arguments(camera: argparse.ArgumentParser) -> None:
+    """Those of `camera`."""
+    actions = camera.add_subparsers(metavar="ACTION", required=True)
+    trace = actions.add_parser(
+        "trace",
+        parents=[everywhere()],
+        help="write to a new file what a connected camera answers to its driver",
+        allow_abbrev=False,
+    )
+    trace.set_defaults(action="trace", grammar=trace)
+    completed(
+        trace.add_argument("device", metavar="DEVICE", help="the id or the name of a device"), Words.DEVICES
+    )
+    trace.add_argument("file", metavar="FILE", type=Path, help="a new file")
+    trace.add_argument(
+        "--driver",
+        choices=[one.value for one in CameraDriver],
+        help="try this driver instead of the one of the camera's model",
+    )
+    trace.add_argument(
+        "--record", action="store_true", help="also start and stop a recording of a few seconds"
+    )
+    trace.add_argument("--yes", action="store_true", help="write the file without asking")
+
+
+def adapter_arguments(adapter: argparse.ArgumentParser) -> None:
+    """Those of `adapter`."""
+    actions = adapter.add_subparsers(metavar="ACTION", required=True)
+    check = actions.add_parser(
+        "check",
+        parents=[everywhere()],
+        help="scan, join and leave a camera that is on, and take each recovery step, with an idle adapter",
+        allow_abbrev=False,
+    )
+    check.set_defaults(action="check", grammar=check)
+    completed(check.add_argument("interface", metavar="INTERFACE", help="such as wlan1"), Words.INTERFACES)
+    completed(
+        check.add_argument(
+            "--device", metavar="DEVICE", help="the camera to join (default: the one that is received best)"
+        ),
+        Words.DEVICES,
+    )
+    check.add_argument(
+        "--seconds",
+        type=values.seconds,
+        default=60.0,
+        metavar="NUMBER",
+        help="how long data are exchanged with the camera (default: 60)",
     )
 
 

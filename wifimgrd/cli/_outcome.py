@@ -114,7 +114,9 @@ def show_way_out(device: DeviceRecord, code: str | None, screen: Screen) -> None
         case ErrorCode.AUTHENTICATION_FAILED:
             screen.hint(f"Change its password: wifimgrctl set {name} --ask-password")
         case ErrorCode.NOT_PAIRED:
-            screen.hint(f"Switch it to pairing mode, and pair it: wifimgrctl pair {name}")
+            screen.hint(
+                f"Switch it to pairing mode, or connect a Theta V or Z1, and pair it: wifimgrctl pair {name}"
+            )
         case ErrorCode.NOT_CONNECTED:
             screen.hint(f"Connect it first: wifimgrctl connect {name}")
         case ErrorCode.PAIRING_FAILED:

@@ -33,6 +33,7 @@ from wifimgrd.domain.time_limits import (
     GROUP_S,
     OPERATION_S,
     RECORD_S,
+    RECOVERY_S,
     REMOVE_S,
     SEARCH_S,
 )
@@ -195,6 +196,12 @@ class HubClient(LiveObjects):
         scanned, skipped = typed(tuple[list[str], dict[str, str]], reply)
         networks = await self._rows("GetNetworks", options)
         return SearchRecord(tuple(record_of(NetworkRecord, row) for row in networks), tuple(scanned), skipped)
+
+    async def recover_interface(self, interface: str, step: str) -> None:
+        """Carry a recovery step out on an idle interface; raises InterfaceNotFound, Busy, InvalidRequest, and
+        why it has failed."""
+        body = [interface, step, {}]
+        await self._command(names.ROOT_PATH, names.MANAGER, "RecoverInterface", "ssa{sv}", body, RECOVERY_S)
 
     async def guess_codename(self, ssid: bytes) -> str | None:
         """The camera model of a network that was received recently, without a scan."""

@@ -208,6 +208,10 @@ class CameraBluetooth(Protocol):
     async def release(self, key: str) -> None:
         """The camera need not be kept awake any longer."""
 
+    async def restart_access_point(self, address: str, service: str) -> None:
+        """Switch the access point of a camera that was woken off and on; it is kept awake as before. Raises
+        NotPaired, WakeFailed, NotSupported if it is not known how."""
+
     async def sleep(self, address: str, service: str) -> None:
         """Put a camera to sleep; raises NotPaired, WakeFailed (it does not answer), CameraBusy,
         NotSupported."""

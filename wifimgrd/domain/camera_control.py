@@ -47,3 +47,7 @@ class CameraControl(Protocol):
     async def set_clock(self, device_id: DeviceId) -> None:
         """Set the clock of an attached camera to this host's, with its time zone; raises the errors that
         `record` has, and NotSupported."""
+
+    async def register_host(self, device_id: DeviceId) -> str:
+        """Have an attached camera take commands over Bluetooth of this host, and switch its Bluetooth on;
+        returns the name that it advertises. Raises the errors that `record` has, and NotSupported."""

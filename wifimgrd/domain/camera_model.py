@@ -137,6 +137,9 @@ class Bluetooth:
     in little endian; `{name6}` are the six characters that the group `name6` of `ssid_pattern` matches."""
     pairing: bool = False
     """It has to be paired before it can be woken, and says then what its network and the password are."""
+    registration: bool = False
+    """It is paired while it is connected: it takes commands over Bluetooth of the hosts that have registered
+    with it over its network, and of no others."""
     sleep: bool = False
     """It can be put to sleep so that it can be woken again."""
     wake_on_lan: bool = False
@@ -155,6 +158,7 @@ class Bluetooth:
         data = re.fullmatch(r"([0-9a-f]{2}){3,26}", raw) and self.beacon.count(NAME6) <= 1
         expect(not self.beacon or data, "beacon", '3 to 26 bytes in hexadecimal such as "4c000215{name6}"')
         expect(not self.pairing or self.wake is WakeMethod.CONNECT, "pairing", 'false if wake is "beacon"')
+        expect(not self.registration or self.pairing, "registration", "false if pairing is")
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ PAIR: Final = DeviceCommand(
     errors=(
         ErrorCode.NOT_SUPPORTED,
         ErrorCode.PAIRING_FAILED,
+        ErrorCode.NOT_CONNECTED,
         ErrorCode.BLUETOOTH_UNAVAILABLE,
         ErrorCode.CANCELLED,
         ErrorCode.BUSY,

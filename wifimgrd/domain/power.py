@@ -72,7 +72,8 @@ class PairedCamera:
     """The data that a camera reports once it is paired."""
 
     ssid: bytes
-    password: Passphrase
+    password: Passphrase | None
+    """None if it does not tell it."""
     model: str = ""
     """The maker's name of the model."""
     serial: str = ""

@@ -295,10 +295,18 @@ class AdapterHealth:
             ),
         )
 
+    def commanded(self, adapter: AdapterIdentity, step: RecoveryStep) -> AdapterHealth:
+        """A client has a step carried out on an adapter, which no step runs on: that says nothing about the
+        adapter, and counts as none of the steps that evidence leads to."""
+        return self._with(adapter, replace(self.records.get(adapter, Record()), running=step))
+
     def ended(self, adapter: AdapterIdentity) -> AdapterHealth:
         """The running step has ended, successfully or not."""
         record = self.records.get(adapter)
-        return self if record is None else self._with(adapter, replace(record, running=None))
+        if record is None:
+            return self
+        after = replace(record, running=None)
+        return self._without(adapter) if after == Record() else self._with(adapter, after)
 
     def expired(self, now_s: float) -> AdapterHealth:
         """Remove the records that no longer matter, as after a quarantine."""
@@ -321,7 +329,9 @@ class AdapterHealth:
         if record.quarantined_s is not None:
             return f"in quarantine for an hour, or until it is replugged: it {record.why}"
         if record.running is not None:
-            return f"being recovered ({record.running}): it {record.why}"
+            return f"being recovered ({record.running}): " + (
+                "by command" if record.why is None else f"it {record.why}"
+            )
         return ""
 
     def condition(self, adapter: AdapterIdentity) -> Condition:

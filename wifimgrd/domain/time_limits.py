@@ -34,6 +34,8 @@ PAIRING_S: Final = 60.0
 """A camera is paired, with the search for it."""
 BLUETOOTH_S: Final = 25.0
 """The camera process does something over Bluetooth that is short."""
+STEP_S: Final = 30.0
+"""A recovery step is carried out, with the return of an adapter that was replugged."""
 LONGEST_ATTEMPT_S: Final = 600.0
 """The largest `[connect] timeout_s`."""
 LONGEST_WAKE_S: Final = 300.0
@@ -57,6 +59,8 @@ CREATE_S: Final = ANSWER_S + BLUETOOTH_S + PAIRING_S + BLUETOOTH_S + RELEASE_S
 fails; an automatic attempt ends for its first one."""
 SEARCH_S: Final = ANSWER_S + LOST_SEARCH_S + GIVE_WAY_S + SCAN_S
 """Networks are searched for, once a search for a lost camera that has given way before has ended."""
+RECOVERY_S: Final = ANSWER_S + STEP_S
+"""A recovery step is carried out by a command."""
 RECORD_S: Final = ANSWER_S + COMMAND_OF_MANY_S
 """Several cameras are commanded."""
 OPERATION_S: Final = ANSWER_S + BLUETOOTH_S + BLUETOOTH_S

@@ -5,12 +5,14 @@ https://docs.kernel.org/admin-guide/abi-stable.html#rfkill - in sysfs.
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Final
 
 _ADAPTERS: Final = Path("/sys/class/bluetooth")
 _SWITCHES: Final = Path("/sys/class/rfkill")
 _MACHINE_ID: Final = Path("/etc/machine-id")
+_NAMESPACE: Final = uuid.UUID("8f3d6a34-5f6e-4bd4-9e3c-7a2f5b1f9c55")
 
 
 def has_adapter() -> bool:
@@ -27,9 +29,10 @@ def is_blocked() -> bool:
     return bool(switches) and all(switches)
 
 
-def machine_id() -> str:
-    """The id of this installation, machine-id(5); empty if it has none."""
-    return _read(_MACHINE_ID)
+def host_uuid() -> str:
+    """The UUID by which cameras know this host; it does not reveal the id of the installation,
+    machine-id(5), from which it is made."""
+    return str(uuid.uuid5(_NAMESPACE, _read(_MACHINE_ID)))
 
 
 def _blocks(switch: Path) -> bool:

@@ -19,6 +19,7 @@ from wifimgrd.domain.errors import (
     Busy,
     DeviceNotReachable,
     NotPaired,
+    NotSupported,
     PairingFailed,
     WakeFailed,
 )
@@ -32,7 +33,7 @@ from wifimgrd.domain.power import (
 from wifimgrd.simulator._camera import Camera
 from wifimgrd.simulator._faults import Faults
 from wifimgrd.simulator._scenario import BluetoothKind, Times
-from wifimgrd.simulator.emulators import GOPRO_NUMBERS, GoProBluetooth, GoProEmulator
+from wifimgrd.simulator.emulators import GOPRO_NUMBERS, GoProBluetooth, GoProEmulator, OscEmulator
 
 _READY: Final = BluetoothStatus(BluetoothState.READY)
 _OFF: Final = BluetoothStatus(BluetoothState.OFF, "the simulated Bluetooth adapter is switched off")
@@ -47,6 +48,7 @@ _TRIES: Final = 6
 _REFUSED: Final = "the camera refused the connection {} times"
 _MAY_HAVE_FORGOTTEN: Final = "if this stays so, it may have forgotten this hub: pair it again"
 _OF_OTHERS: Final = "this hub has not made the bond that the camera has lost"
+_UNKNOWN_HOST: Final = "the camera does not know this hub: pair it while it is connected over Wi-Fi"
 _STRANGER: Final = "the camera is not paired with this hub"
 
 
@@ -110,6 +112,8 @@ class SimulatedBluetooth:
         kind = camera.plan.bluetooth
         if kind is None or not camera.advertises:
             return None
+        if isinstance(camera.emulator, OscEmulator) and not camera.emulator.is_bluetooth_on:
+            return None
         for service, pattern in targets:
             by_service = service != "" and service == kind.service
             if by_service or (pattern and re.fullmatch(pattern, camera.bluetooth_name)):
@@ -153,6 +157,14 @@ class SimulatedBluetooth:
 
     async def release(self, key: str) -> None:
         """Simulated cameras stay awake."""
+
+    async def restart_access_point(self, address: str, service: str) -> None:
+        """See CameraBluetooth.restart_access_point."""
+        self._require()
+        if service != BluetoothKind.GOPRO.service:
+            raise NotSupported("the simulated camera does not restart its access point")
+        async with self._alone(address):
+            self.on_wake(await self._reach(address))
 
     async def sleep(self, address: str, service: str) -> None:  # noqa: ARG002 - all sleep alike
         """See CameraBluetooth.sleep."""
@@ -199,6 +211,10 @@ class SimulatedBluetooth:
             await asyncio.sleep(self._times.wake_s)
             if refusals := camera.refusals(_TRIES):
                 raise PairingFailed(_REFUSED.format(refusals))
+            if _registers_hosts(camera):
+                if not _knows_host(camera):
+                    raise PairingFailed(_UNKNOWN_HOST)
+                return self._paired(camera)
             if not camera.plan.pairing_mode:
                 raise PairingFailed("the camera refused: switch it to pairing mode")
             is_lost = bool(self._faults.bond_lost.get(camera.plan.ssid.data))
@@ -209,9 +225,12 @@ class SimulatedBluetooth:
                 self.listener.bonding(address, ADAPTER)
             self._set_bonds(self.bonded | {address})
             self._faults.bond_lost.clear(camera.plan.ssid.data)
-            self.on_wake(camera)
-            plan = camera.plan
-            return PairedCamera(plan.ssid.data, plan.passphrase, plan.camera_model)
+            return self._paired(camera)
+
+    def _paired(self, camera: Camera) -> PairedCamera:
+        self.on_wake(camera)
+        plan = camera.plan
+        return PairedCamera(plan.ssid.data, plan.passphrase, plan.camera_model)
 
     async def unpair(self, address: str, adapter: str) -> None:  # noqa: ARG002 - there is one
         """See CameraBluetooth.unpair."""
@@ -229,14 +248,16 @@ class SimulatedBluetooth:
         self._memory.note(_BONDS, " ".join(sorted(bonds)) or None)
 
     async def _reach(self, address: str) -> Camera:
-        """The paired camera with an address; raises NotPaired, also if it has no key for this host, as newer
-        versions of BlueZ tell, and WakeFailed."""
-        if address not in self.bonded:
-            raise NotPaired(_STRANGER)
+        """The paired camera with an address, or one that knows this host; raises NotPaired, also if it has no
+        key for this host, as newer versions of BlueZ tell, and WakeFailed."""
         camera = self._at(address)
+        if address not in self.bonded and (camera is None or not _registers_hosts(camera)):
+            raise NotPaired(_STRANGER)
         if camera is None:
             await asyncio.sleep(self._times.absent_s)
             raise WakeFailed("no answer: the camera is out of range, or switched off")
+        if _registers_hosts(camera) and not _knows_host(camera):
+            raise WakeFailed(_UNKNOWN_HOST)
         if refusals := camera.refusals(_TRIES):
             raise WakeFailed(f"{_REFUSED.format(refusals)}: {_MAY_HAVE_FORGOTTEN}")
         if self._faults.bond_lost.get(camera.plan.ssid.data):
@@ -256,6 +277,14 @@ class SimulatedBluetooth:
 
     def _alone(self, key: str) -> _Alone:
         return _Alone(self._busy, key)
+
+
+def _registers_hosts(camera: Camera) -> bool:
+    return isinstance(camera.emulator, OscEmulator) and camera.emulator.registers_hosts
+
+
+def _knows_host(camera: Camera) -> bool:
+    return isinstance(camera.emulator, OscEmulator) and bool(camera.emulator.hosts)
 
 
 class _Alone:

@@ -51,6 +51,12 @@ beacon: the advertisement's manufacturer data: the company's number in two bytes
   most 24 further bytes.
 timeout_s: 1 to 300.
 Errors: NotPaired, WakeFailed, BluetoothUnavailable, Busy, Cancelled."""
+RESTART_ACCESS_POINT: Final = member("RestartAccessPoint", address="s", protocol="s")
+"""Switch a camera's access point off and on. It returns once the camera says that it is on, and keeps the
+camera awake as WAKE does.
+
+Errors: NotSupported for a camera that does not do it, NotPaired, WakeFailed, BluetoothUnavailable, Busy,
+Cancelled."""
 SLEEP: Final = member("Sleep", address="s", protocol="s")
 """Put a camera to sleep.
 
@@ -76,8 +82,8 @@ removed again. A device that is not such a camera, or that has an input, audio o
 is refused before it is paired; a link that was there before stays.
 
 own: the addresses of the adapters whose bond with the camera the daemon has had made.
-camera: `ssid` (ay), `password` (s), `model` (s), `serial` (s); model and serial are empty if the camera
-  does not tell them.
+camera: `ssid` (ay), `password` (s), `model` (s), `serial` (s); password, model and serial are empty if
+  the camera does not tell them.
 Errors: PairingFailed, BluetoothUnavailable, Busy, Cancelled."""
 UNPAIR: Final = member("Unpair", address="s", adapter="s")
 """Remove a camera's bond and keys from an adapter of this host; without a bond nothing happens. An
@@ -126,6 +132,12 @@ SET_CLOCK: Final = member("SetClock", device="t")
 """Set the clock of an attached camera to this host's.
 
 Errors: CameraRefused, CameraBusy, DeviceNotReachable, NotConnected, NotSupported, BackendUnavailable."""
+REGISTER_HOST: Final = member("RegisterHost", device="t").returning(name="s")
+"""Register this host with an attached camera, so that it takes commands over Bluetooth of this host, and
+switch its Bluetooth on.
+
+name: what the camera advertises.
+Errors: CameraRefused, DeviceNotReachable, NotConnected, NotSupported, BackendUnavailable."""
 GIVE_SOCKET: Final = member("GiveSocket", serial="t", socket="h")
 """The connection that SOCKET_WANTED asked for, which the process closes.
 
@@ -175,8 +187,9 @@ INTERFACE: Final = PrivateInterface(
     BUS_NAME,
     PATH,
     methods=(
-        *(GET_STATUS, SEARCH, WAKE, SLEEP, COMMAND, PAIR, UNPAIR, CANCEL, RELEASE, END_LINKS, GET_BONDS),
-        *(ATTACH, DETACH, RECORD, SET_CLOCK, GIVE_SOCKET, REFUSE_SOCKET),
+        *(GET_STATUS, SEARCH, WAKE, RESTART_ACCESS_POINT, SLEEP, COMMAND, PAIR, UNPAIR, CANCEL, RELEASE),
+        *(END_LINKS, GET_BONDS),
+        *(ATTACH, DETACH, RECORD, SET_CLOCK, REGISTER_HOST, GIVE_SOCKET, REFUSE_SOCKET),
     ),
     signals=(SOCKET_WANTED, CAMERA_READ, UNFIT, BONDING, LINKS_CHANGED, ADVERTISED, STATUS_CHANGED),
 )

@@ -56,6 +56,8 @@ class Camera:
         """What the next calls of a command fail with."""
         self.session = ""
         self.commands: list[str] = []
+        self.hosts: list[str] = []
+        self.device_name = "00101234"
 
     def __call__(self, request: bytes) -> bytes:
         path = target(request)
@@ -93,6 +95,9 @@ class Camera:
                 if "clientVersion" in parameters["options"]:
                     self.state["_apiVersion"] = 2
                 self.options |= parameters["options"]
+            case "camera._setBluetoothDevice":
+                self.hosts.append(parameters["uuid"])
+                return http({"name": name, "state": "done", "results": {"deviceName": self.device_name}})
             case "camera.startCapture" | "camera._startCapture":
                 self.state["_captureStatus"] = "shooting"
             case "camera.stopCapture" | "camera._stopCapture":
@@ -394,6 +399,37 @@ def test_the_clock_of_a_theta(talk: Talk, camera: Camera) -> None:
     camera.errors["camera.setOptions"] = [("invalidParameterValue", 400)]
     with pytest.raises(CameraRefused, match="does not take the time"):
         talk(talk.driver.set_clock(HostTime(NOW_US, 0, is_dst=False)))
+
+
+HOST = "01234567-89ab-cdef-0123-456789abcdef"
+
+
+def test_a_theta_v_registers_a_host_and_switches_its_bluetooth_on(talk: Talk, camera: Camera) -> None:
+    assert talk(talk.driver.register_host(HOST)) == "00101234"
+    assert camera.commands == ["camera._setBluetoothDevice", "camera.setOptions"]
+    assert camera.options["_bluetoothPower"] == "ON"
+    assert camera.hosts == [HOST]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("camera._setBluetoothDevice", "does not register this hub: It is"),
+        ("camera.setOptions", "does not switch its Bluetooth on: It is"),
+    ],
+)
+def test_a_camera_that_registers_no_hosts_says_so(
+    talk: Talk, camera: Camera, command: str, said: str
+) -> None:
+    camera.errors[command] = [("unknown", 400)]
+    with pytest.raises(CameraRefused, match=said):
+        talk(talk.driver.register_host(HOST))
+
+
+def test_a_camera_that_does_not_say_what_it_advertises_is_not_understood(talk: Talk, camera: Camera) -> None:
+    camera.device_name = ""
+    with pytest.raises(Nonsense):
+        talk(talk.driver.register_host(HOST))
 
 
 def test_the_clock_of_an_insta360_is_only_read(talk: Talk, camera: Camera) -> None:

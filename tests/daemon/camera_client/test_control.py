@@ -164,6 +164,11 @@ async def test_the_clock_is_set(
         await daemon.set_clock(REFUSING)
     with pytest.raises(NotConnected):
         await daemon.set_clock(TWO)
+    assert await daemon.register_host(ONE) == "camera 1"
+    with pytest.raises(CameraRefused, match="knows no hosts"):
+        await daemon.register_host(REFUSING)
+    with pytest.raises(NotConnected):
+        await daemon.register_host(TWO)
 
 
 async def test_a_camera_that_comes_back_is_attached_anew(

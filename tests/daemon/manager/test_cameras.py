@@ -39,6 +39,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     NotConnected,
     NotSupported,
+    PairingFailed,
     Unconfirmed,
     WifimgrdError,
 )
@@ -64,6 +65,8 @@ class ScriptedControl:
     commands: list[tuple[list[DeviceId], bool]] = field(default_factory=list)
     clocks: list[DeviceId] = field(default_factory=list)
     clock_error: WifimgrdError | None = None
+    advertised: str = "12345678"
+    """The name that a camera advertises once it knows this host."""
     readings: dict[DeviceId, CameraReading] = field(default_factory=dict)
     listener: CameraControlListener | None = None
     answer_s: float = 0.05
@@ -105,6 +108,11 @@ class ScriptedControl:
         if self.clock_error is not None:
             raise self.clock_error
         self.clocks.append(device_id)
+
+    async def register_host(self, device_id: DeviceId) -> str:
+        if device_id in self.refuses:
+            raise self.refuses[device_id]
+        return self.advertised
 
     def says(self, device_id: DeviceId, **values: Any) -> None:
         """A camera says something new."""
@@ -1289,5 +1297,73 @@ def test_a_camera_that_is_silent_is_not_unstable(on_cameras: OnCameras) -> None:
         assert Problem.UNSTABLE in cameras.camera(device).problems
         await asyncio.sleep(31)
         assert cameras.camera(device).problems == ()
+
+    on_cameras(test)
+
+
+# -- hosts that a camera knows
+
+
+THETA_V = {"codename": "ricoh-theta-v", "ssid": "THETAYR12345678.OSC", "password": "12345678"}
+
+
+async def theta_v(cameras: Cameras, *, is_connected: bool = True) -> DeviceId:
+    """A device whose camera has to know this host before it is commanded over Bluetooth."""
+    device = await cameras.bench.hub.create({"connection_type": "wifi"} | THETA_V)
+    if is_connected:
+        cameras.bench.world.power_on_camera(b"THETAYR12345678.OSC")
+        await cameras.bench.hub.connections.connect(device, wait=True)
+    return device
+
+
+def test_a_camera_is_paired_by_the_name_that_it_advertises_once_it_knows_this_host(
+    on_cameras: OnCameras,
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await theta_v(cameras)
+        await cameras.bench.hub.bluetooth.pair(device, wait=True)
+        address = cameras.bench.story.devices[device].device.bluetooth_address
+        assert [one.name for one in cameras.bench.hub.bluetooth.records() if one.address == address] == [
+            "12345678"
+        ]
+
+    on_cameras(test)
+
+
+def test_a_camera_that_is_not_connected_cannot_be_told_to_know_this_host(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await theta_v(cameras, is_connected=False)
+        with pytest.raises(NotConnected, match="told over its network"):
+            await cameras.bench.hub.bluetooth.pair(device, wait=True)
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize(
+    ("advertised", "address", "said"),
+    [
+        ("99999999", None, "is not heard over Bluetooth as 99999999"),
+        ("12345678", "F4:DD:9E:00:00:09", "the camera that is connected is"),
+    ],
+)
+def test_another_camera_is_not_paired_for_it(
+    on_cameras: OnCameras, advertised: str, address: str | None, said: str
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await theta_v(cameras)
+        cameras.control.advertised = advertised
+        with pytest.raises(PairingFailed, match=said):
+            await cameras.bench.hub.bluetooth.pair(device, wait=True, address=address)
+        assert not cameras.bench.story.devices[device].device.bluetooth_address
+
+    on_cameras(test)
+
+
+def test_why_a_camera_does_not_take_this_host_is_told(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await theta_v(cameras)
+        cameras.control.refuses[device] = CameraRefused("the camera does not register this hub: no")
+        with pytest.raises(PairingFailed, match="does not register this hub: no"):
+            await cameras.bench.hub.bluetooth.pair(device, wait=True)
 
     on_cameras(test)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.daemon.manager.conftest import Bench, RunOnBench
+from wifimgrd.daemon.ports import JoinRequest
 from wifimgrd.domain.device import (
     ConnectionPhase,
     Device,
@@ -21,6 +22,7 @@ from wifimgrd.domain.device import (
     PowerState,
 )
 from wifimgrd.domain.errors import (
+    AssociationRefused,
     BluetoothUnavailable,
     Busy,
     Cancelled,
@@ -301,6 +303,92 @@ def test_a_camera_whose_network_is_there_is_not_woken(on_bench: RunOnBench) -> N
         await bench.hub.connections.connect(device, wait=True, wake=True)
         assert bench.state(device) is DeviceState.CONNECTED
         assert bench.story.of(WakeEnded) == []
+
+    on_bench(test)
+
+
+def falls_asleep(bench: Bench, *, times: int = 1) -> list[str]:
+    """The next joins fail, as with a camera that falls asleep just then; returns the interfaces of all."""
+    join, joins = bench.world.backend.join, list[str]()
+
+    async def joined(request: JoinRequest) -> Link:
+        joins.append(request.interface)
+        if len(joins) <= times:
+            bench.world.sleep_camera(request.ssid.data)
+            raise DeviceNotReachable("the network is not there")
+        return await join(request)
+
+    bench.world.backend.join = joined  # type: ignore[method-assign]
+    return joins
+
+
+@pytest.mark.parametrize("settings", [{"wake": True}, {"auto_wake": True}], ids=["asked for", "by itself"])
+def test_a_camera_that_falls_asleep_before_it_is_joined_is_woken(
+    on_bench: RunOnBench, settings: dict[str, bool]
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_wake=settings.get("auto_wake", False))
+        bench.world.power_on_camera(b"GP25140001")
+        await asyncio.sleep(SEEN_S + 1)
+        joins = falls_asleep(bench)
+        await bench.hub.connections.connect(device, wait=True, wake=settings.get("wake", False))
+        assert bench.state(device) is DeviceState.CONNECTED
+        assert len(joins) == 2
+        assert len(bench.story.of(WakeEnded)) == 1
+
+    on_bench(test)
+
+
+def test_a_camera_that_is_on_the_air_and_not_joined_is_not_woken_unasked(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_wake=True)
+        bench.world.power_on_camera(b"GP25140001")
+        await asyncio.sleep(SEEN_S + 1)
+        falls_asleep(bench)
+        bench.world.sleep_camera = lambda _: None  # type: ignore[method-assign, assignment]
+        await fails(bench.hub.connections.connect(device, wait=True), DeviceNotReachable)
+        assert bench.story.of(WakeEnded) == []
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("error", [DeviceNotReachable, AssociationRefused])
+def test_a_gopro_that_was_woken_and_is_not_joined_has_its_access_point_switched_off_and_on(
+    on_bench: RunOnBench, error: type[WifimgrdError]
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        join, restart = bench.world.backend.join, bench.world.bluetooth.restart_access_point
+        steps = list[str]()
+
+        async def joined(request: JoinRequest) -> Link:
+            steps.append("join")
+            if "restart" not in steps:
+                raise error("the camera's access point hangs")
+            return await join(request)
+
+        async def restarted(address: str, service: str) -> None:
+            steps.append("restart")
+            await restart(address, service)
+
+        bench.world.backend.join = joined  # type: ignore[method-assign]
+        bench.world.bluetooth.restart_access_point = restarted  # type: ignore[method-assign]
+        await bench.hub.connections.connect(device, wait=True, wake=True)
+        assert steps == ["join", "restart", "join"]
+        assert bench.state(device) is DeviceState.CONNECTED
+
+    on_bench(test)
+
+
+def test_a_camera_that_was_woken_and_does_not_restart_its_access_point_fails_as_before(
+    on_bench: RunOnBench,
+) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, THETA)
+        joins = falls_asleep(bench, times=9)
+        work = bench.hub.connections.connect(device, wait=True, wake=True)
+        await fails(work, WakeFailed, "network is not there")
+        assert len(joins) == 1
 
     on_bench(test)
 

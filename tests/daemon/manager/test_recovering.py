@@ -15,7 +15,15 @@ import structlog
 from tests.daemon.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.errors import (
+    Busy,
+    DeviceNotReachable,
+    InterfaceLost,
+    InterfaceNotFound,
+    InvalidRequest,
+    NotSupported,
+    WifimgrdError,
+)
 from wifimgrd.domain.events import ConnectionFailed, InterfaceChanged
 from wifimgrd.domain.interface import BackendFacts, InterfaceState, InterfaceStatus
 from wifimgrd.domain.recovery import QUARANTINE_S, SILENCE_S, WINDOW_S, Health, RecoveryStep
@@ -529,5 +537,63 @@ def test_a_step_that_cannot_be_taken_ends_and_the_next_one_has_its_turn(on_bench
 
         bench.world.adapters.on_replug = refuse
         await quarantined(bench)
+
+    on_bench(test)
+
+
+@pytest.mark.parametrize("step", [RecoveryStep.RESCAN, RecoveryStep.RESTART, RecoveryStep.REPLUG])
+def test_a_client_has_a_step_carried_out(on_bench: RunOnBench, step: RecoveryStep) -> None:
+    async def test(bench: Bench) -> None:
+        recovering = asyncio.create_task(bench.hub.recover_interface("wlan0", step))
+        await asyncio.sleep(0)
+        assert shown(bench, "wlan0").reason == f"being recovered ({step}): by command"
+        with pytest.raises(Busy):
+            await bench.hub.recover_interface("wlan0", step)
+        await recovering
+        await asyncio.sleep(1)
+        assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
+        assert taken(bench) == []
+
+    on_bench(test)
+
+
+def test_a_step_by_command_is_not_evidence_against_an_adapter(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        await bench.hub.recover_interface("wlan0", RecoveryStep.RESCAN)
+        stuck(bench, "wlan0", "rescan", crashed=True)
+        await asyncio.sleep(30)
+        assert taken(bench) == ["rescan"]
+
+    on_bench(test)
+
+
+def test_an_adapter_in_use_is_not_recovered_by_command(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await bench.create(1)
+        await bench.hub.connections.connect(device, wait=True)
+        used = bench.story.devices[device].interface
+        assert used is not None
+        with pytest.raises(Busy, match="is in use"):
+            await bench.hub.recover_interface(used, RecoveryStep.RESCAN)
+        with pytest.raises(InterfaceNotFound):
+            await bench.hub.recover_interface("wlan9", RecoveryStep.RESCAN)
+        with pytest.raises(InvalidRequest, match="quarantine"):
+            await bench.hub.recover_interface("wlan1", RecoveryStep.QUARANTINE)
+
+    on_bench(test)
+
+
+def test_why_a_step_by_command_has_failed_is_told(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        def refuse(_: str) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        bench.world.adapters.on_replug = refuse
+        with pytest.raises(NotSupported, match="Permission denied"):
+            await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+        bench.world.adapters.on_replug = lambda _: None
+        with pytest.raises(InterfaceLost, match="longer than 30 s"):
+            await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+        assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
 
     on_bench(test)

@@ -196,6 +196,29 @@ async def test_what_cannot_be_set() -> None:
         assert (await execute(streams, "camera.setOptions", options={"sleepDelay": 65535}))[0] == 200
 
 
+HOST = "01234567-89AB-CDEF-0123-456789ABCDEF"
+
+
+async def test_a_theta_v_takes_hosts_over_its_network() -> None:
+    """theta-web-api-v2.1/commands/camera._set_bluetooth_device.md, options/_bluetooth_power.md."""
+    async with served(
+        CameraDriver.OSC, replace(THETA_X, model="RICOH THETA V", serial_number="YL00101234")
+    ) as one:
+        streams = await one.connect(80)
+        _, told = await execute(streams, "camera._setBluetoothDevice", uuid=HOST)
+        assert told["results"] == {"deviceName": "00101234"}
+        refused, told = await execute(streams, "camera._setBluetoothDevice", uuid="1")
+        assert (refused, told["error"]["code"]) == (400, "invalidParameterValue")
+        assert (await execute(streams, "camera.setOptions", options={"_bluetoothPower": "ON"}))[0] == 200
+        assert (await execute(streams, "camera.setOptions", options={"_bluetoothPower": "on"}))[0] == 400
+
+
+async def test_a_theta_x_takes_no_hosts() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        refused, told = await execute(await one.connect(80), "camera._setBluetoothDevice", uuid=HOST)
+        assert (refused, told["error"]["code"]) == (400, "unknownCommand")
+
+
 async def test_the_fingerprint_changes_with_the_state() -> None:
     async with served(CameraDriver.OSC, THETA_X) as one:
         streams = await in_video_mode(one)

@@ -387,6 +387,21 @@ class OscDriver(NetworkDriver):
         if (error := _error_of(answer)) is not None:
             raise CameraRefused(f"the camera does not take the time: {error.said}")
 
+    # -- Bluetooth
+
+    def register_host(self, host: str) -> Conversation[str]:
+        """Theta V and Z1: theta-web-api-v2.1/commands/camera._set_bluetooth_device.md."""
+        answer = yield self._execute("camera._setBluetoothDevice", {"uuid": host})
+        if (error := _error_of(answer)) is not None:
+            raise CameraRefused(f"the camera does not register this hub: {error.said}")
+        name = text(member(json_object(answer.body), "results").get("deviceName"))
+        answer = yield self._set_option("_bluetoothPower", "ON")
+        if (error := _error_of(answer)) is not None:
+            raise CameraRefused(f"the camera does not switch its Bluetooth on: {error.said}")
+        if not name:
+            raise Nonsense("the camera does not say what it advertises")
+        return name
+
 
 DRIVERS: Final = {CameraDriver.OSC: OscDriver}
 

@@ -180,6 +180,13 @@ class Driver(ABC):
         if is_read and abs(found.clock_offset_us or 0) >= WRONG_CLOCK_US:
             raise CameraRefused(self.keeps_time)
 
+    def register_host(self, host: str) -> Conversation[str]:
+        """Have it take commands over Bluetooth of the host with a UUID, and switch its Bluetooth on; returns
+        the name that it advertises. Raises NotSupported, as of a camera that knows no hosts."""
+        del host
+        raise NotSupported("this camera does not register hosts")
+        yield  # which makes it a generator
+
     @abstractmethod
     def prepare(self, *, on: bool) -> Conversation[bool]:
         """Make it ready to start or stop recording: true if it does already what is wanted."""

@@ -33,7 +33,10 @@ from wifimgrd.wire.properties import properties_of, row_of, variants_of
 
 ACTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        **dict.fromkeys(("CreateDevice", "RemoveDevice", "Reload", "ForgetHistory"), names.MANAGE_DEVICES),
+        **dict.fromkeys(
+            ("CreateDevice", "RemoveDevice", "RecoverInterface", "Reload", "ForgetHistory"),
+            names.MANAGE_DEVICES,
+        ),
         "Scan": names.CONNECT,
         "SearchBluetooth": names.CONNECT,
         "ConnectGroup": names.CONNECT,
@@ -82,6 +85,7 @@ class ManagerObject(ExportedInterface):
             "RemoveDevice": self._remove_device,
             "GetDevice": self._get_device,
             "GetInterface": self._get_interface,
+            "RecoverInterface": self._recover_interface,
             "Scan": self._scan,
             "GetNetworks": self._get_networks,
             "SearchBluetooth": self._search_bluetooth,
@@ -122,6 +126,11 @@ class ManagerObject(ExportedInterface):
         if not self._is_exported(path):
             raise InterfaceNotFound.of(name)
         return (path,)
+
+    async def _recover_interface(self, call: MethodCall) -> Sequence[object]:
+        name, step, _ = typed(tuple[str, str, dict[str, object]], call.body)
+        await self._hub.recover_interface(name, _step(step))
+        return ()
 
     async def _scan(self, call: MethodCall) -> Sequence[object]:
         report = await self._hub.scan(_interface(call))
@@ -187,6 +196,15 @@ def _device_at(path: str) -> DeviceId:
 def _interface(call: MethodCall) -> str | None:
     [options] = typed(tuple[dict[str, object]], call.body)
     return text_option(options, "interface")
+
+
+def _step(text: str) -> RecoveryStep:
+    """Raises InvalidRequest."""
+    try:
+        return RecoveryStep(text)
+    except ValueError:
+        sentence = f"One of {', '.join(RecoveryStep)}."
+        raise InvalidRequest(f"step: {sentence}", {"step": (sentence,)}) from None
 
 
 def _seconds(options: Mapping[str, object]) -> int:

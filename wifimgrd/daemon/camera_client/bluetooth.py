@@ -258,6 +258,11 @@ class ProcessBluetooth:
         if self._is_running:
             await self._carry_out(calls.RELEASE, [key], BLUETOOTH_S)
 
+    async def restart_access_point(self, address: str, service: str) -> None:
+        """See CameraBluetooth.restart_access_point."""
+        async with self._cancelling(address):
+            await self._carry_out(calls.RESTART_ACCESS_POINT, [address, _protocol(service)], _SLEEP_S)
+
     async def sleep(self, address: str, service: str) -> None:
         """See CameraBluetooth.sleep."""
         async with self._cancelling(address):
@@ -282,7 +287,7 @@ class ProcessBluetooth:
         [paired] = typed(tuple[_Paired], reply)
         return PairedCamera(
             paired.get("ssid", b""),
-            Passphrase(paired.get("password", "")),
+            Passphrase(secret) if (secret := paired.get("password", "")) else None,
             paired.get("model", ""),
             paired.get("serial", ""),
         )

@@ -247,6 +247,14 @@ class ProcessControl:
             raise NotConnected(_NOT_CONNECTED)
         await self._command([device_id], calls.SET_CLOCK, [int(device_id)], COMMAND_S)
 
+    async def register_host(self, device_id: DeviceId) -> str:
+        """See CameraControl.register_host."""
+        if device_id not in self._wanted:
+            raise NotConnected(_NOT_CONNECTED)
+        reply = await self._command([device_id], calls.REGISTER_HOST, [int(device_id)], COMMAND_S)
+        [name] = typed(tuple[str], reply)
+        return name
+
     async def _command(
         self,
         device_ids: Collection[DeviceId],

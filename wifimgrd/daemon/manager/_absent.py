@@ -31,7 +31,7 @@ class NoBluetooth:
     async def look_again(self) -> None:
         """It stays absent."""
 
-    search = wake = sleep = pair = unpair = bonds = command = _refuse
+    search = wake = restart_access_point = sleep = pair = unpair = bonds = command = _refuse
 
     async def release(self, key: str) -> None:
         """Nothing is kept awake."""
@@ -60,6 +60,11 @@ class NoControl:
         return dict.fromkeys(device_ids, CommandResult(error=self._error))
 
     async def set_clock(self, device_id: DeviceId) -> NoReturn:
+        """Raises BackendUnavailable."""
+        del device_id
+        raise self._error
+
+    async def register_host(self, device_id: DeviceId) -> NoReturn:
         """Raises BackendUnavailable."""
         del device_id
         raise self._error

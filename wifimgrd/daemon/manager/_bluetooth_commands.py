@@ -149,7 +149,7 @@ class BluetoothCommands:
         else the only one of its model in pairing mode.
 
         Raises DeviceNotFound, Busy, NotSupported, InvalidRequest, BluetoothUnavailable; with `wait` also
-        PairingFailed, Cancelled.
+        PairingFailed, NotConnected, Cancelled.
         """
         self._pairable(self._state.entry_to_change(device_id))
         given = None if address is None else parse_bluetooth_address(address)

@@ -291,8 +291,12 @@ class Connections:
                 hidden=model.hidden,
                 local_address=model.local_address,
             )
-            async with self._waking.woken(entry, interface), asyncio.timeout(timeout_s + _GUARD_S):
-                link = await self._backend.join(request)
+
+            async def join() -> Link:
+                async with asyncio.timeout(timeout_s + _GUARD_S):
+                    return await self._backend.join(request)
+
+            link = await self._waking.join(entry, interface, join)
         except InterfaceLost as failure:
             # If the adapter was unplugged, the adapter source reports it soon, which cancels this task here.
             await asyncio.sleep(PULL_S if self._state.may_be_pulled(interface, failure) else 0)

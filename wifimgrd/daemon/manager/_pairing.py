@@ -15,10 +15,11 @@ from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.manager._waking import Waking
 from wifimgrd.domain import sentences
-from wifimgrd.domain.camera_model import Bluetooth
+from wifimgrd.domain.camera_control import CameraControl
+from wifimgrd.domain.camera_model import Bluetooth, CameraModel
 from wifimgrd.domain.commands import PAIR
-from wifimgrd.domain.device import DeviceId, Ssid
-from wifimgrd.domain.errors import Busy, PairingFailed, WifimgrdError
+from wifimgrd.domain.device import DeviceId, DeviceState, Ssid
+from wifimgrd.domain.errors import Busy, NotConnected, PairingFailed, WifimgrdError
 from wifimgrd.domain.events import DeviceUpdated, OperationFailed
 from wifimgrd.domain.power import Advertiser, PairedCamera, codename_of, matches, newest_of, pairing_error
 from wifimgrd.domain.registration import PairingRegistration
@@ -31,15 +32,19 @@ _SEARCH_S: Final = 10
 _NAMED: Final = 8
 """How many cameras an error names, those that were received best."""
 _LONGEST_NAME: Final = 40
+_NOT_CONNECTED: Final = "this camera is told over its network to know this hub, and is not connected"
 
 
 class Pairing:
     """Pairs cameras, and forgets them."""
 
-    def __init__(self, state: HubState, waking: Waking, bonds: Bonds, tasks: Tasks) -> None:
+    def __init__(
+        self, state: HubState, waking: Waking, bonds: Bonds, control: CameraControl, tasks: Tasks
+    ) -> None:
         self._state = state
         self._waking = waking
         self._bonds = bonds
+        self._control = control
         self._tasks = tasks
         self._pairing: set[str] = set()
         """The addresses of the cameras that are being paired."""
@@ -74,11 +79,12 @@ class Pairing:
                     seen = await self._waking.find(address, _SEARCH_S, models.values())
                 if seen is None:
                     raise PairingFailed(f"no camera with the address {address} is in range")
-                fitting = [one for one in models.values() if matches(one, seen) and one.bluetooth]
-                model = models.get(registration.codename or "") or next(iter(fitting), None)
-                if model is None or model.bluetooth is None or not model.bluetooth.pairing:
+                fitting = [one for one in models.values() if matches(one, seen)]
+                named = models.get(registration.codename or "")
+                bluetooth = next(filter(None, map(_introduces, [named] if named else fitting)), None)
+                if bluetooth is None:
                     raise PairingFailed(f"{address} is not a camera that says what its network is")
-                camera = await self._bonds.pair(address, model.bluetooth.service)
+                camera = await self._bonds.pair(address, bluetooth.service)
         except TimeoutError:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
         known = registration.codename or codename_of(models.values(), seen, camera.model)
@@ -90,8 +96,7 @@ class Pairing:
         """The device that was registered by typing the network of a camera that is paired now, and has none
         yet; None if there is no such device. It is found under the idempotency key of the request, too."""
         for entry in self._state.registry.sharing(Ssid(camera.ssid)):
-            bluetooth = self._state.model(entry.device).bluetooth
-            is_pairable = bluetooth is not None and bluetooth.pairing
+            is_pairable = _introduces(self._state.model(entry.device)) is not None
             if is_pairable and not entry.device.bluetooth_address and not entry.removing:
                 await self._remember(entry, address, key, request)
                 return entry.device.id
@@ -100,13 +105,17 @@ class Pairing:
     async def pair(self, entry: DeviceEntry, bluetooth: Bluetooth, wanted: str) -> None:
         """Pair the camera of a device: the one with an address, which is heard to be of its model unless it
         is the device's already (one that is connected is not heard, and what has the address has to have a
-        camera's characteristics before it is paired), else the only one of its model in pairing mode. The
-        bond with the camera that the device had before is removed, if the hub has made it. Raises
-        PairingFailed, BluetoothUnavailable, Busy."""
+        camera's characteristics before it is paired), else the only one of its model in pairing mode; where
+        hosts register over the camera's network, the one that is connected. The bond with the camera that
+        the device had before is removed, if the hub has made it. Raises PairingFailed, BluetoothUnavailable,
+        Busy, NotConnected."""
         deadline = asyncio.get_running_loop().time() + PAIRING_S
         try:
             async with asyncio.timeout_at(deadline):
-                address = wanted or await self._only_one(entry)
+                if bluetooth.registration:
+                    address = wanted = await self._registered(entry, wanted)
+                else:
+                    address = wanted or await self._only_one(entry)
             with self._alone_with(address, entry):
                 async with asyncio.timeout_at(deadline):
                     if wanted and wanted != entry.device.bluetooth_address:
@@ -115,6 +124,34 @@ class Pairing:
                 await self._take(entry, address, camera)
         except TimeoutError:
             raise PairingFailed(f"the camera was not paired within {PAIRING_S:g} s") from None
+
+    async def _registered(self, entry: DeviceEntry, wanted: str) -> str:
+        """Register this host with the camera of a device over its network; returns the camera's address, by
+        the name that it advertises then. Raises NotConnected, PairingFailed, BluetoothUnavailable, Busy."""
+        if entry.state is not DeviceState.CONNECTED:
+            raise NotConnected(_NOT_CONNECTED)
+        try:
+            name = await self._control.register_host(entry.device.id)
+        except WifimgrdError as error:
+            raise PairingFailed(error.message) from None
+        if not (found := self._named(name)):
+            await self._waking.search(_SEARCH_S, [self._state.model(entry.device)])
+            found = self._named(name)
+        if not found:
+            raise PairingFailed(
+                f"the camera took this hub, and is not heard over Bluetooth as {name[:_LONGEST_NAME]}"
+            )
+        if wanted and wanted not in found:
+            raise PairingFailed(f"the camera that is connected is {found[0]}")
+        if len(found) > 1 and not wanted:
+            raise PairingFailed(
+                f"several cameras have its name, give the address of one: {', '.join(found[:_NAMED])}"
+            )
+        return wanted or found[0]
+
+    def _named(self, name: str) -> list[str]:
+        """The addresses of the cameras that are heard under a name."""
+        return sorted(one.address for one in self._waking.heard.values() if one.name == name)
 
     async def _require_heard(self, entry: DeviceEntry, address: str) -> None:
         """Raise PairingFailed unless a camera of the device's model is heard at an address: any other device
@@ -239,6 +276,12 @@ class Pairing:
         async with entry.editing:
             await amend(self._state, entry, {"bluetooth_address": address}, key=key, request=request)
         self._state.publish(DeviceUpdated(self._state.status(entry)))
+
+
+def _introduces(model: CameraModel) -> Bluetooth | None:
+    """How a camera of a model is paired that no device has; None if it says nothing of its network then."""
+    bluetooth = model.bluetooth
+    return bluetooth if bluetooth is not None and bluetooth.pairing and not bluetooth.registration else None
 
 
 def _title(seen: Advertiser) -> str:

@@ -26,22 +26,31 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import AdapterIdentity, Band
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.device import Device, DeviceId
-from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.errors import (
+    Busy,
+    DeviceNotReachable,
+    InterfaceLost,
+    InterfaceNotFound,
+    InternalError,
+    InvalidRequest,
+    NotSupported,
+    WifimgrdError,
+)
 from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
-from wifimgrd.domain.time_limits import LOST_SEARCH_S
+from wifimgrd.domain.time_limits import LOST_SEARCH_S, STEP_S
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
-_STEP_S: Final = 30.0
-"""How long a step may take, including the return of a replugged adapter."""
 _GOOD_NEWS_S: Final = 3.0
 """An adapter that has received something for the first time is told to be good with another change, or after
 so long: the messages of a connect or a scan come first."""
 _MOST_WRITTEN: Final = 256
+_Done = BackendStep | Literal[RecoveryStep.REPLUG]
+"""A step that does something."""
 _OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG)
 """The steps that may end links of other interfaces of the USB device."""
 
@@ -293,28 +302,57 @@ class Recovering:
             _log.error("adapter_quarantined", interface=name, reason=why)
         else:
             _log.warning("adapter_recovery", interface=name, step=step.value, reason=why)
-            self._tasks.start(step.value, self._carry_out(name, identity, step))
+            self._tasks.start(step.value, self._carry_out_due(name, identity, step))
 
-    async def _carry_out(
-        self, name: str, identity: AdapterIdentity, step: BackendStep | Literal[RecoveryStep.REPLUG]
-    ) -> None:
+    async def recover(self, name: str, step: RecoveryStep) -> None:
+        """Carry a step out on an idle interface, by a client's command; returns when it is done.
+
+        Raises InterfaceNotFound, Busy, InvalidRequest for QUARANTINE, and why the step has failed:
+        InterfaceLost if the adapter has not come back, BackendUnavailable, NotSupported.
+        """
+        identity = self._identity(name)
+        if identity is None:
+            raise InterfaceNotFound.of(name)
+        if step is RecoveryStep.QUARANTINE:
+            raise InvalidRequest("step: a quarantine follows from evidence, not from a command")
+        is_idle = self._is_idle(name) and identity not in self._returned
+        if not is_idle or (step in _OF_USB_DEVICE and not self._is_usb_device_idle(name)):
+            raise Busy(f"the adapter of {name} is in use")
+        _log.info("adapter_recovery", interface=name, step=step.value, reason="by command")
+        self._health = self._health.commanded(identity, step)
+        self._show_changed()
+        task = self._tasks.start(step.value, self._carry_out(name, identity, step), expected=(WifimgrdError,))
+        await asyncio.shield(task)
+
+    async def _carry_out_due(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
+        try:
+            await self._carry_out(name, identity, step)
+        except WifimgrdError as error:
+            _log.warning("recovery_step_failed", interface=name, step=step.value, reason=error.message)
+
+    async def _carry_out(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
+        """Carry a step out; raises why it has failed."""
         returned = self._returned[identity] = asyncio.Event()
         try:
-            async with asyncio.timeout(_STEP_S):
+            async with asyncio.timeout(STEP_S):
                 if step is RecoveryStep.REPLUG:
                     await self._adapters.replug(name)
                     await returned.wait()
                 else:
                     await self._backend.recover(name, step)
-        except (WifimgrdError, OSError) as error:  # TimeoutError is an OSError
-            reason = str(error) or "it took too long"
-            _log.warning("recovery_step_failed", interface=name, step=step.value, reason=reason)
-        except Exception:  # noqa: BLE001 - a backend's bug must not block an adapter forever
+        except TimeoutError:
+            raise InterfaceLost(f"it took longer than {STEP_S:g} s") from None
+        except OSError as error:
+            raise NotSupported(str(error)) from None
+        except WifimgrdError:
+            raise
+        except Exception as crash:  # a backend's bug must not block an adapter forever
             _log.exception("recovery_step_crashed", interface=name, step=step.value)
+            raise InternalError("the step ended with an internal error") from crash
         finally:
             del self._returned[identity]
             self._health = self._health.ended(identity)
-        self._run_due_steps()
+            asyncio.get_running_loop().call_soon(self._run_due_steps)
 
     def _show(self, name: str) -> None:
         """Copy an adapter's health into the allocator, and publish the interface if clients see a change."""

@@ -19,7 +19,13 @@ from wifimgrd.daemon.manager._reservations import Reservations
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.domain import sentences
 from wifimgrd.domain.device import Device, DeviceId
-from wifimgrd.domain.errors import Cancelled, IdempotencyKeyReused, InvalidRequest, WifimgrdError
+from wifimgrd.domain.errors import (
+    Cancelled,
+    IdempotencyKeyReused,
+    InvalidRequest,
+    PairingFailed,
+    WifimgrdError,
+)
 from wifimgrd.domain.events import DeviceCreated, DeviceRemoved, DeviceUpdated
 from wifimgrd.domain.power import own_name
 from wifimgrd.domain.registration import (
@@ -139,6 +145,8 @@ class Registering:
             if (device_id := await self._pairing.attach(address, camera, key, values)) is not None:
                 await self._connect_first(device_id, request.beginning, is_new=False)
                 return device_id
+            if camera.password is None:
+                raise PairingFailed("the camera's password was changed: register it by SSID and password")
             fields = request.of_network(codename, camera.ssid, camera.password)
             registration = parse_registration(fields, self._state.settings.codenames)
             registration = replace(registration, beginning=request.beginning)

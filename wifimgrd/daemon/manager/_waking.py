@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -19,8 +19,9 @@ from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.ports import Backend, CameraBluetooth
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_model import CameraModel
-from wifimgrd.domain.device import ConnectionPhase, DeviceId, PowerState
+from wifimgrd.domain.device import ConnectionPhase, DeviceId, Link, PowerState
 from wifimgrd.domain.errors import (
+    AssociationRefused,
     BluetoothUnavailable,
     Busy,
     Cancelled,
@@ -269,11 +270,11 @@ class Waking:
         """Whether the next attempt is to wake the camera if its network is not on the air."""
         entry.sleep.is_asked = wake
 
-    @asynccontextmanager
-    async def woken(self, entry: DeviceEntry, interface: str) -> AsyncIterator[None]:
-        """Wake the camera of an attempt before it joins, if its network is not on the air and that is wanted.
+    async def join(self, entry: DeviceEntry, interface: str, join: Callable[[], Awaitable[Link]]) -> Link:
+        """Have an attempt join, and wake the camera if its network is not on the air and that is wanted:
+        before that, or after it if the camera has fallen asleep meanwhile.
 
-        Raises the errors of a wake.
+        Raises the errors of a wake, and what `join` does.
         """
         asked, entry.sleep.is_asked = entry.sleep.is_asked, False
         request = None
@@ -290,20 +291,52 @@ class Waking:
             if request is None and rest_s > 0:
                 await lookout.until_appeared(rest_s)
             entry.sleep.appears_by_s = 0.0
-            async with self._told_asleep(entry):
-                yield
-            return
+            try:
+                async with self._told_asleep(entry):
+                    return await join()
+            except DeviceNotReachable:
+                if request is None or (not asked and await lookout.look(all_channels=False)):
+                    raise
+        return await self._wake_and_join(entry, request, lookout, join, is_asked=asked)
+
+    async def _wake_and_join(
+        self,
+        entry: DeviceEntry,
+        request: WakeRequest,
+        lookout: Lookout,
+        join: Callable[[], Awaitable[Link]],
+        *,
+        is_asked: bool,
+    ) -> Link:
         self._state.show_activity(entry, ConnectionPhase.WAKING)
         async with self.awake(entry, request, lookout):
-            if not asked:
+            if not is_asked:
                 entry.sleep.wakes = entry.sleep.wakes.woke(asyncio.get_running_loop().time())
             self._state.show_activity(entry, ConnectionPhase.JOINING)
             try:
-                yield
+                return await self._join_woken(entry, request, join)
             except DeviceNotReachable as error:
                 raise WakeFailed(
                     f"the camera woke, but its network did not appear: {error.message}"
                 ) from None
+
+    async def _join_woken(
+        self, entry: DeviceEntry, request: WakeRequest, join: Callable[[], Awaitable[Link]]
+    ) -> Link:
+        """Join a camera that was woken, once more after its access point was off and on if that is what it
+        has: the maker's remedy for one that cannot be joined."""
+        try:
+            return await join()
+        except (DeviceNotReachable, AssociationRefused) as error:
+            if request.beacon:
+                raise
+            try:
+                await self._bluetooth.restart_access_point(request.key, request.service)
+            except WifimgrdError as why:
+                _log.debug("access_point_not_restarted", device=entry.device.id, reason=why.message)
+                raise error from None
+        _log.info("access_point_restarted", device=entry.device.id, device_name=entry.device.name)
+        return await join()
 
     @asynccontextmanager
     async def awake(self, entry: DeviceEntry, request: WakeRequest, lookout: Lookout) -> AsyncIterator[None]:

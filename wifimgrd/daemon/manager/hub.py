@@ -61,6 +61,7 @@ from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
 from wifimgrd.domain.network import Network
+from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.runtime.tasks import Tasks
 
@@ -105,6 +106,7 @@ class Hub:
         self._event_tasks = event_tasks
         """The work that follows from the events of the backend and of the adapters."""
         self._bluetooth = bluetooth = bluetooth or NoBluetooth()
+        control = control or NoControl()
         self._bonds = bonds = Bonds(store, bluetooth, tasks.part("bonds"))
         self._waking = waking = Waking(state, backend, bluetooth, bonds, tasks.part("waking"))
         turns = Turns(state)
@@ -137,7 +139,7 @@ class Hub:
             event_tasks,
         )
         self._scans = Scans(state, airtime, backend)
-        self._pairing = pairing = Pairing(state, waking, bonds, tasks.part("pairing"))
+        self._pairing = pairing = Pairing(state, waking, bonds, control, tasks.part("pairing"))
         self.bluetooth = power = BluetoothCommands(
             state, connections, waking, self._scans, pairing, bluetooth, tasks.part("power")
         )
@@ -147,7 +149,7 @@ class Hub:
         )
         self.cameras = cameras = Cameras(
             state,
-            control or NoControl(),
+            control,
             host_clock or RightClock(),
             OverBluetooth(state, waking, bluetooth),
             tasks.part("cameras"),
@@ -358,6 +360,10 @@ class Hub:
         with suppress(WifimgrdError):
             self._reconnecting.seen({network.ssid for network in await self._scans.networks(interface)})
         return report
+
+    async def recover_interface(self, interface: str, step: RecoveryStep) -> None:
+        """See Recovering.recover."""
+        await self._recovering.recover(interface, step)
 
     async def networks(self, interface: str | None = None) -> list[Network]:
         """See Scans.networks."""

@@ -65,7 +65,7 @@ _RESOURCES: Final = (
         "POST",
         "pairing",
         "power",
-        """Pair a camera, which has to be in pairing mode, over Bluetooth.
+        """Pair a camera, which has to be in pairing mode (a Theta V or Z1: connected), over Bluetooth.
 
         Answers as `wake` does. Without an `address` it is the one that it was paired with before, or the only
         camera of its model in pairing mode.

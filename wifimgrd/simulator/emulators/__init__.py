@@ -13,6 +13,7 @@ from wifimgrd.simulator.emulators._camera import CameraSettings, EmulatedCamera
 from wifimgrd.simulator.emulators._emulators import Emulator, emulator, settings_of
 from wifimgrd.simulator.emulators._gopro import GOPRO_NUMBERS, GoProEmulator
 from wifimgrd.simulator.emulators._gopro_bluetooth import GoProBluetooth
+from wifimgrd.simulator.emulators._osc import OscEmulator
 
 __all__ = [
     "GOPRO_NUMBERS",
@@ -21,6 +22,7 @@ __all__ = [
     "Emulator",
     "GoProBluetooth",
     "GoProEmulator",
+    "OscEmulator",
     "emulator",
     "settings_of",
 ]

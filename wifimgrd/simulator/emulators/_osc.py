@@ -65,6 +65,11 @@ class OscEmulator(HttpEmulator):
         super().__init__(camera)
         self._maker = maker
         self._has_level_1 = camera.settings.model in {"RICOH THETA S", "RICOH THETA SC"}
+        self.registers_hosts = camera.settings.model in {"RICOH THETA V", "RICOH THETA Z1"}
+        """It takes commands over Bluetooth of hosts that it knows, and of no others."""
+        self.hosts: set[str] = set()
+        """The UUIDs of the hosts that it knows."""
+        self.is_bluetooth_on = not self.registers_hosts
         self._has_card = camera.settings.model == "RICOH THETA X"
         """The others have their memory inside."""
         self._level = 1 if self._has_level_1 else 2
@@ -285,6 +290,22 @@ class OscEmulator(HttpEmulator):
         zone_min = (int(parts[3]) * 60 + int(parts[4])) * (-1 if parts[2] == "-" else 1)
         self._camera.set_clock((local - _EPOCH).total_seconds() - zone_min * 60, zone_min)
 
+    def _set_bluetooth(self, value: object) -> None:
+        if value not in {"ON", "OFF"}:
+            raise _Failed("invalidParameterValue", "Bluetooth is ON or OFF.")
+        self.is_bluetooth_on = value == "ON"
+
+    def _set_host(self, parameters: Parameters) -> Results:
+        if not self.registers_hosts:
+            raise _Failed("unknownCommand", "Command executed is unknown.")
+        uuid = parameters.get("uuid")
+        if not isinstance(uuid, str) or not re.fullmatch(
+            r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", uuid
+        ):
+            raise _Failed("invalidParameterValue", "It is not a UUID.")
+        self.hosts.add(uuid.lower())
+        return {"deviceName": self._camera.settings.serial_number[2:]}
+
     def _start(self, parameters: Parameters) -> Results:  # noqa: ARG002
         if self._options["captureMode"] != "video":
             raise _Failed("disabledCommand", "It is in another mode.")
@@ -328,6 +349,7 @@ _COMMANDS: Final[Mapping[tuple[int, str], Callable[[OscEmulator, Parameters], Re
     (2, "camera.startCapture"): OscEmulator._start,
     (2, "camera.stopCapture"): OscEmulator._stop,
     (2, "camera._finishWlan"): OscEmulator._sleep,
+    (2, "camera._setBluetoothDevice"): OscEmulator._set_host,
 }
 """By the API's level."""
 _SETTERS_OF_BOTH: Final[Mapping[str, Callable[[OscEmulator, object], None]]] = {
@@ -339,6 +361,7 @@ _SETTERS: Final = {
     **_SETTERS_OF_BOTH,
     "clientVersion": OscEmulator._set_version,
     "dateTimeZone": OscEmulator._set_clock,
+    "_bluetoothPower": OscEmulator._set_bluetooth,
 }
 
 EMULATED: Final = {
