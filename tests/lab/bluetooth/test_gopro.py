@@ -54,6 +54,9 @@ async def test_a_camera_is_found_paired_and_woken(air: Air, hub: Daemon) -> None
     for _ in range(2):
         measured(f"woken: {await hub.wake(ADDRESS):.2f} s (it boots for 1 s)")
         assert air.state("1001")["access_point"]
+        await hub.call("RestartAccessPoint", "ss", ADDRESS, "gopro")
+        state = air.state("1001")
+        assert (state["access_point"], state["connected"]) == (True, True)
         await hub.call("Sleep", "ss", ADDRESS, "gopro")
         poll_until(lambda: not air.state("1001")["connected"], "it sleeps")
 

@@ -74,4 +74,4 @@ async def test_a_theta_is_found_by_its_name_and_woken_without_pairing(air: Air, 
     air.do("set", "00101234", known_host="01234567-89ab-cdef-0123-456789abcdef")
     name, message, _ = await hub.error_of(hub.wake(THETA, "theta"))
     assert name == "WakeFailed"
-    assert "register its UUID" in message
+    assert "does not know this hub" in message
