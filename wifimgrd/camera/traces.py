@@ -3,7 +3,8 @@ see.
 
 A trace is a text of JSON lines. The first one names the driver, the model and its firmware. Each further
 one has a time in milliseconds, the connection's number, who has sent it (`hub` or `camera`), and the bytes:
-`text` where all are printable, else `hex`. A test replays such a file through driver and session.
+`text` where all are printable, else `hex`, with the `words` in them. A test replays such a file through
+driver and session.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ _HIDDEN_KEYS: Final = (
 )
 _IN_JSON: Final = re.compile(rb'(?i)("(?:' + _HIDDEN_KEYS + rb')"\s*:\s*)("(?:[^"\\]|\\.)*"|-?[0-9.]+)')
 _IN_XML: Final = re.compile(rb"(?i)(<(?:" + _HIDDEN_KEYS + rb")>)([^<]*)")
+_WORD: Final = re.compile(rb"[ -~]{4,}")
 _MAC: Final = re.compile(rb"(?i)()((?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2})")
 
 
@@ -287,8 +289,13 @@ def _line(piece: Piece) -> Mapping[str, object]:
         "ms": piece.ms,
         "connection": piece.connection,
         "from": "camera" if piece.is_camera else "hub",
-        **({"text": sent.decode("ascii")} if is_text else {"hex": sent.hex()}),
+        **({"text": sent.decode("ascii")} if is_text else {"hex": sent.hex(), "words": _words(sent)}),
     }
+
+
+def _words(data: bytes) -> list[str]:
+    """The texts in bytes, for the people who look for what must not be passed on."""
+    return [found.decode("ascii") for found in _WORD.findall(data)]
 
 
 def _piece(line: Mapping[str, Any]) -> Piece:

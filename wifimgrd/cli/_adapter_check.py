@@ -25,7 +25,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import GENERIC, CameraModel
 from wifimgrd.domain.commands import CONNECT, DISCONNECT
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import Busy, InterfaceNotFound, WifimgrdError
+from wifimgrd.domain.errors import Busy, InterfaceNotFound, NotSupported, WifimgrdError
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, NetworkRecord
 from wifimgrd.domain.recovery import RecoveryStep
@@ -81,6 +81,8 @@ class _Check:
             yield seen
         except _Failed as failed:
             self.rows.append((name, failed.result, str(failed)))
+        except NotSupported as error:
+            self.rows.append((name, _Result.NOT_TRIED, error.message))
         except WifimgrdError as error:
             self.rows.append((name, _Result.FAILED, f"{error.message} ({error.code})"))
         except TimeoutError:

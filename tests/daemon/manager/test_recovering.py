@@ -16,6 +16,7 @@ from tests.daemon.manager.conftest import Bench, RunOnBench
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import (
+    BackendUnavailable,
     Busy,
     DeviceNotReachable,
     InterfaceLost,
@@ -589,7 +590,14 @@ def test_why_a_step_by_command_has_failed_is_told(on_bench: RunOnBench) -> None:
             raise PermissionError(13, "Permission denied")
 
         bench.world.adapters.on_replug = refuse
-        with pytest.raises(NotSupported, match="Permission denied"):
+        with pytest.raises(BackendUnavailable, match="Permission denied"):
+            await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+
+        def absent(_: str) -> None:
+            raise FileNotFoundError("wlan0 is not on USB")
+
+        bench.world.adapters.on_replug = absent
+        with pytest.raises(NotSupported, match="not on USB"):
             await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
         bench.world.adapters.on_replug = lambda _: None
         with pytest.raises(InterfaceLost, match="longer than 30 s"):

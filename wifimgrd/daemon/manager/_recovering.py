@@ -27,6 +27,7 @@ from wifimgrd.domain.adapter import AdapterIdentity, Band
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.device import Device, DeviceId
 from wifimgrd.domain.errors import (
+    BackendUnavailable,
     Busy,
     DeviceNotReachable,
     InterfaceLost,
@@ -342,8 +343,10 @@ class Recovering:
                     await self._backend.recover(name, step)
         except TimeoutError:
             raise InterfaceLost(f"it took longer than {STEP_S:g} s") from None
-        except OSError as error:
+        except FileNotFoundError as error:  # it is not on USB
             raise NotSupported(str(error)) from None
+        except OSError as error:
+            raise BackendUnavailable(f"the kernel refuses the step: {error.strerror}") from None
         except WifimgrdError:
             raise
         except Exception as crash:  # a backend's bug must not block an adapter forever
