@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from tests.commands import connect
-from tests.processes import Hub, running_hub
+from tests.processes import START_TIMEOUT_S, Hub, running_hub
+from wifimgrd.client.hub import HubClient
 
 NOSE: Final = 1
 CHIN: Final = 2
@@ -49,6 +50,11 @@ async def grouped_hub(address: str, folder: Path) -> AsyncIterator[Hub]:
         yield hub
 
 
-def connected(hub: Hub) -> set[int]:
-    """The connected cameras."""
-    return {one.id for one in hub.client.devices.values() if one.is_connected}
+async def until_connected(hub: Hub, wanted: set[int]) -> None:
+    """Wait until these cameras are connected, and no others: what the shim has told, another client of the bus
+    may hear later."""
+
+    def are_connected(client: HubClient) -> bool:
+        return {one.id for one in client.devices.values() if one.is_connected} == wanted
+
+    await hub.client.wait_until(are_connected, START_TIMEOUT_S)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import wifimgrctl
-from tests.grouped_hub import LEFT, TAIL, connected, grouped_hub
+from tests.grouped_hub import LEFT, TAIL, grouped_hub, until_connected
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub
 
@@ -42,7 +42,7 @@ async def test_groups_are_listed_and_connected(grouped: Hub) -> None:
     assert (ran.status, ran.out) == (1, "")
     assert "(no-interface-available)" in ran.err
     assert "Nothing was changed." in ran.err
-    assert connected(grouped) == {LEFT, TAIL}
+    await until_connected(grouped, {LEFT, TAIL})
 
     ran = await wifimgrctl(address, "connect", "--group", "nose")
     assert ran.status == 0

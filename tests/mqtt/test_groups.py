@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.grouped_hub import CHIN, LEFT, NOSE, TAIL, connected, grouped_hub
+from tests.grouped_hub import CHIN, LEFT, NOSE, TAIL, grouped_hub, until_connected
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.conftest import HUB
 from tests.mqtt.observer import Observer
@@ -30,7 +30,7 @@ async def connect(seen: Observer, topic: str = f"{HUB}/command", **options: obje
 async def test_a_group_is_connected_or_nothing_is_changed(hub: Hub, seen: Observer) -> None:
     answer = await connect(seen, group="everyone")
     assert (answer["ok"], answer["code"], answer["device_id"]) == (False, "no-interface-available", None)
-    assert connected(hub) == {LEFT, TAIL}
+    await until_connected(hub, {LEFT, TAIL})
     answer = await connect(seen, group="nose")
     done = {"done": True, "code": None, "message": None}
     assert answer == {
@@ -41,7 +41,7 @@ async def test_a_group_is_connected_or_nothing_is_changed(hub: Hub, seen: Observ
         "message": "2 of 2 done",
         "results": [{"device_id": one} | done for one in (NOSE, CHIN)],
     }
-    assert connected(hub) == {NOSE, CHIN, LEFT}
+    await until_connected(hub, {NOSE, CHIN, LEFT})
     answer = await connect(seen, group="everyone", partial=True)
     assert (answer["ok"], answer["message"]) == (True, "3 of 4 done")
 
@@ -53,4 +53,4 @@ async def test_a_refusal_says_why(hub: Hub, seen: Observer) -> None:
     assert (await connect(seen, group="nose", wait=True))["code"] == "invalid-request"
     of_device = await connect(seen, f"{HUB}/devices/{NOSE}/command", group="nose")
     assert of_device["code"] == "invalid-request"
-    assert connected(hub) == {LEFT, TAIL}
+    await until_connected(hub, {LEFT, TAIL})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.grouped_hub import CHIN, CONFIGURATION, LEFT, NOSE, TAIL, connected, grouped_hub
+from tests.grouped_hub import CHIN, CONFIGURATION, LEFT, NOSE, TAIL, grouped_hub, until_connected
 from tests.message_bus import MessageBusDaemon
 from tests.processes import START_TIMEOUT_S, Hub
 from wifimgrd.bus import names as bus_names
@@ -70,7 +70,7 @@ async def test_the_camera_that_has_to_leave_does_and_each_member_has_a_row(
         {"device": names.device_path(one), "done": True, "code": "", "message": ""} for one in (NOSE, CHIN)
     ]
     await hub.until(TAIL, "disconnected")
-    assert connected(hub) == {NOSE, CHIN, LEFT}
+    await until_connected(hub, {NOSE, CHIN, LEFT})
 
 
 async def test_what_cannot_be_served_as_a_whole_changes_nothing(hub: Hub, bus: BusConnection) -> None:
@@ -78,10 +78,10 @@ async def test_what_cannot_be_served_as_a_whole_changes_nothing(hub: Hub, bus: B
         await connect_group(bus, "everyone")
     assert caught.value.name == "org.wifimgrd1.Error.NoInterfaceAvailable"
     assert '"Chin" (device 2)' in caught.value.message
-    assert connected(hub) == {LEFT, TAIL}
+    await until_connected(hub, {LEFT, TAIL})
     rows = await connect_group(bus, "everyone", partial=True)
     assert [row["code"] for row in rows] == ["", "no-interface-available", "", ""]
-    assert connected(hub) == {NOSE, LEFT, TAIL}
+    await until_connected(hub, {NOSE, LEFT, TAIL})
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ async def test_a_refusal_has_its_name(
     with pytest.raises(BusError) as caught:
         await connect_group(bus, name, **options)
     assert caught.value.name == f"org.wifimgrd1.Error.{error}"
-    assert connected(hub) == {LEFT, TAIL}
+    await until_connected(hub, {LEFT, TAIL})

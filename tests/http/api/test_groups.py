@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.grouped_hub import CHIN, LEFT, NOSE, TAIL, connected, grouped_hub
+from tests.grouped_hub import CHIN, LEFT, NOSE, TAIL, grouped_hub, until_connected
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
 from tests.message_bus import MessageBusDaemon
@@ -45,7 +45,7 @@ async def test_who_is_missing_follows_the_names(shim: Served, daemon: Hub) -> No
 async def test_a_group_is_connected_or_nothing_is_changed(shim: Served, daemon: Hub) -> None:
     answer = await shim.post(f"{P}/groups/everyone/connect")
     assert (answer.status, answer.problem["code"]) == (409, "no-interface-available")
-    assert connected(daemon) == {LEFT, TAIL}
+    await until_connected(daemon, {LEFT, TAIL})
     answer = await shim.post(f"{P}/groups/nose/connect")
     done = {"done": True, "code": None, "message": None}
     assert (answer.status, answer.json) == (
@@ -53,7 +53,7 @@ async def test_a_group_is_connected_or_nothing_is_changed(shim: Served, daemon: 
         {"results": [{"device_id": one} | done for one in (NOSE, CHIN)]},
     )
     await daemon.until(TAIL, "disconnected")
-    assert connected(daemon) == {NOSE, CHIN, LEFT}
+    await until_connected(daemon, {NOSE, CHIN, LEFT})
     answer = await shim.post(f"{P}/groups/everyone/connect?partial=1")
     assert [one["code"] for one in answer.json["results"]] == [None, None, None, "no-interface-available"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.grouped_hub import CHIN, LEFT, NOSE, TAIL, connected, grouped_hub
+from tests.grouped_hub import CHIN, LEFT, NOSE, TAIL, grouped_hub, until_connected
 from tests.http.channel.test_channel import UPDATE, receive
 from tests.http.served import Served
 from tests.message_bus import MessageBusDaemon
@@ -55,7 +55,7 @@ async def test_a_member_that_was_not_tried_is_a_refusal(channel: Any, daemon: Hu
         "code": "no-interface-available",
     }
     assert (await receive(channel))["type"] == ACTION_FAILED
-    assert connected(daemon) == {NOSE, LEFT, TAIL}
+    await until_connected(daemon, {NOSE, LEFT, TAIL})
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ async def test_a_refusal_changes_nothing(
     await channel.send_json({"type": CONNECT, **members})
     message = await receive(channel)
     assert (message["type"], message["code"], message.get("group")) == (FAILED, code, echo)
-    assert connected(daemon) == {LEFT, TAIL}
+    await until_connected(daemon, {LEFT, TAIL})
