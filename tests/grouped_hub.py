@@ -51,8 +51,8 @@ async def grouped_hub(address: str, folder: Path) -> AsyncIterator[Hub]:
 
 
 async def until_connected(hub: Hub, wanted: set[int]) -> None:
-    """Wait until these cameras are connected, and no others: what the shim has told, another client of the bus
-    may hear later."""
+    """Wait until these cameras are connected, and no others: what the shim has told, another client of the
+    bus may hear later."""
 
     def are_connected(client: HubClient) -> bool:
         return {one.id for one in client.devices.values() if one.is_connected} == wanted
