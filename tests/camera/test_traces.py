@@ -21,13 +21,14 @@ from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.camera.traces import NamedSocket, Piece, Trace
 from wifimgrd.domain.camera import CameraDriver, CameraReading
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import CameraRefused, InvalidRequest
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, InvalidRequest, NotAuthorized
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, Emulator, emulator
 
 TRACES: Final = Path(__file__).parents[1] / "data/traces"
 SSID: Final = b"GP25140002"
 ONE: Final = DeviceId(1)
+QUICK: Final = replace(LIMITS, longest_pause_s=0.1)
 
 
 @dataclass
@@ -164,6 +165,55 @@ async def test_a_trace_can_have_a_recording() -> None:
     assert b"/gopro/camera/shutter/stop" in sent
 
 
+async def test_a_recording_of_somebody_else_is_left_alone() -> None:
+    camera = EmulatedCamera(DRIVEN["gopro"][1])
+    camera.start()
+    server = emulated(emulator(CameraDriver.GOPRO, camera))
+    with pytest.raises(CameraBusy):
+        await traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=LIMITS)
+    assert camera.is_recording
+    await server.close()
+
+
+async def test_a_recording_ends_also_if_the_trace_is_interrupted() -> None:
+    camera = EmulatedCamera(DRIVEN["gopro"][1])
+    server = emulated(emulator(CameraDriver.GOPRO, camera))
+    limits = replace(LIMITS, recording_s=5.0)
+    recording = asyncio.create_task(
+        traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=limits)
+    )
+    async with asyncio.timeout(20):
+        while not camera.is_recording:  # noqa: ASYNC110 - the emulator tells nobody
+            await asyncio.sleep(0.01)
+    recording.cancel()
+    await asyncio.wait({recording})
+    assert not camera.is_recording
+    await server.close()
+
+
+async def test_why_no_connection_is_opened_is_told() -> None:
+    async def refused(_: int) -> socket.socket:
+        raise NotAuthorized("only those who may control cameras")
+
+    with pytest.raises(NotAuthorized):
+        await traces.record(CameraDriver.GOPRO, refused, is_to_record=False, limits=QUICK)
+
+
+async def test_a_trace_that_would_be_too_large_says_so() -> None:
+    async def serve(_: int, end: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        with end:
+            await loop.sock_recv(end, 4096)
+            for _ in range(40):
+                await loop.sock_sendall(end, b"x" * 65536)
+            await asyncio.Event().wait()
+
+    server = Server(serve)
+    trace, _ = await traces.record(CameraDriver.INSTA360, server.open, is_to_record=False, limits=QUICK)
+    await server.close()
+    assert sum(len(piece.data) for piece in trace.pieces) <= 1024 * 1024
+
+
 async def test_a_recording_that_the_camera_refuses_is_told() -> None:
     camera = EmulatedCamera(DRIVEN["gopro"][1])
     camera.refuses_recording = True
@@ -176,27 +226,81 @@ async def test_a_recording_that_the_camera_refuses_is_told() -> None:
 READ = CameraReading(serial_number="C3531300000001")
 
 
+def shown(*sent: bytes, ssid: bytes = SSID, reading: CameraReading = READ) -> bytes:
+    """What a trace has of the pieces that a camera has sent, with some of another connection between them."""
+    pieces = [one for data in sent for one in (Piece(0, 1, True, data), Piece(0, 2, True, b"-"))]
+    trace = Trace(CameraDriver.GOPRO, pieces=tuple(pieces)).without(traces.secrets_of(ssid, reading))
+    return b"".join(one.data for one in trace.pieces if one.connection == 1)
+
+
+HEAD: Final = b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n"
+
+
 @pytest.mark.parametrize(
-    ("sent", "shown"),
+    ("sent", "left"),
     [
         (b'{"ssid":"GP25140002"}', b'{"ssid":"xx11111111"}'),
         (b'{"30":"gp25140002","43":1}', b'{"30":"xx11111111","43":1}'),
-        (b'{"serial_number": "C3531300000001"}', b'{"serial_number": "x1111111111111"}'),
-        (b"I am 25140002.", b"I am 11111111."),
-        (b'{"ap_mac_addr":"aabbccddeeff"}', b'{"ap_mac_addr":"xxxxxxxxxxxx"}'),
-        (b"at AA:bb:03:04:05:06 now", b"at xx:xx:11:11:11:11 now"),
+        (b'{"29":"Smith Family Wifi"}', b'{"29":"xxxxx xxxxxx xxxx"}'),
         (b'{"wifi_password":"a\\"b3","x":1}', b'{"wifi_password":"x\\"x1","x":1}'),
+        (b'{"n":"K\\u00e4m"}', b'{"n":"x\\u0078x"}'),
+        ('{"n":"カメラ"}'.encode(), b'{"n":"xxxxxxxxx"}'),
         (b'{"lat":47.3769,"lng":-8.5417}', b'{"lat":11.1111,"lng":-1.1111}'),
+        (b'{"gps":[47.3, 8.5],"55":70}', b'{"gps":[11.1, 1.1],"55":70}'),
         (
             b"<SSID>HOME</SSID><PASSPHRASE>secret12</PASSPHRASE>",
             b"<SSID>xxxx</SSID><PASSPHRASE>xxxxxx11</PASSPHRASE>",
         ),
-        (b'{"platform":"X4","latency":5}', b'{"platform":"X4","latency":5}'),
+        (
+            b"<Cmd>3004</Cmd><Status>0</Status><String>pass</String>",
+            b"<Cmd>3004</Cmd><Status>0</Status><String>xxxx</String>",
+        ),
+        (
+            b'{"model":"HERO13 Black","_cameraError":["NO_MEMORY"]}',
+            b'{"model":"HERO13 Black","_cameraError":["NO_MEMORY"]}',
+        ),
+        (b"<Cmd>3012</Cmd><String>SJ4000.V1</String>", b"<Cmd>3012</Cmd><String>SJ4000.V1</String>"),
+        (b'{"open": "no end', b'{"open": "xx xxx'),
     ],
 )
-def test_what_strangers_must_not_see_is_replaced(sent: bytes, shown: bytes) -> None:
-    trace = Trace(CameraDriver.GOPRO, pieces=(Piece(0, 1, True, sent),))
-    assert trace.without(traces.secrets_of(SSID, READ)).pieces[0].data == shown
+def test_of_an_answer_over_http_only_texts_that_are_known_to_tell_no_secret_stay(
+    sent: bytes, left: bytes
+) -> None:
+    assert shown(HEAD + sent) == HEAD + left
+
+
+@pytest.mark.parametrize(
+    ("sent", "left"),
+    [
+        (b"\x0a\x0eC3531300000001\x12", b"\x0a\x0ex1111111111111\x12"),
+        (b"I am 25140002, GP25140002.", b"I am 11111111, xx11111111."),
+        (b"at AA:bb:03:04:05:06 now", b"at xx:xx:11:11:11:11 now"),
+        (b"64251400021", b"64251400021"),
+    ],
+)
+def test_elsewhere_what_is_known_of_the_camera_is_replaced(sent: bytes, left: bytes) -> None:
+    assert shown(sent) == left
+
+
+def test_a_secret_that_comes_in_two_pieces_is_replaced() -> None:
+    assert shown(HEAD + b'{"s": "GP2514', b'0002"}') == HEAD + b'{"s": "xx11111111"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "ssid"),
+    [
+        ("novatek", b"SJ4000_1234"),
+        ("gopro", b"HERO13 Bob"),
+        ("novatek", b"Studio 6400"),
+        ("theta-x", b"THETA X 2.63.0"),
+    ],
+)
+async def test_a_network_that_is_called_as_its_model_leaves_a_trace_that_is_understood(
+    name: str, ssid: bytes
+) -> None:
+    trace, reading = await recorded(*DRIVEN[name])
+    again = Trace.parse(trace.without(traces.secrets_of(ssid, reading)).text())
+    assert await replayed(again) == traces.understood(reading)
 
 
 @given(st.binary(max_size=200), st.lists(st.binary(min_size=1, max_size=8), max_size=3))
@@ -221,9 +325,9 @@ def test_a_trace_is_read_as_it_was_written(pieces: list[Piece]) -> None:
         "",
         "{}",
         "[]",
-        '{"trace": 2, "driver": "gopro", "address": "", "reading": {}}',
-        '{"trace": 1, "driver": "other", "address": "", "reading": {}}',
-        '{"trace": 1, "driver": "gopro", "address": "", "reading": {}}\n{"ms": 1}',
+        '{"trace": 2, "driver": "gopro", "address": "", "reading": {}, "whole": true}',
+        '{"trace": 1, "driver": "other", "address": "", "reading": {}, "whole": true}',
+        '{"trace": 1, "driver": "gopro", "address": "", "reading": {}, "whole": true}\n{"ms": 1}',
     ],
 )
 def test_what_is_no_trace_is_refused(text: str) -> None:

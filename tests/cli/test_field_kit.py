@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import on_terminal, wifimgrctl
+from tests.cli.running import on_terminal, running, wifimgrctl
 from tests.commands import connect
 from tests.message_bus import MessageBusDaemon
 from tests.processes import Hub, running_hub
@@ -131,3 +132,45 @@ async def test_only_an_idle_adapter_is_checked(hub: Hub) -> None:
     assert (ran.status, "(busy)" in ran.err) == (1, True)
     ran = await wifimgrctl(hub.address, "adapter", "check", "wlan9")
     assert (ran.status, "(interface-not-found)" in ran.err) == (1, True)
+
+
+async def test_a_camera_that_is_connected_is_left_alone(hub: Hub) -> None:
+    device = await connected(hub, "gopro-hero12", name="Nose")
+    free = next(name for name, one in hub.client.interfaces.items() if one.state == "available")
+    ran = await wifimgrctl(hub.address, "adapter", "check", free, "--device", "Nose")
+    assert (ran.status, "(busy)" in ran.err) == (1, True)
+    assert hub.client.devices[device].is_connected
+
+
+async def test_a_check_that_is_interrupted_leaves_the_camera(hub: Hub) -> None:
+    await registered(hub)
+    await hub.client.update_device(1, {"pin": {"mac": hub.client.interfaces["wlan0"].mac_address}})
+    async with running(hub.address, "adapter", "check", "wlan0") as check:
+        await hub.until(1, "connected")
+        check.send_signal(signal.SIGINT)
+        assert await check.wait() == 130
+        await hub.until(1, "disconnected")
+
+
+async def test_a_camera_is_expected_after_a_check_as_before(hub: Hub) -> None:
+    await registered(hub)
+    ran = await wifimgrctl(hub.address, "simulate", "power-off", "GP25140002")
+    ran = await wifimgrctl(
+        hub.address, "adapter", "check", "wlan0", "--device", "Nose", "--seconds", "1", "--json"
+    )
+    assert (ran.status, results(ran.value)["join"]) == (1, "failed")
+    assert not hub.client.devices[1].expected
+    await wifimgrctl(hub.address, "simulate", "power-on", "GP25140002")
+    await connect(hub.client, 1, wait=True)
+    used = hub.client.devices[1].interface
+    assert used is not None
+    await hub.client.update_device(
+        1, {"auto_reconnect": False, "pin": {"mac": hub.client.interfaces[used].mac_address}}
+    )
+    await wifimgrctl(hub.address, "simulate", "power-off", "GP25140002")
+    await hub.until(1, "disconnected")
+    await wifimgrctl(hub.address, "simulate", "power-on", "GP25140002")
+    ran = await wifimgrctl(hub.address, "adapter", "check", used, "--seconds", "1", "--json")
+    assert results(ran.value)["leave"] == "passed"
+    await hub.until(1, "connected")
+    assert hub.client.devices[1].expected

@@ -78,6 +78,8 @@ class Connection(asyncio.BufferedProtocol):
         self._number = 0
         self._sent_s = 0.0
         self._heard = False
+        self.has_answered = False
+        """Whether the camera has answered a request here."""
         self._is_over = False
         self._buffer = bytearray(_BUFFER_BYTES)
         self._second_s = 0.0

@@ -261,8 +261,8 @@ class Session:
     async def _exchange(self, request: Request) -> Answer:
         """Send a request and wait for its answer; once more where the camera has ended a connection that was
         idle. Raises DeviceNotReachable, Nonsense, and what opening a socket raises."""
-        is_new = self._connection is None or not self._connection.is_usable
         connection = await self._connect()
+        is_new = not connection.has_answered
         connection.send(request)
         try:
             return await self._answer(connection)
@@ -281,6 +281,7 @@ class Session:
             self._drop()
             raise
         self.heard_s = asyncio.get_running_loop().time()
+        connection.has_answered = True
         if not connection.is_usable:
             self._drop()
         return answer

@@ -15,14 +15,16 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from wifimgrd.camera._connection import SessionLimits
+from wifimgrd.camera._masking import hidden, in_streams
 from wifimgrd.camera.conversations import now_us
 from wifimgrd.camera.sessions import CameraSessions
-from wifimgrd.domain.camera import CameraDriver, CameraReading
+from wifimgrd.domain.camera import CameraDriver, CameraReading, RecordingState
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.errors import CameraBusy, InvalidRequest, WifimgrdError
 from wifimgrd.runtime.tasks import Tasks
 
 OpenSocket = Callable[[int], Awaitable[socket.socket]]
@@ -43,16 +45,10 @@ _TOLD: Final = (
     *("storage_state", "storage_free", "storage_total", "time_left_s", "temperature"),
 )
 """The values of a reading that a trace has."""
-_SHORTEST_NAME: Final = 4
+_SHORTEST_WORD: Final = 4
+_SHORTEST_NUMBER: Final = 6
 """Characters of a part of a name that is hidden by itself, too."""
-_HIDDEN_KEYS: Final = (
-    rb"\w*(?:passw|passphrase|pwd|ssid|serial|mac_?addr)\w*|\w*_mac|mac|_?(?:lat|lng|lon|latitude|longitude|"
-    rb"altitude|gps\w*)"
-)
-_IN_JSON: Final = re.compile(rb'(?i)("(?:' + _HIDDEN_KEYS + rb')"\s*:\s*)("(?:[^"\\]|\\.)*"|-?[0-9.]+)')
-_IN_XML: Final = re.compile(rb"(?i)(<(?:" + _HIDDEN_KEYS + rb")>)([^<]*)")
 _WORD: Final = re.compile(rb"[ -~]{4,}")
-_MAC: Final = re.compile(rb"(?i)()((?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +74,16 @@ class Trace:
     reading: Mapping[str, object] = field(default_factory=dict)
     """The reading that the driver has made of it; see `understood`."""
     pieces: tuple[Piece, ...] = ()
+    is_whole: bool = True
+    """Otherwise more was sent than a trace may have."""
 
     def without(self, secrets: Sequence[bytes]) -> Trace:
-        """The same with these texts, and what stands under the names of secrets, replaced by others of the
-        same length: the lengths that are in the messages stay right."""
-        return replace(
-            self, pieces=tuple(replace(one, data=_hidden(one.data, secrets)) for one in self.pieces)
-        )
+        """The same with these texts, and with what else may be secret, replaced by others of the same length:
+        the lengths that are in the messages stay right."""
+        sent = [((piece.connection, piece.is_camera), piece.data) for piece in self.pieces]
+        shown = in_streams(sent, lambda data, is_camera: hidden(data, secrets, is_camera=is_camera))
+        pieces = (replace(piece, data=data) for piece, data in zip(self.pieces, shown, strict=True))
+        return replace(self, pieces=tuple(pieces))
 
     def text(self) -> str:
         """The text of its file."""
@@ -93,6 +92,7 @@ class Trace:
             "driver": self.driver.value,
             "address": self.address,
             "reading": dict(self.reading),
+            "whole": self.is_whole,
         }
         return "".join(json.dumps(one) + "\n" for one in (head, *map(_line, self.pieces)))
 
@@ -104,7 +104,8 @@ class Trace:
             if head["trace"] != _VERSION:
                 raise InvalidRequest(f"the trace is of version {head['trace']}, not {_VERSION}")
             driver, reading = CameraDriver(head["driver"]), dict(head["reading"])
-            return cls(driver, str(head["address"]), reading, tuple(map(_piece, lines)))
+            pieces = tuple(map(_piece, lines))
+            return cls(driver, str(head["address"]), reading, pieces, bool(head["whole"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidRequest(f"this is no trace of a camera: {error}") from None
 
@@ -125,7 +126,7 @@ async def record(
 ) -> tuple[Trace, CameraReading]:
     """Read a camera with a driver, three times and its clock, and have it record for a moment if that
     `is_to_record`; returns what was sent, and what the driver has made of it. Raises the errors of a command
-    to record; a camera that cannot be read has a trace all the same."""
+    to record, and why no connection was opened; a camera that cannot be read has a trace all the same."""
     tap, readings = _Tap(open_socket), _Readings()
     sessions = CameraSessions(Tasks("trace"), now_us, limits)
     await sessions.start(readings, tap.open)
@@ -137,28 +138,44 @@ async def record(
     finally:
         await sessions.stop()
         await tap.close()
+    if tap.error is not None and not tap.pieces:
+        raise tap.error
     last = readings.last
-    return Trace(driver, tap.address, understood(last), tuple(tap.pieces)), last
+    return Trace(driver, tap.address, understood(last), tuple(tap.pieces), tap.is_whole), last
 
 
 def secrets_of(ssid: bytes, reading: CameraReading) -> list[bytes]:
     """The texts that are hidden in a trace of a camera: its network's name, its serial number, and the parts
-    of these by which it can be told apart."""
-    parts = [*re.findall(rb"[A-Za-z0-9]+", ssid), reading.serial_number.encode()]
-    numbers = [digits for part in parts for digits in re.findall(rb"[0-9]+", part)]
-    found = {
-        ssid,
-        *(one for one in (*parts, *numbers) if len(one) >= _SHORTEST_NAME and re.search(rb"[0-9]", one)),
-    }
-    return sorted(found - {b""}, key=lambda one: (-len(one), one))
+    of these by which it can be told apart, but not what its model or its firmware is called."""
+    serial = reading.serial_number.encode()
+    known = f"{reading.model} {reading.firmware_version}".lower().encode()
+    words = [one for text in (ssid, serial) for one in re.findall(rb"[A-Za-z0-9]+", text)]
+    parts = [one for one in words if len(one) >= _SHORTEST_WORD and re.search(rb"[0-9]", one)]
+    numbers = [one for word in words for one in re.findall(rb"[0-9]+", word) if len(one) >= _SHORTEST_NUMBER]
+    found = {one for one in (*parts, *numbers) if one.lower() not in known}
+    return sorted((found | {ssid, serial}) - {b""}, key=lambda one: (-len(one), one))
 
 
 async def _record_for_a_moment(sessions: CameraSessions, readings: _Readings) -> None:
-    for on in (True, False):
+    """Have a camera record that is known not to; whatever happens then, it is told to stop."""
+    if readings.last.recording is not RecordingState.IDLE:
+        raise CameraBusy("the camera records, or does not say whether it does")
+
+    async def told(*, on: bool) -> None:
         result = (await sessions.record([_CAMERA], on=on))[_CAMERA]
         if result.error is not None:
             raise result.error
         await readings.until(2)
+
+    try:
+        await told(on=True)
+    finally:
+        ending = asyncio.create_task(told(on=False))
+        try:
+            await asyncio.shield(ending)
+        except asyncio.CancelledError:
+            await asyncio.wait({ending})
+            raise
 
 
 class _Readings:
@@ -198,6 +215,9 @@ class _Tap:
     pieces: list[Piece] = field(default_factory=list)
     address: str = ""
     """The camera's."""
+    error: WifimgrdError | None = None
+    """Why the last connection was not opened."""
+    is_whole: bool = True
     _count: int = 0
     _size: int = 0
     _running: list[asyncio.Task[None]] = field(default_factory=list)
@@ -205,7 +225,11 @@ class _Tap:
     async def open(self, device_id: DeviceId, port: int) -> socket.socket:
         """A connection to a port, which is noted."""
         del device_id
-        camera = await self.open_socket(port)
+        try:
+            camera = await self.open_socket(port)
+        except WifimgrdError as error:
+            self.error = error
+            raise
         try:
             theirs = camera.getpeername()
             ours, driver = socket.socketpair()
@@ -215,7 +239,9 @@ class _Tap:
         for one in (ours, driver, camera):
             one.setblocking(False)
         self._count += 1
-        self._running.append(asyncio.create_task(self._relay(self._count, ours, camera)))
+        relay = asyncio.create_task(self._relay(self._count, ours, camera))
+        relay.add_done_callback(partial(_close, ours, camera))  # also if it has not begun
+        self._running.append(relay)
         self.address = theirs[0] if isinstance(theirs, tuple) else ""
         return NamedSocket(driver, theirs)
 
@@ -226,15 +252,14 @@ class _Tap:
         await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _relay(self, number: int, hub: socket.socket, camera: socket.socket) -> None:
-        with hub, camera:
-            there = asyncio.create_task(self._pump(number, hub, camera, is_camera=False))
-            back = asyncio.create_task(self._pump(number, camera, hub, is_camera=True))
-            try:
-                await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                there.cancel()
-                back.cancel()
-                await asyncio.gather(there, back, return_exceptions=True)
+        there = asyncio.create_task(self._pump(number, hub, camera, is_camera=False))
+        back = asyncio.create_task(self._pump(number, camera, hub, is_camera=True))
+        try:
+            await asyncio.wait({there, back}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            there.cancel()
+            back.cancel()
+            await asyncio.gather(there, back, return_exceptions=True)
 
     async def _pump(
         self, number: int, source: socket.socket, target: socket.socket, *, is_camera: bool
@@ -247,12 +272,18 @@ class _Tap:
     def _note(self, number: int, ms: int, data: bytes, *, is_camera: bool) -> None:
         self._size += len(data)
         if self._size > _LARGEST:
+            self.is_whole = False
             return
         last = self.pieces[-1] if self.pieces else None
         if last is not None and (last.connection, last.is_camera) == (number, is_camera):
             self.pieces[-1] = replace(last, data=last.data + data)
         else:
             self.pieces.append(Piece(ms, number, is_camera, data))
+
+
+def _close(hub: socket.socket, camera: socket.socket, _: asyncio.Task[None]) -> None:
+    hub.close()
+    camera.close()
 
 
 class NamedSocket(socket.socket):
@@ -266,20 +297,6 @@ class NamedSocket(socket.socket):
     def getpeername(self) -> Any:
         """The address of the camera."""
         return self._peer
-
-
-def _hidden(data: bytes, secrets: Sequence[bytes]) -> bytes:
-    for secret in secrets:
-        data = re.sub(rb"(?i)" + re.escape(secret), lambda found: _masked(found[0]), data)
-    for pattern in (_IN_JSON, _IN_XML, _MAC):
-        data = pattern.sub(lambda found: found[1] + _masked(found[2]), data)
-    return data
-
-
-def _masked(text: bytes) -> bytes:
-    """A text of the same form: another letter for each letter, and 1 for each digit, so that a number does
-    not begin with 0."""
-    return re.sub(rb"[0-9]", b"1", re.sub(rb"[A-Za-z]", b"x", text))
 
 
 def _line(piece: Piece) -> Mapping[str, object]:

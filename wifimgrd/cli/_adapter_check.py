@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +23,7 @@ from wifimgrd.cli._table import Cell, Column
 from wifimgrd.cli._text import Style
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import GENERIC, CameraModel
-from wifimgrd.domain.commands import CONNECT, DISCONNECT
+from wifimgrd.domain.commands import CONNECT, DISCONNECT, WHEN_FREE
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import Busy, InterfaceNotFound, NotSupported, WifimgrdError
 from wifimgrd.domain.interface import InterfaceState
@@ -31,8 +31,10 @@ from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, NetworkRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.time_limits import LEAVE_S
 
+_LINK: Final = ("join", "traffic", "signal", "power save")
 _STEPS: Final = (RecoveryStep.RESCAN, RecoveryStep.RESTART, RecoveryStep.REPLUG)
 _CONNECT_S: Final = 60.0
+_LEAVE_S: Final = 2 * LEAVE_S
 _ANSWER_S: Final = 5.0
 _PAUSE_S: Final = 0.2
 _RETURN_S: Final = 30.0
@@ -72,6 +74,10 @@ class _Check:
     screen: Screen
     rows: list[tuple[str, _Result, str]] = field(default_factory=list)
 
+    def not_tried(self, why: str, *names: str) -> None:
+        """These checks were not tried."""
+        self.rows += [(name, _Result.NOT_TRIED, why) for name in names]
+
     @asynccontextmanager
     async def of(self, name: str) -> AsyncIterator[list[str]]:
         """One check: it has passed unless its body raises, and yields a list for what was seen."""
@@ -105,6 +111,10 @@ async def adapter(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     if found.state != InterfaceState.AVAILABLE:
         raise Busy(f"{found.name} is {found.state}: only an adapter that is idle is checked")
     wanted = None if arguments.device is None else find_device(hub.devices, arguments.device)
+    if wanted is not None and wanted.state != DeviceState.DISCONNECTED:
+        raise Busy(
+            f"{title(wanted)} is {wanted.state}: only a camera that is not connected is joined for a check"
+        )
     check = _Check(hub, found, screen)
     networks = await _scan(check)
     device = wanted or _camera_on_air(hub, found, networks)
@@ -139,32 +149,34 @@ def _camera_on_air(
 
 
 async def _link(check: _Check, device: DeviceRecord | None, seconds: float) -> None:
-    """Join a camera, exchange data with it, and leave it."""
-    is_joined = False
-    async with check.of("join"):
-        if device is None:
-            raise _Failed("no registered camera that is on and not connected was received", _Result.NOT_TRIED)
-        await check.hub.command_device(CONNECT, device.id, wait_s=_CONNECT_S)
-        is_joined = True
-        through = check.hub.devices[device.id].interface
-        if through != check.adapter.name:
-            raise _Failed(
-                f"the hub chose {through}: reserve {check.adapter.name} for {title(device)} meanwhile",
-                _Result.NOT_TRIED,
-            )
-    name, result, _ = check.rows[-1]
-    is_ours = result is _Result.PASSED and device is not None
-    if is_ours and device is not None:
-        check.rows[-1] = (name, result, title(device))
-        await _traffic(check, device, seconds)
-        await _radio(check, device)
-    else:
-        check.rows += [
-            (one, _Result.NOT_TRIED, "no camera was joined") for one in ("traffic", "signal", "power save")
-        ]
-    if device is not None and is_joined:
-        async with check.of("leave"):
-            await check.hub.command_device(DISCONNECT, device.id, wait_s=2 * LEAVE_S)
+    """Join a camera, exchange data with it, and leave it; afterwards it is wanted, or not, as before."""
+    if device is None:
+        check.not_tried("no registered camera that is on and not connected was received", *_LINK, "leave")
+        return
+    hub, was_expected, has_left = check.hub, device.expected, False
+    try:
+        async with check.of("join") as seen:
+            await hub.command_device(CONNECT, device.id, wait_s=_CONNECT_S)
+            seen.append(title(device))
+        if hub.devices[device.id].interface == check.adapter.name:
+            await _traffic(check, device, seconds)
+            await _radio(check, device)
+            async with check.of("leave"):
+                await hub.command_device(DISCONNECT, device.id, wait_s=_LEAVE_S)
+                has_left = True
+        else:
+            through = hub.devices[device.id].interface
+            if through is not None:
+                check.rows.pop()
+                why = f"the hub chose {through}: reserve {check.adapter.name} for {title(device)} meanwhile"
+                check.not_tried(why, "join")
+            check.not_tried("no camera was joined", *_LINK[1:], "leave")
+    finally:
+        with suppress(WifimgrdError, TimeoutError):
+            if not has_left:
+                await hub.command_device(DISCONNECT, device.id, wait_s=_LEAVE_S)
+            if was_expected:
+                await hub.command_device(CONNECT, device.id, {WHEN_FREE: True})
 
 
 async def _traffic(check: _Check, device: DeviceRecord, seconds: float) -> None:
@@ -246,7 +258,12 @@ def _returned(hub: HubClient, name: str, port: str | None) -> InterfaceRecord | 
 
 
 def _output(*command: str) -> str:
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWER_S, check=False)  # noqa: S603
+    try:
+        ran = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=_ANSWER_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"{command[0]} does not answer"
     return ran.stdout or ran.stderr
 
 

@@ -47,8 +47,7 @@ async def camera(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
     if not screen.json:
         screen.show(None, text.splitlines(), as_is=True)
     screen.hint(
-        "Names, serial numbers, passwords and positions are replaced where they were recognized: please read"
-        " all of it before you send it."
+        "What may be secret is replaced where it was recognized: please read all of it before you send it."
     )
     if screen.can_ask and not arguments.yes:
         answer = await screen.ask(f"Write it to {safe(file)}? [y/N]")

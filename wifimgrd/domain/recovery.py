@@ -5,7 +5,8 @@ evidence against an adapter is that a join fails on it while another adapter fin
 have no results for minutes while other adapters have some, and that its driver reports a firmware crash.
 Invariants, tested as a rule-based state machine:
 
-- a step is only taken on an idle adapter, and again only after WINDOW_S, unless it was unplugged meanwhile;
+- a step is only taken on an idle adapter, and again only after WINDOW_S, unless it was unplugged meanwhile
+  (one that a client commands counts for nothing here);
 - steps are taken in the order of RecoveryStep, each after new evidence;
 - a single camera never brings an adapter into quarantine, unless another adapter joins it; a camera that
   fails on two adapters counts against neither; and an adapter on which a join has succeeded since the first

@@ -1333,7 +1333,7 @@ def test_a_camera_is_paired_by_the_name_that_it_advertises_once_it_knows_this_ho
 def test_a_camera_that_is_not_connected_cannot_be_told_to_know_this_host(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await theta_v(cameras, is_connected=False)
-        with pytest.raises(NotConnected, match="told over its network"):
+        with pytest.raises(NotConnected, match="registers itself with this camera"):
             await cameras.bench.hub.bluetooth.pair(device, wait=True)
 
     on_cameras(test)
@@ -1355,6 +1355,26 @@ def test_another_camera_is_not_paired_for_it(
         with pytest.raises(PairingFailed, match=said):
             await cameras.bench.hub.bluetooth.pair(device, wait=True, address=address)
         assert not cameras.bench.story.devices[device].device.bluetooth_address
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize("heard", ["12345678", "THETAYR12345678"])
+def test_a_camera_is_found_by_either_of_its_names(on_cameras: OnCameras, heard: str) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await theta_v(cameras)
+        cameras.control.advertised = heard
+        await cameras.bench.hub.bluetooth.pair(device, wait=True)
+
+    on_cameras(test)
+
+
+def test_a_camera_that_is_lost_meanwhile_is_not_connected(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await theta_v(cameras)
+        cameras.control.refuses[device] = NotConnected("the camera is not connected")
+        with pytest.raises(NotConnected):
+            await cameras.bench.hub.bluetooth.pair(device, wait=True)
 
     on_cameras(test)
 

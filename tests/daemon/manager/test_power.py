@@ -339,15 +339,67 @@ def test_a_camera_that_falls_asleep_before_it_is_joined_is_woken(
     on_bench(test)
 
 
-def test_a_camera_that_is_on_the_air_and_not_joined_is_not_woken_unasked(on_bench: RunOnBench) -> None:
+@pytest.mark.parametrize("is_asked", [True, False], ids=["asked for", "by itself"])
+def test_a_camera_that_is_on_the_air_and_is_not_joined_is_not_woken(
+    on_bench: RunOnBench, is_asked: bool
+) -> None:
+    """The failure may be the adapter's: it is told as it is."""
+
+    async def test(bench: Bench) -> None:
+        device = await paired(bench, auto_wake=not is_asked)
+        bench.world.power_on_camera(b"GP25140001")
+        await asyncio.sleep(SEEN_S + 1)
+        joins = falls_asleep(bench)
+        bench.world.sleep_camera = lambda _: None  # type: ignore[method-assign, assignment]
+        work = bench.hub.connections.connect(device, wait=True, wake=is_asked)
+        await fails(work, DeviceNotReachable)
+        assert (len(joins), bench.story.of(WakeEnded)) == (1, [])
+
+    on_bench(test)
+
+
+def test_a_camera_is_not_woken_that_may_no_longer_be_when_its_join_fails(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         device = await paired(bench, auto_wake=True)
         bench.world.power_on_camera(b"GP25140001")
         await asyncio.sleep(SEEN_S + 1)
-        falls_asleep(bench)
-        bench.world.sleep_camera = lambda _: None  # type: ignore[method-assign, assignment]
-        await fails(bench.hub.connections.connect(device, wait=True), DeviceNotReachable)
+
+        async def joined(request: JoinRequest) -> Link:
+            await asyncio.sleep(20)
+            bench.world.sleep_camera(b"GP25140001")
+            raise DeviceNotReachable("the network is not there")
+
+        bench.world.backend.join = joined  # type: ignore[method-assign]
+        connecting = asyncio.create_task(bench.hub.connections.connect(device, wait=True))
+        await asyncio.sleep(5)
+        await bench.hub.update(device, {"auto_wake": False})
+        await fails(connecting, DeviceNotReachable)
         assert bench.story.of(WakeEnded) == []
+
+    on_bench(test)
+
+
+def test_all_of_an_attempt_ends_within_the_times_of_a_wake_and_a_join(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        bench.world.power_on_camera(b"GP25140001")
+        await asyncio.sleep(SEEN_S + 1)
+
+        async def joined(request: JoinRequest) -> Link:
+            await asyncio.sleep(19)
+            bench.world.sleep_camera(b"GP25140001")
+            raise DeviceNotReachable("the network is not there")
+
+        async def waits(*_: object) -> None:
+            await asyncio.sleep(59)
+
+        bench.world.backend.join = joined  # type: ignore[method-assign]
+        bench.world.bluetooth.wake = waits  # type: ignore[method-assign, assignment]
+        bench.world.bluetooth.restart_access_point = waits  # type: ignore[method-assign, assignment]
+        began_s = asyncio.get_running_loop().time()
+        await fails(bench.hub.connections.connect(device, wait=True, wake=True), DeviceNotReachable)
+        limit_s = 60 + bench.hub_state.settings.attempt_timeout_s
+        assert asyncio.get_running_loop().time() - began_s < limit_s + 5
 
     on_bench(test)
 

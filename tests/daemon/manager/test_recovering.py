@@ -605,3 +605,33 @@ def test_why_a_step_by_command_has_failed_is_told(on_bench: RunOnBench) -> None:
         assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
 
     on_bench(test)
+
+
+def test_a_step_that_the_stop_ends_begins_nothing_more(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        async def recover(*_: object) -> None:
+            await asyncio.sleep(20)
+
+        bench.world.backend.recover = recover  # type: ignore[method-assign, assignment]
+        for name in ("wlan1", "wlan2"):
+            bench.world.adapters.unplug(name)
+        await asyncio.sleep(1)
+        recovering = asyncio.create_task(bench.hub.recover_interface("wlan0", RecoveryStep.RESCAN))
+        await asyncio.sleep(1)
+        device = await bench.create(1)
+        await bench.hub.connections.connect(device, wait=False, when_free=True)
+        await bench.hub.stop_work()
+        await asyncio.wait({recovering})
+        assert bench.state(device) is DeviceState.DISCONNECTED
+        assert recovering.cancelled()
+
+    on_bench(test)
+
+
+def test_why_an_adapter_cannot_be_recovered_is_told(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        bench.world.adapters.block("wlan1", "soft")
+        with pytest.raises(Busy, match=r"wlan1 is unavailable: .*rfkill"):
+            await bench.hub.recover_interface("wlan1", RecoveryStep.RESCAN)
+
+    on_bench(test)

@@ -32,7 +32,9 @@ _SEARCH_S: Final = 10
 _NAMED: Final = 8
 """How many cameras an error names, those that were received best."""
 _LONGEST_NAME: Final = 40
-_NOT_CONNECTED: Final = "this camera is told over its network to know this hub, and is not connected"
+_SERIAL_DIGITS: Final = 8
+"""At the end of a Theta's name: theta-web-api-v2.1/commands/camera._set_bluetooth_device.md."""
+_NOT_CONNECTED: Final = "the hub registers itself with this camera over its network, and it is not connected"
 
 
 class Pairing:
@@ -132,14 +134,17 @@ class Pairing:
             raise NotConnected(_NOT_CONNECTED)
         try:
             name = await self._control.register_host(entry.device.id)
+        except NotConnected:
+            raise
         except WifimgrdError as error:
             raise PairingFailed(error.message) from None
         if not (found := self._named(name)):
             await self._waking.search(_SEARCH_S, [self._state.model(entry.device)])
             found = self._named(name)
         if not found:
+            shown = name[:_LONGEST_NAME]
             raise PairingFailed(
-                f"the camera took this hub, and is not heard over Bluetooth as {name[:_LONGEST_NAME]}"
+                f"the camera has registered the hub, but is not heard over Bluetooth as {shown}"
             )
         if wanted and wanted not in found:
             raise PairingFailed(f"the camera that is connected is {found[0]}")
@@ -150,8 +155,14 @@ class Pairing:
         return wanted or found[0]
 
     def _named(self, name: str) -> list[str]:
-        """The addresses of the cameras that are heard under a name."""
-        return sorted(one.address for one in self._waking.heard.values() if one.name == name)
+        """The addresses of the cameras that are heard under a name: with or without what is before the digits
+        of the serial number."""
+        number = name[-_SERIAL_DIGITS:]
+        return sorted(
+            one.address
+            for one in self._waking.heard.values()
+            if one.name.removesuffix(".OSC").endswith(number)
+        )
 
     async def _require_heard(self, entry: DeviceEntry, address: str) -> None:
         """Raise PairingFailed unless a camera of the device's model is heard at an address: any other device

@@ -303,7 +303,7 @@ class Recovering:
             _log.error("adapter_quarantined", interface=name, reason=why)
         else:
             _log.warning("adapter_recovery", interface=name, step=step.value, reason=why)
-            self._tasks.start(step.value, self._carry_out_due(name, identity, step))
+            self._tasks.start(step.value, self._carry_out(name, identity, step))
 
     async def recover(self, name: str, step: RecoveryStep) -> None:
         """Carry a step out on an idle interface, by a client's command; returns when it is done.
@@ -316,22 +316,31 @@ class Recovering:
             raise InterfaceNotFound.of(name)
         if step is RecoveryStep.QUARANTINE:
             raise InvalidRequest("step: a quarantine follows from evidence, not from a command")
-        is_idle = self._is_idle(name) and identity not in self._returned
-        if not is_idle or (step in _OF_USB_DEVICE and not self._is_usb_device_idle(name)):
-            raise Busy(f"the adapter of {name} is in use")
+        status = self._state.allocator.status(name)
+        if not self._is_idle(name) or identity in self._returned:
+            why = f": {status.reason}" if status.reason else ""
+            raise Busy(f"{name} is {status.state.replace('-', ' ')}{why}")
+        if step in _OF_USB_DEVICE and not self._is_usb_device_idle(name):
+            raise Busy(f"another interface of the USB device of {name} is in use")
         _log.info("adapter_recovery", interface=name, step=step.value, reason="by command")
         self._health = self._health.commanded(identity, step)
         self._show_changed()
-        task = self._tasks.start(step.value, self._carry_out(name, identity, step), expected=(WifimgrdError,))
-        await asyncio.shield(task)
+        task = self._tasks.start(step.value, self._carry_out(name, identity, step))
+        if (error := await asyncio.shield(task)) is not None:
+            raise error
 
-    async def _carry_out_due(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
+    async def _carry_out(self, name: str, identity: AdapterIdentity, step: _Done) -> WifimgrdError | None:
+        """Carry a step out; returns why it has failed, if it has."""
+        failed: WifimgrdError | None = None
         try:
-            await self._carry_out(name, identity, step)
+            await self._take(name, identity, step)
         except WifimgrdError as error:
+            failed = error
             _log.warning("recovery_step_failed", interface=name, step=step.value, reason=error.message)
+        self._run_due_steps()
+        return failed
 
-    async def _carry_out(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
+    async def _take(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
         """Carry a step out; raises why it has failed."""
         returned = self._returned[identity] = asyncio.Event()
         try:
@@ -355,7 +364,6 @@ class Recovering:
         finally:
             del self._returned[identity]
             self._health = self._health.ended(identity)
-            asyncio.get_running_loop().call_soon(self._run_due_steps)
 
     def _show(self, name: str) -> None:
         """Copy an adapter's health into the allocator, and publish the interface if clients see a change."""

@@ -284,6 +284,8 @@ class Waking:
         elif self.may_wake(entry, is_commanded=not entry.work.automatic):
             request = self._possible(entry)
         lookout = Lookout(partial(self._is_visible, entry, interface))
+        wake_s = 0.0 if request is None else request.timeout_s
+        end_s = asyncio.get_running_loop().time() + wake_s + self._state.settings.attempt_timeout_s
         is_asleep = entry.sleep.sight.state is PowerState.ASLEEP
         # A look at all channels takes seconds: it is for a camera that does not wake at once.
         if request is None or (not is_asleep and await lookout.look(all_channels=False)):
@@ -294,10 +296,18 @@ class Waking:
             try:
                 async with self._told_asleep(entry):
                     return await join()
-            except DeviceNotReachable:
-                if request is None or (not asked and await lookout.look(all_channels=False)):
+            except DeviceNotReachable as error:
+                if request is None or await lookout.look(all_channels=False):
                     raise
-        return await self._wake_and_join(entry, request, lookout, join, is_asked=asked)
+                if not asked and not self.may_wake(entry, is_commanded=not entry.work.automatic):
+                    raise
+                first = error
+            try:
+                async with asyncio.timeout_at(end_s):
+                    return await self._wake_and_join(entry, request, lookout, join, end_s, is_asked=asked)
+            except TimeoutError:
+                raise first from None
+        return await self._wake_and_join(entry, request, lookout, join, end_s, is_asked=asked)
 
     async def _wake_and_join(
         self,
@@ -305,6 +315,7 @@ class Waking:
         request: WakeRequest,
         lookout: Lookout,
         join: Callable[[], Awaitable[Link]],
+        end_s: float,
         *,
         is_asked: bool,
     ) -> Link:
@@ -314,29 +325,33 @@ class Waking:
                 entry.sleep.wakes = entry.sleep.wakes.woke(asyncio.get_running_loop().time())
             self._state.show_activity(entry, ConnectionPhase.JOINING)
             try:
-                return await self._join_woken(entry, request, join)
+                return await self._join_woken(entry, request, join, end_s)
             except DeviceNotReachable as error:
                 raise WakeFailed(
                     f"the camera woke, but its network did not appear: {error.message}"
                 ) from None
 
     async def _join_woken(
-        self, entry: DeviceEntry, request: WakeRequest, join: Callable[[], Awaitable[Link]]
+        self, entry: DeviceEntry, request: WakeRequest, join: Callable[[], Awaitable[Link]], end_s: float
     ) -> Link:
-        """Join a camera that was woken, once more after its access point was off and on if that is what it
-        has: the maker's remedy for one that cannot be joined."""
+        """Join a camera that was woken, once more after its access point was switched off and on, if it does
+        that and there is time until `end_s`: the maker's remedy for one that cannot be joined."""
         try:
             return await join()
         except (DeviceNotReachable, AssociationRefused) as error:
             if request.beacon:
                 raise
-            try:
+            first = error
+        try:
+            async with asyncio.timeout_at(end_s):
                 await self._bluetooth.restart_access_point(request.key, request.service)
-            except WifimgrdError as why:
-                _log.debug("access_point_not_restarted", device=entry.device.id, reason=why.message)
-                raise error from None
-        _log.info("access_point_restarted", device=entry.device.id, device_name=entry.device.name)
-        return await join()
+                _log.info("access_point_restarted", device=entry.device.id, device_name=entry.device.name)
+                return await join()
+        except TimeoutError:
+            raise first from None
+        except (Busy, BluetoothUnavailable, Cancelled, NotPaired, NotSupported, WakeFailed) as why:
+            _log.debug("access_point_not_restarted", device=entry.device.id, reason=why.message)
+            raise first from None
 
     @asynccontextmanager
     async def awake(self, entry: DeviceEntry, request: WakeRequest, lookout: Lookout) -> AsyncIterator[None]:
