@@ -176,13 +176,8 @@ async def _run_on(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     with hub.pinging():
         match arguments.command:
             case "camera":
-                try:
-                    from wifimgrd.cli._camera_trace import camera  # noqa: PLC0415
-                except ModuleNotFoundError as error:
-                    screen.fail(
-                        "internal", f"camera: needs wifimgrd-camera, which is not installed ({error})"
-                    )
-                    return False
+                from wifimgrd.cli._camera_trace import camera  # noqa: PLC0415
+
                 return await camera(hub, arguments, screen)
             case "adapter":
                 from wifimgrd.cli._adapter_check import adapter  # noqa: PLC0415
