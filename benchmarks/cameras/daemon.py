@@ -87,6 +87,10 @@ class _Control:
         """See CameraControl."""
         await self._started.set_clock(device_id)
 
+    async def register_host(self, device_id: DeviceId) -> str:
+        """See CameraControl."""
+        return await self._started.register_host(device_id)
+
 
 def _run(ports: Sequence[int], bus: str) -> None:
     def simulate(
