@@ -26,9 +26,9 @@ pty.spawn("/usr/bin/bluetoothctl", lambda terminal: os.read(terminal, 1024).repl
 
 
 def _opened(folder: Path, number: str) -> dict[str, Any] | None:
-    """What the software has found; None if its opening has failed, which it tries again in vain. Until it is
-    open it does not ask for one thing after the other, takes one answer for another, and commands a camera that
-    boots."""
+    """What the software has found; None if its opening has failed, which it tries again in vain. Until it
+    is open it does not ask for one thing after the other, takes one answer for another, and commands a camera
+    that boots."""
     path = os.environ["PATH"]
     if run("bluetoothctl", "--version").split()[-1] != "5.66":
         program = folder / "bluetoothctl"
