@@ -45,7 +45,13 @@ class Server:
         self.serving.add(asyncio.create_task(self.serve(port, theirs)))
         return ours
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Server:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def stop(self) -> None:
         for task in self.serving:
             task.cancel()
         await asyncio.gather(*self.serving, return_exceptions=True)
@@ -66,11 +72,8 @@ async def recorded(
     driver: CameraDriver, settings: CameraSettings, *, is_to_record: bool = False
 ) -> tuple[Trace, CameraReading]:
     camera = EmulatedCamera(settings)
-    server = emulated(emulator(driver, camera))
-    try:
+    async with emulated(emulator(driver, camera)) as server:
         return await traces.record(driver, server.open, is_to_record=is_to_record, limits=LIMITS)
-    finally:
-        await server.close()
 
 
 class Readings:
@@ -126,7 +129,7 @@ async def replayed(trace: Trace) -> dict[str, object]:
         pytest.fail(f"{traces.understood(readings.last)} is not {trace.reading}; sent {differences}")
     finally:
         await sessions.stop()
-        await server.close()
+        await server.stop()
     assert differences == []
     return traces.understood(readings.last)
 
@@ -168,27 +171,25 @@ async def test_a_trace_can_have_a_recording() -> None:
 async def test_a_recording_of_somebody_else_is_left_alone() -> None:
     camera = EmulatedCamera(DRIVEN["gopro"][1])
     camera.start()
-    server = emulated(emulator(CameraDriver.GOPRO, camera))
-    with pytest.raises(CameraBusy):
-        await traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=LIMITS)
-    assert camera.is_recording
-    await server.close()
+    async with emulated(emulator(CameraDriver.GOPRO, camera)) as server:
+        with pytest.raises(CameraBusy):
+            await traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=LIMITS)
+        assert camera.is_recording
 
 
 async def test_a_recording_ends_also_if_the_trace_is_interrupted() -> None:
     camera = EmulatedCamera(DRIVEN["gopro"][1])
-    server = emulated(emulator(CameraDriver.GOPRO, camera))
     limits = replace(LIMITS, recording_s=5.0)
-    recording = asyncio.create_task(
-        traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=limits)
-    )
-    async with asyncio.timeout(20):
-        while not camera.is_recording:  # noqa: ASYNC110 - the emulator tells nobody
-            await asyncio.sleep(0.01)
-    recording.cancel()
-    await asyncio.wait({recording})
-    assert not camera.is_recording
-    await server.close()
+    async with emulated(emulator(CameraDriver.GOPRO, camera)) as server:
+        recording = asyncio.create_task(
+            traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=limits)
+        )
+        async with asyncio.timeout(20):
+            while not camera.is_recording:  # noqa: ASYNC110 - the emulator tells nobody
+                await asyncio.sleep(0.01)
+        recording.cancel()
+        await asyncio.wait({recording})
+        assert not camera.is_recording
 
 
 async def test_why_no_connection_is_opened_is_told() -> None:
@@ -208,19 +209,18 @@ async def test_a_trace_that_would_be_too_large_says_so() -> None:
                 await loop.sock_sendall(end, b"x" * 65536)
             await asyncio.Event().wait()
 
-    server = Server(serve)
-    trace, _ = await traces.record(CameraDriver.INSTA360, server.open, is_to_record=False, limits=QUICK)
-    await server.close()
+    async with Server(serve) as server:
+        trace, _ = await traces.record(CameraDriver.INSTA360, server.open, is_to_record=False, limits=QUICK)
     assert sum(len(piece.data) for piece in trace.pieces) <= 1024 * 1024
+    assert not trace.is_whole
 
 
 async def test_a_recording_that_the_camera_refuses_is_told() -> None:
     camera = EmulatedCamera(DRIVEN["gopro"][1])
     camera.refuses_recording = True
-    server = emulated(emulator(CameraDriver.GOPRO, camera))
-    with pytest.raises(CameraRefused):
-        await traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=LIMITS)
-    await server.close()
+    async with emulated(emulator(CameraDriver.GOPRO, camera)) as server:
+        with pytest.raises(CameraRefused):
+            await traces.record(CameraDriver.GOPRO, server.open, is_to_record=True, limits=LIMITS)
 
 
 READ = CameraReading(serial_number="C3531300000001")

@@ -246,7 +246,9 @@ async def test_a_signal_leaves_the_terminal_as_it_was(hub: Hub, number: signal.S
         await ended(shown, 128 + number)
 
 
-async def test_a_stop_gives_the_terminal_back_and_takes_it_again(hub: Hub) -> None:
+@asynccontextmanager
+async def watching_in_a_shell(hub: Hub) -> AsyncIterator[Watching]:
+    """`watch` as a job of a shell, which shows a camera that is connected."""
     await hub.until(await hub.create(1, name="Front"), "connected")
     shell = ("--norc", "--noprofile", "--noediting", "-i")
     async with on_terminal(
@@ -256,6 +258,12 @@ async def test_a_stop_gives_the_terminal_back_and_takes_it_again(hub: Hub) -> No
         await terminal.until("<prompt>")
         terminal.type(f"{PROGRAM} watch\n")
         await shown.until("> Front", "Connected")
+        yield shown
+
+
+async def test_a_stop_gives_the_terminal_back_and_takes_it_again(hub: Hub) -> None:
+    async with watching_in_a_shell(hub) as shown:
+        terminal = shown.terminal
         terminal.type("\x1a")
         await terminal.until("Stopped")
         assert "\x1b[?1049l" in terminal.seen
@@ -274,15 +282,8 @@ async def test_a_stop_gives_the_terminal_back_and_takes_it_again(hub: Hub) -> No
 
 
 async def test_a_stop_while_it_draws_is_not_lost(hub: Hub) -> None:
-    await hub.until(await hub.create(1, name="Front"), "connected")
-    shell = ("--norc", "--noprofile", "--noediting", "-i")
-    async with on_terminal(
-        hub.address, *shell, program="/bin/bash", PS1="<prompt>", TERM="xterm"
-    ) as terminal:
-        shown = Watching(terminal, pyte.Screen(80, 24))
-        await terminal.until("<prompt>")
-        terminal.type(f"{PROGRAM} watch\n")
-        await shown.until("> Front", "Connected")
+    async with watching_in_a_shell(hub) as shown:
+        terminal = shown.terminal
         terminal.type("\x13")  # Ctrl-S: what is drawn now has to wait
         await disconnect(hub.client, 1)
         async with asyncio.timeout(PATIENCE_S):

@@ -49,7 +49,7 @@ class BluetoothCamera(ABC):
 
 
 class CommandedCamera(BluetoothCamera):
-    """One that takes commands over Bluetooth, and switches its access point off and on by one."""
+    """One that takes commands over Bluetooth, also to switch its access point off and on."""
 
     DRIVER: ClassVar[type[GoProBluetoothDriver]]
     """Which requests a command makes."""

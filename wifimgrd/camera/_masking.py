@@ -9,31 +9,15 @@ found.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 _TEXTS: Final = frozenset(
-    {
-        *(
-            b"model",
-            b"model_name",
-            b"manufacturer",
-            b"firmwareVersion",
-            b"firmware_version",
-            b"name",
-            b"state",
-        ),
-        *(
-            b"code",
-            b"message",
-            b"sessionId",
-            b"captureMode",
-            b"_captureStatus",
-            b"_batteryState",
-            b"_cardState",
-        ),
-        *(b"_cameraError", b"api", b"apiLevel", b"dateTimeZone", b"_dateTime", b"date", b"time"),
-    }
+    (
+        b"model model_name manufacturer firmwareVersion firmware_version name state code message sessionId"
+        b" captureMode _captureStatus _batteryState _cardState _cameraError api apiLevel dateTimeZone"
+        b" _dateTime date time"
+    ).split()
 )
 """The names of texts in JSON that stay."""
 _PLACES: Final = re.compile(rb"(?i)_?(?:lat|lng|lon|latitude|longitude|altitude|gps.*|location|position)")
@@ -44,12 +28,30 @@ _ELEMENT: Final = re.compile(rb"<([A-Za-z_]{1,40})>([^<]*)")
 _NUMBER: Final = re.compile(rb"-?[0-9][0-9.eE+-]*")
 _HEAD: Final = re.compile(rb"(HTTP/1\.[01] .*?\r\n\r\n)", re.DOTALL)
 _MAC: Final = re.compile(rb"(?i)(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}")
-_HIDDEN: Final = re.compile(rb"(\\u[0-9A-Fa-f]{4}|\\.)|[A-Za-z]|([0-9])|[\x80-\xff]", re.DOTALL)
+_CHARACTER: Final = re.compile(rb"(\\u[0-9A-Fa-f]{4}|\\.)|[A-Za-z]|([0-9])|[\x80-\xff]", re.DOTALL)
 
 
-def hidden(data: bytes, secrets: Sequence[bytes], *, is_camera: bool) -> bytes:
-    """All that one side has sent over a connection, without these texts and, if it `is_camera`, without what
-    else may be secret."""
+def without_secrets(
+    pieces: Sequence[tuple[tuple[int, bool], bytes]], secrets: Sequence[bytes]
+) -> list[bytes]:
+    """The bytes of pieces, each of which has its connection and whether the camera has sent it, without these
+    texts and, in those of the camera, without what else may be secret. All that one side has sent over a
+    connection is looked at as one text: a secret may be divided between two pieces."""
+    streams: dict[tuple[int, bool], bytes] = {}
+    for stream, data in pieces:
+        streams[stream] = streams.get(stream, b"") + data
+    left = {
+        (number, is_camera): _hidden(data, secrets, is_camera=is_camera)
+        for (number, is_camera), data in streams.items()
+    }
+    shown = []
+    for stream, data in pieces:
+        shown.append(left[stream][: len(data)])
+        left[stream] = left[stream][len(data) :]
+    return shown
+
+
+def _hidden(data: bytes, secrets: Sequence[bytes], *, is_camera: bool) -> bytes:
     for secret in secrets:
         found = re.escape(secret)
         if secret.isalnum():  # a part of a longer word or number is another one
@@ -76,7 +78,7 @@ def _without_texts(data: bytes) -> bytes:
             name = text
             parts.append(data[quote : end + 1])
         else:
-            parts.append(b'"' + (text if name in _TEXTS else masked(text)) + data[end : end + 1])
+            parts.append(b'"' + (text if name in _TEXTS else _masked(text)) + data[end : end + 1])
         begin = end + 1
     parts.append(_between(data[begin:], name))
     return b"".join(parts)
@@ -111,38 +113,22 @@ def _without_elements(data: bytes) -> bytes:
         stays = (
             is_number if name in (b"Cmd", b"Status", b"Value") else (name, command) == (b"String", _VERSION)
         )
-        return found[0] if stays else b"<" + name + b">" + masked(text)
+        return found[0] if stays else b"<" + name + b">" + _masked(text)
 
     return _ELEMENT.sub(shown, data)
 
 
-def masked(text: bytes) -> bytes:
+def _masked(text: bytes) -> bytes:
     """A text of the same form: x for each letter, and 1 for each digit, so that a number does not begin with
     0. Escapes of JSON stay escapes."""
-    return _HIDDEN.sub(_character, text)
+    return _CHARACTER.sub(_character, text)
 
 
 def _masked_match(found: re.Match[bytes]) -> bytes:
-    return masked(found[0])
+    return _masked(found[0])
 
 
 def _character(found: re.Match[bytes]) -> bytes:
     if (escape := found[1]) is not None:
         return b"\\u0078" if escape.startswith(b"\\u") else escape
     return b"1" if found[2] is not None else b"x"
-
-
-def in_streams(
-    pieces: Sequence[tuple[tuple[int, bool], bytes]], hide: Callable[[bytes, bool], bytes]
-) -> list[bytes]:
-    """Pieces, each with its connection and whether the camera has sent it, after `hide` was applied to all
-    that one side has sent over a connection: a secret may be divided between two pieces."""
-    streams: dict[tuple[int, bool], bytes] = {}
-    for stream, data in pieces:
-        streams[stream] = streams.get(stream, b"") + data
-    left = {stream: hide(data, stream[1]) for stream, data in streams.items()}
-    shown = []
-    for stream, data in pieces:
-        shown.append(left[stream][: len(data)])
-        left[stream] = left[stream][len(data) :]
-    return shown

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -362,31 +363,31 @@ class Session:
     async def set_clock(self) -> None:
         """Set the camera's clock, and read it; raises the errors of commands, CameraBusy if it records, and
         CameraRefused if its clock is wrong afterwards."""
-        async with self._turn:
-            try:
-                await self._begin()
-                await self._converse(self._driver.read())  # it may have begun while this waited
-                self._publish()
-                if self._driver.reading.is_recording:
-                    raise busy_recording()
-                await self._connect()
-                await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
-                await self._read_clock(self._driver.check_clock)
-            except (WifimgrdError, Nonsense, OSError) as error:
-                raise self._failed(error) from None
-            self._succeed()
+        async with self._command_turn():
+            await self._converse(self._driver.read())  # it may have begun while this waited
+            self._publish()
+            if self._driver.reading.is_recording:
+                raise busy_recording()
+            await self._connect()
+            await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
+            await self._read_clock(self._driver.check_clock)
 
     async def register_host(self, host: str) -> str:
         """Have the camera take commands over Bluetooth of the host with a UUID; returns the name that it
         advertises. Raises the errors of commands."""
+        async with self._command_turn():
+            return await self._converse(self._driver.register_host(host))
+
+    @asynccontextmanager
+    async def _command_turn(self) -> AsyncIterator[None]:
+        """The turn of a command; raises why it has failed."""
         async with self._turn:
             try:
                 await self._begin()
-                name = await self._converse(self._driver.register_host(host))
+                yield
             except (WifimgrdError, Nonsense, OSError) as error:
                 raise self._failed(error) from None
             self._succeed()
-            return name
 
     def _failed(self, error: Exception) -> WifimgrdError:
         """Why a command has failed, for clients; ends the connection if that is why."""

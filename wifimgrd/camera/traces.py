@@ -14,12 +14,13 @@ import json
 import re
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 from wifimgrd.camera._connection import SessionLimits
-from wifimgrd.camera._masking import hidden, in_streams
+from wifimgrd.camera._masking import without_secrets
 from wifimgrd.camera.conversations import now_us
 from wifimgrd.camera.sessions import CameraSessions
 from wifimgrd.domain.camera import CameraDriver, CameraReading, RecordingState
@@ -81,7 +82,7 @@ class Trace:
         """The same with these texts, and with what else may be secret, replaced by others of the same length:
         the lengths that are in the messages stay right."""
         sent = [((piece.connection, piece.is_camera), piece.data) for piece in self.pieces]
-        shown = in_streams(sent, lambda data, is_camera: hidden(data, secrets, is_camera=is_camera))
+        shown = without_secrets(sent, secrets)
         pieces = (replace(piece, data=data) for piece, data in zip(self.pieces, shown, strict=True))
         return replace(self, pieces=tuple(pieces))
 
@@ -107,7 +108,7 @@ class Trace:
             pieces = tuple(map(_piece, lines))
             return cls(driver, str(head["address"]), reading, pieces, bool(head["whole"]))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidRequest(f"this is no trace of a camera: {error}") from None
+            raise InvalidRequest(f"this is not a trace of a camera: {error}") from None
 
 
 def understood(reading: CameraReading) -> dict[str, object]:
@@ -161,16 +162,16 @@ async def _record_for_a_moment(sessions: CameraSessions, readings: _Readings) ->
     if readings.last.recording is not RecordingState.IDLE:
         raise CameraBusy("the camera records, or does not say whether it does")
 
-    async def told(*, on: bool) -> None:
+    async def command(*, on: bool) -> None:
         result = (await sessions.record([_CAMERA], on=on))[_CAMERA]
         if result.error is not None:
             raise result.error
         await readings.until(2)
 
     try:
-        await told(on=True)
+        await command(on=True)
     finally:
-        ending = asyncio.create_task(told(on=False))
+        ending = asyncio.create_task(command(on=False))
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:
@@ -197,13 +198,11 @@ class _Readings:
     async def until(self, count: int) -> None:
         """Wait until the state was read so often from now on, at most `_READ_S`."""
         self._count = 0
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(_READ_S):
                 while self._count < count:
                     self._news.clear()
                     await self._news.wait()
-        except TimeoutError:
-            pass
 
 
 @dataclass(eq=False)

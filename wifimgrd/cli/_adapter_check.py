@@ -6,15 +6,14 @@ import argparse
 import asyncio
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
+from wifimgrd.cli._diagnose import output
 from wifimgrd.cli._finding import find_device, meant
 from wifimgrd.cli._models import known_models
 from wifimgrd.cli._outcome import title
@@ -30,6 +29,7 @@ from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, NetworkRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.time_limits import LEAVE_S
+from wifimgrd.report.sections import system
 
 _LINK: Final = ("join", "traffic", "signal", "power save")
 _STEPS: Final = (RecoveryStep.RESCAN, RecoveryStep.RESTART, RecoveryStep.REPLUG)
@@ -39,7 +39,6 @@ _ANSWER_S: Final = 5.0
 _PAUSE_S: Final = 0.2
 _RETURN_S: Final = 30.0
 _HEADS: Final = (Column("CHECK"), Column("RESULT"), Column("WHAT WAS SEEN", least=12))
-_OS_RELEASE: Final = Path("/etc/os-release")
 
 
 class _Result(StrEnum):
@@ -117,7 +116,7 @@ async def adapter(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         )
     check = _Check(hub, found, screen)
     networks = await _scan(check)
-    device = wanted or _camera_on_air(hub, found, networks)
+    device = wanted or _camera_on_air(hub, networks)
     await _link(check, device, arguments.seconds)
     for step in _STEPS:
         await _recover(check, step)
@@ -125,23 +124,27 @@ async def adapter(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     return all(result is not _Result.FAILED for _, result, _ in check.rows)
 
 
-async def _scan(check: _Check) -> Sequence[NetworkRecord]:
-    networks: Sequence[NetworkRecord] = ()
+async def _received(check: _Check) -> list[NetworkRecord]:
+    """The networks that the adapter receives by a scan."""
+    report = await check.hub.search_networks(check.adapter.name)
+    found = [one for one in report.networks if check.adapter.name in one.interfaces]
+    if not found:
+        raise _Failed(report.skipped.get(check.adapter.name) or "it received no network")
+    return found
+
+
+async def _scan(check: _Check) -> list[NetworkRecord]:
+    networks: list[NetworkRecord] = []
     async with check.of("scan") as seen:
-        report = await check.hub.search_networks(check.adapter.name)
-        networks = [one for one in report.networks if check.adapter.name in one.interfaces]
-        if not networks:
-            raise _Failed(report.skipped.get(check.adapter.name) or "it received no network")
+        networks = await _received(check)
         bands = sorted({band for one in networks for band in one.bands})
         seen.append(f"{len(networks)} networks on {' and '.join(bands)}")
     return networks
 
 
-def _camera_on_air(
-    hub: HubClient, adapter: InterfaceRecord, networks: Sequence[NetworkRecord]
-) -> DeviceRecord | None:
-    """The registered camera that the adapter received best and that is not connected."""
-    received = {one.ssid: one.signal_strength or 0 for one in networks if adapter.name in one.interfaces}
+def _camera_on_air(hub: HubClient, networks: Sequence[NetworkRecord]) -> DeviceRecord | None:
+    """The registered camera that was received best and that is not connected."""
+    received = {one.ssid: one.signal_strength or 0 for one in networks}
     free = [
         one for one in hub.devices.values() if one.state == DeviceState.DISCONNECTED and one.ssid in received
     ]
@@ -181,14 +184,14 @@ async def _link(check: _Check, device: DeviceRecord | None, seconds: float) -> N
 
 async def _traffic(check: _Check, device: DeviceRecord, seconds: float) -> None:
     """Ask the camera again and again, as the hub's own probe does."""
-    probe = known_models().get(device.codename or "", GENERIC)
+    model = known_models().get(device.codename or "", GENERIC)
     async with check.of("traffic") as seen:
         loop, answers, lost, longest_s = asyncio.get_running_loop(), 0, 0, 0.0
         end_s = loop.time() + seconds
         while loop.time() < end_s:
             began_s = loop.time()
             try:
-                await _ask(check.hub, device, probe)
+                await _ask(check.hub, device, model)
                 answers += 1
                 longest_s = max(longest_s, loop.time() - began_s)
             except (WifimgrdError, OSError):
@@ -223,7 +226,7 @@ async def _radio(check: _Check, device: DeviceRecord) -> None:
         tool = shutil.which("iw") or shutil.which("/usr/sbin/iw")
         if tool is None or check.hub.service.backend == "simulated":
             raise _Failed("iw is not installed, or the adapter is simulated", _Result.NOT_TRIED)
-        said = await asyncio.to_thread(_output, tool, "dev", check.adapter.name, "get", "power_save")
+        said = await output((tool, "dev", check.adapter.name, "get", "power_save"))
         if "off" not in said:
             raise _Failed(said.strip() or "iw says nothing")
         seen.append("off")
@@ -243,9 +246,7 @@ async def _recover(check: _Check, step: RecoveryStep) -> None:
             raise _Failed("the adapter has not come back") from None
         check.adapter = _returned(check.hub, name, port) or check.adapter
         seen.append(f"{time.monotonic() - began_s:.1f} s")
-        report = await check.hub.search_networks(check.adapter.name)
-        if not any(check.adapter.name in one.interfaces for one in report.networks):
-            raise _Failed("it receives no network after that")
+        await _received(check)
 
 
 def _returned(hub: HubClient, name: str, port: str | None) -> InterfaceRecord | None:
@@ -257,16 +258,6 @@ def _returned(hub: HubClient, name: str, port: str | None) -> InterfaceRecord | 
     return None
 
 
-def _output(*command: str) -> str:
-    try:
-        ran = subprocess.run(  # noqa: S603
-            command, capture_output=True, text=True, timeout=_ANSWER_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"{command[0]} does not answer"
-    return ran.stdout or ran.stderr
-
-
 def _show(check: _Check, screen: Screen) -> None:
     adapter = check.adapter
     usb = ":".join(filter(None, (adapter.usb_vendor_id, adapter.usb_product_id)))
@@ -274,7 +265,7 @@ def _show(check: _Check, screen: Screen) -> None:
         (
             " ".join(filter(None, ("USB", usb, adapter.usb_product))) if usb else adapter.name,
             f"driver {adapter.driver or 'unknown'}",
-            f"{_release()}, Linux {os.uname().release}",
+            f"{system()}, Linux {os.uname().release}",
             ", ".join(f"{name} {result}" for name, result, _ in check.rows),
         )
     )
@@ -287,13 +278,3 @@ def _show(check: _Check, screen: Screen) -> None:
     screen.show(value, screen.table(_HEADS, cells))
     screen.hint("For a report about this adapter:")
     screen.hint(line)
-
-
-def _release() -> str:
-    """The name of the system, os-release(5)."""
-    try:
-        lines = _OS_RELEASE.read_text().splitlines()
-    except OSError:
-        return "an unknown system"
-    named = [one.partition("=")[2].strip('"') for one in lines if one.startswith("PRETTY_NAME=")]
-    return named[0] if named else "an unknown system"

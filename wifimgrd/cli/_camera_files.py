@@ -40,6 +40,15 @@ _NOT_TEXT: Final = (
 """How a file begins, and what it is then."""
 
 
+def write_new(path: Path, text: str) -> None:
+    """Write a text into a file that is not there yet; raises InvalidRequest."""
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise InvalidRequest(f"{path}: {error.strerror}") from None
+
+
 def entries_at(path: Path, screen: Screen) -> list[Entry]:
     """The cameras of a file, of all profiles in a directory, or of stdin; a file in a directory that cannot
     be used is an entry with a problem. Raises InvalidRequest, NotAuthorized."""

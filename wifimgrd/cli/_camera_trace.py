@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 from functools import partial
-from pathlib import Path
 
 from wifimgrd.camera import traces
+from wifimgrd.cli._camera_files import write_new
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._models import known_models
 from wifimgrd.cli._outcome import title
@@ -54,7 +54,7 @@ async def camera(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
         if answer.lower() not in _YES:
             screen.hint("Nothing was written.")
             return False
-    _write(file, text)
+    write_new(file, text)
     understood = bool(reading.read_us)
     said = "" if understood else ", which the driver did not understand"
     value = {"file": str(file), "driver": driver.value, "understood": understood}
@@ -71,11 +71,3 @@ def _driver(device: DeviceRecord, wanted: str | None) -> CameraDriver:
         known = ", ".join(CameraDriver)
         raise NotSupported(f"no driver is known for {device.codename}: name one to try, --driver ({known})")
     return model.control.driver
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        with file.open("x", encoding="ascii") as opened:
-            opened.write(text)
-    except OSError as error:
-        raise InvalidRequest(f"{file}: {error.strerror}") from None

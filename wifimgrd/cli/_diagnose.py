@@ -54,7 +54,7 @@ async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
         state = state_of(hub.service, hub.interfaces, devices) if hub.available else None
     finally:
         await hub.stop()
-    outputs = await asyncio.gather(*map(_output, _COMMANDS.values()))
+    outputs = await asyncio.gather(*map(output, _COMMANDS.values()))
     texts = {"Versions": versions(), "Hub": reason, **dict(zip(_COMMANDS, outputs, strict=True))}
     texts[_USB] = with_disks(texts[_USB])
     aliases = Anonymizer(_machine_key())
@@ -70,7 +70,7 @@ async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
     return True
 
 
-async def _output(command: Sequence[str]) -> str:
+async def output(command: Sequence[str]) -> str:
     """The output of a program, or why there is none."""
     try:
         process = await asyncio.create_subprocess_exec(

@@ -32,21 +32,22 @@ _WORDS_OF: Final = {"CAMERA": Words.DEVICES, "INTERFACE": Words.INTERFACES}
 """The words that complete a fault's options, by the name of the option's value."""
 
 
+def _action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, help_text: str
+) -> argparse.ArgumentParser:
+    """One of the actions of a command."""
+    action = actions.add_parser(name, parents=[everywhere()], help=help_text, allow_abbrev=False)
+    action.set_defaults(action=name, grammar=action)
+    return action
+
+
 def bluetooth_arguments(bluetooth: argparse.ArgumentParser) -> None:
     """Those of `bluetooth`."""
     bluetooth.set_defaults(action="list")
     actions = bluetooth.add_subparsers(metavar="ACTION")
-    search = actions.add_parser(
-        "search", parents=[everywhere()], help="search, and list the cameras heard", allow_abbrev=False
-    )
-    check = actions.add_parser(
-        "check",
-        parents=[everywhere()],
-        help="check step by step that Bluetooth works with your camera",
-        allow_abbrev=False,
-    )
-    for name, action in (("search", search), ("check", check)):
-        action.set_defaults(action=name, grammar=action)
+    search = _action(actions, "search", "search, and list the cameras heard")
+    check = _action(actions, "check", "check step by step that Bluetooth works with your camera")
+    for action in (search, check):
         action.add_argument(
             "--seconds",
             type=values.search_time,
@@ -67,8 +68,7 @@ def tiles_arguments(tiles: argparse.ArgumentParser) -> None:
         ("list", "list the sources of each tileset and whether they are usable"),
         ("check", "check all sources; exit with status 1 if anything is damaged or missing"),
     ):
-        action = actions.add_parser(name, parents=[everywhere()], help=help_text, allow_abbrev=False)
-        action.set_defaults(action=name, grammar=action)
+        action = _action(actions, name, help_text)
         action.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
     action.add_argument("--tileset", metavar="NAME", help="check only this tileset")
     action.add_argument(
@@ -79,13 +79,7 @@ def tiles_arguments(tiles: argparse.ArgumentParser) -> None:
 def camera_arguments(camera: argparse.ArgumentParser) -> None:
     """Those of `camera`."""
     actions = camera.add_subparsers(metavar="ACTION", required=True)
-    trace = actions.add_parser(
-        "trace",
-        parents=[everywhere()],
-        help="write to a new file what a connected camera answers to its driver",
-        allow_abbrev=False,
-    )
-    trace.set_defaults(action="trace", grammar=trace)
+    trace = _action(actions, "trace", "write to a new file what a connected camera answers to its driver")
     completed(
         trace.add_argument("device", metavar="DEVICE", help="the id or the name of a device"), Words.DEVICES
     )
@@ -104,13 +98,11 @@ def camera_arguments(camera: argparse.ArgumentParser) -> None:
 def adapter_arguments(adapter: argparse.ArgumentParser) -> None:
     """Those of `adapter`."""
     actions = adapter.add_subparsers(metavar="ACTION", required=True)
-    check = actions.add_parser(
+    check = _action(
+        actions,
         "check",
-        parents=[everywhere()],
-        help="scan, join and leave a camera that is on, and take each recovery step, with an idle adapter",
-        allow_abbrev=False,
+        "scan, join and leave a camera that is on, and take each recovery step, with an idle adapter",
     )
-    check.set_defaults(action="check", grammar=check)
     completed(check.add_argument("interface", metavar="INTERFACE", help="such as wlan1"), Words.INTERFACES)
     completed(
         check.add_argument(
@@ -132,14 +124,8 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
     actions = simulate.add_subparsers(metavar="ACTION", required=True)
 
     def action(name: str, help_text: str) -> argparse.ArgumentParser:
-        one = actions.add_parser(
-            name,
-            parents=[everywhere()],
-            help=help_text,
-            description=help_text[0].upper() + help_text[1:] + ".",
-            allow_abbrev=False,
-        )
-        one.set_defaults(action=name, grammar=one)
+        one = _action(actions, name, help_text)
+        one.description = help_text[0].upper() + help_text[1:] + "."
         return one
 
     def camera(command: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from wifimgrd.cli._adding import first_connection
 from wifimgrd.cli._camera_csv import camera_table
-from wifimgrd.cli._camera_files import entries_at
+from wifimgrd.cli._camera_files import entries_at, write_new
 from wifimgrd.cli._entries import Entry
 from wifimgrd.cli._models import known_models
 from wifimgrd.cli._registering_arguments import DEFAULT_CODENAME
@@ -78,11 +78,7 @@ async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
     if arguments.file in (None, _STDOUT):
         screen.show({"csv": text}, text.splitlines(), as_is=True)
         return True
-    try:
-        with arguments.file.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except OSError as error:
-        raise InvalidRequest(f"{arguments.file}: {error.strerror}") from None
+    write_new(arguments.file, text)
     count = len(hub.devices)
     cameras = "1 camera is" if count == 1 else f"{count} cameras are"
     screen.show({"file": str(arguments.file), "devices": count}, [f"{cameras} in {safe(arguments.file)}."])

@@ -67,15 +67,19 @@ def with_disks(devices: str) -> str:
     return "\n".join([devices, *sentences])
 
 
+def system() -> str:
+    """The name of the system, os-release(5), such as "Debian GNU/Linux 12 (bookworm)"."""
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
+    except OSError:
+        return "unknown"
+
+
 def versions() -> str:
     """The versions of wifimgrd and of what it runs on."""
-    try:
-        system = platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
-    except OSError:
-        system = "unknown"
     return (
         f"wifimgrd {__version__}\nPython {platform.python_version()}\n"
-        f"{system}\nLinux {platform.release()} {platform.machine()}"
+        f"{system()}\nLinux {platform.release()} {platform.machine()}"
     )
 
 

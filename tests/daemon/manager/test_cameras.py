@@ -1369,21 +1369,20 @@ def test_a_camera_is_found_by_either_of_its_names(on_cameras: OnCameras, heard: 
     on_cameras(test)
 
 
-def test_a_camera_that_is_lost_meanwhile_is_not_connected(on_cameras: OnCameras) -> None:
+@pytest.mark.parametrize(
+    ("error", "told", "said"),
+    [
+        (CameraRefused("no, it is full"), PairingFailed, "no, it is full"),
+        (NotConnected("it was lost"), NotConnected, "it was lost"),
+    ],
+)
+def test_why_a_camera_does_not_take_this_host_is_told(
+    on_cameras: OnCameras, error: WifimgrdError, told: type[WifimgrdError], said: str
+) -> None:
     async def test(cameras: Cameras) -> None:
         device = await theta_v(cameras)
-        cameras.control.refuses[device] = NotConnected("the camera is not connected")
-        with pytest.raises(NotConnected):
-            await cameras.bench.hub.bluetooth.pair(device, wait=True)
-
-    on_cameras(test)
-
-
-def test_why_a_camera_does_not_take_this_host_is_told(on_cameras: OnCameras) -> None:
-    async def test(cameras: Cameras) -> None:
-        device = await theta_v(cameras)
-        cameras.control.refuses[device] = CameraRefused("the camera does not register this hub: no")
-        with pytest.raises(PairingFailed, match="does not register this hub: no"):
+        cameras.control.refuses[device] = error
+        with pytest.raises(told, match=said):
             await cameras.bench.hub.bluetooth.pair(device, wait=True)
 
     on_cameras(test)
