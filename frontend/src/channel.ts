@@ -10,8 +10,9 @@ import type { Event, Snapshot } from "./types";
 
 const FIRST_PAUSE_MS = 300;
 const LAST_PAUSE_MS = 5_000;
-/** A cut cable closes nothing and answers nothing: so long a join may take, */
-const JOIN_TIMEOUT_MS = 4_000;
+/** A cut cable closes nothing and answers nothing: so long a join may take (Chromium holds a WebSocket back for up to
+ * 5 s after many that failed), */
+const JOIN_TIMEOUT_MS = 6_000;
 /** and so often the service is asked whether it is still there. */
 const CHECK_MS = 4_000;
 const CHECK_TIMEOUT_MS = 3_000;

@@ -125,15 +125,15 @@ async def test_it_is_asked_for_once_a_minute_and_only_while_somebody_looks(
     await opened(page, hub)
     still = card(page, "Front").locator("canvas.still:not(.none)")
     await expect(still).to_be_visible()
-    await page.clock.run_for(50_000)
+    await page.clock.fast_forward(50_000)
     assert len(seen.asked) == 1
     await page.evaluate("turn(true)")
-    await page.clock.run_for(120_000)
+    await page.clock.fast_forward(120_000)
     assert len(seen.asked) == 1
     async with page.expect_request(lambda one: PATH in one.url):
         await page.evaluate("turn(false)")
     await page.goto(hub.url + "#adapters")
-    await page.clock.run_for(120_000)
+    await page.clock.fast_forward(120_000)
     assert len(seen.asked) == 2
     async with page.expect_request(lambda one: PATH in one.url):
         await page.goto(hub.url + "#cameras")
