@@ -33,6 +33,7 @@ WHOLE = CameraReading(
     temperature=TemperatureState.TOO_HOT,
     clock_offset_us=-1_800_000_000_000_000,
     clock_read_us=2,
+    clock_bound_us=40_000,
     model="HERO13 Black",
     serial_number="C3501",
     firmware_version="H24.01.02",

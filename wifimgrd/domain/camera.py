@@ -202,6 +202,8 @@ class CameraReading:
     """Its clock minus this host's, microseconds."""
     clock_read_us: int = 0
     """When that was read, microseconds since the epoch; 0 = the offset is not known."""
+    clock_bound_us: int | None = None
+    """The true offset is within that of `clock_offset_us`; None if that is not known."""
     model: str = ""
     """The model's name as the camera reports it; empty if it has not."""
     serial_number: str = ""
@@ -228,6 +230,7 @@ class CameraReading:
             temperature=None,
             clock_offset_us=None,
             clock_read_us=0,
+            clock_bound_us=None,
         )
 
 

@@ -14,6 +14,7 @@ from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
 from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
 from wifimgrd.domain.power import BluetoothStatus
+from wifimgrd.domain.recordings import RecordedFile, Recording
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.reservation import AbsentAdapter
 
@@ -117,6 +118,18 @@ class CameraChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingStarted:
+    """A recording was seen to begin."""
+
+    device_id: DeviceId
+    device_name: str
+    since_us: int
+    """When it began, microseconds since the epoch."""
+    recording: Recording
+    """What is known at its begin, with all cameras that are expected to record."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingStopped:
     """A recording has ended."""
 
@@ -130,6 +143,21 @@ class RecordingStopped:
     """Why the link ended that it had outlived or ended with, as a sentence; empty if that is not known."""
     ended_us: int = 0
     """When it has ended, by the clock of its begin; 0 = now, and at a client, which is not told."""
+    battery_level: int | None = None
+    """Percent, as it was read last."""
+    storage_free: int | None = None
+    """Bytes, as it was read last."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingFiles:
+    """The camera was asked for the files of a recording that has ended."""
+
+    device_id: DeviceId
+    since_us: int
+    """When it began: that of its RecordingStarted."""
+    files: tuple[RecordedFile, ...] | None
+    """None if that is not known, and will not be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +237,9 @@ Event = (
     | OperationFailed
     | WakeEnded
     | CameraChanged
+    | RecordingStarted
     | RecordingStopped
+    | RecordingFiles
     | BluetoothChanged
     | InterfaceAdded
     | InterfaceChanged

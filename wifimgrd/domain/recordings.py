@@ -1,0 +1,55 @@
+"""What is kept of a recording beside its begin and end: who made it, where it is, who should have recorded, too.
+
+Values, without a clock and without I/O; what is not known is None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wifimgrd.domain.device import DeviceId
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFile:
+    """A file on a camera's card."""
+
+    name: str
+    """Its path there, as the camera tells it: `100GOPRO/GX010123.MP4`. Cameras name files alike."""
+    size: int | None = None
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCamera:
+    """A camera that should have recorded, too."""
+
+    device_id: DeviceId
+    device_name: str
+    """Its name then."""
+    code: str = ""
+    """Why it did not, if it was told to: the error code of that command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What is kept of a recording."""
+
+    serial_number: str = ""
+    """The camera's."""
+    battery_level: int | None = None
+    """Percent, at the begin."""
+    battery_level_after: int | None = None
+    """Percent, at the end."""
+    storage_free: int | None = None
+    """Bytes, at the begin."""
+    storage_free_after: int | None = None
+    """Bytes, at the end."""
+    clock_offset_us: int | None = None
+    """The camera's clock minus this host's, as it was last read before the begin."""
+    clock_bound_us: int | None = None
+    """The true offset is within that of it."""
+    files: tuple[RecordedFile, ...] | None = None
+    """In the order in which they were written."""
+    expected: tuple[ExpectedCamera, ...] = ()
+    """The cameras that were expected to record, kept with the first recording of a take."""
