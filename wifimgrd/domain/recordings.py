@@ -1,4 +1,4 @@
-"""What is kept of a recording beside its begin and end: who made it, where it is, who should have recorded, too.
+"""What is kept of a recording beside its begin and end: who made it, where it is, who else was expected.
 
 Values, without a clock and without I/O; what is not known is None.
 """
