@@ -52,4 +52,7 @@ class Recording:
     files: tuple[RecordedFile, ...] | None = None
     """In the order in which they were written."""
     expected: tuple[ExpectedCamera, ...] = ()
-    """The cameras that were expected to record, kept with the first recording of a take."""
+    """The cameras that are expected to record. Kept with the first recording of a take, without those that
+    have recorded in it so far."""
+    take: int = 0
+    """The id of the row of the first recording of its take; 0 in rows of earlier versions."""
