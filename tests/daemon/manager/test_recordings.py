@@ -13,7 +13,7 @@ from tests.store_in_memory import StoreInMemory
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.domain.camera import EndSeen, RecordingState
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import CameraRefused, ErrorCode, NotConnected
+from wifimgrd.domain.errors import CameraRefused, DeviceNotReachable, ErrorCode, NotConnected
 from wifimgrd.domain.events import CameraChanged, RecordingFailed, RecordingStarted, RecordingStopped
 from wifimgrd.domain.recordings import ExpectedCamera, Recording
 from wifimgrd.domain.rig import Everyone
@@ -97,7 +97,7 @@ def test_the_expected_cameras_with_a_driver_are_told_with_each_begin(on_cameras:
         device = await cameras.connected()
         away = await cameras.bench.create(2, codename="insta360-x4")
         cameras.bench.world.power_off_camera(b"SIM-CAM-2", orderly=True)
-        with pytest.raises(Exception, match="."):
+        with pytest.raises(DeviceNotReachable):
             await cameras.bench.hub.connections.connect(away, wait=True)
         await cameras.connected(3, codename="x")
         await cameras.bench.create(4, codename="insta360-x4")  # nobody has asked for its connection

@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -24,7 +25,7 @@ NOW_US = time.time_ns() // 1000
 DAY_S = 86_400
 
 
-def row(number: int, device: int = 1, **more: int) -> HistoryRow:
+def row(number: int, device: int = 1, **more: Any) -> HistoryRow:
     return HistoryRow(
         number, NOW_US + number, HistoryKind.FAILURE, DeviceId(device), "Front", "wlan0", "busy", "no", **more
     )

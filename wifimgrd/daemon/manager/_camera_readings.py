@@ -39,7 +39,7 @@ from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStarted, RecordingStopped
-from wifimgrd.domain.recordings import ExpectedCamera
+from wifimgrd.domain.recordings import ExpectedCamera, expected_cameras
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -262,7 +262,7 @@ class CameraReadings:
             camera.began_us, camera.is_stopped = reading.recording_since_us or reading.read_us, False
             camera.noted = self._state.clocks()
             _log.info("recording_started", device=entry.device.id, device_name=entry.device.name)
-            self._remember(entry, camera)
+            self._remember(entry, camera, at_once=True)  # a row of the history follows
             recording = recording_at_begin(camera, before, self._expected())
             turns.append(RecordingStarted(entry.device.id, entry.device.name, camera.began_us, recording))
         camera.link_error = ""
@@ -275,11 +275,7 @@ class CameraReadings:
     def _expected(self) -> tuple[ExpectedCamera, ...]:
         """The cameras that are expected, and that the hub has a driver for."""
         devices = (entry.device for _, entry in sorted(self._state.entries.items()))
-        return tuple(
-            ExpectedCamera(device.id, device.name)
-            for device in devices
-            if device.expected and self._state.model(device).control is not None
-        )
+        return expected_cameras(one for one in devices if self._state.model(one).control is not None)
 
     def _ended(self, entry: DeviceEntry, camera: Camera) -> Sequence[RecordingStopped]:
         """A recording has ended. Without a cause that is told a moment later."""
@@ -333,10 +329,11 @@ class CameraReadings:
         self._remember(entry, camera)
         return over
 
-    def _remember(self, entry: DeviceEntry, camera: Camera) -> None:
+    def _remember(self, entry: DeviceEntry, camera: Camera, *, at_once: bool = False) -> None:
         """Store the recording that has not been seen to end: it may outlive this process."""
         began_us, recorded_s = camera.began_us, camera.recorded_s
-        self._state.record(entry, replace(entry.device, recording_began_us=began_us, recorded_s=recorded_s))
+        device = replace(entry.device, recording_began_us=began_us, recorded_s=recorded_s)
+        self._state.record(entry, device, at_once=at_once)
 
     # -- what it should do
 
