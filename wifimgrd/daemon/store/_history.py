@@ -37,8 +37,8 @@ _SHARE: Final = 4
 _WAITING_ROWS: Final = 2000
 _WAITING_SAMPLES: Final = 20_000
 _LAST_RECORDINGS: Final = (
-    SELECT + " WHERE kind = 'recording' AND (ended_us = 0 OR id IN (SELECT max(id) FROM history"
-    " WHERE kind = 'recording' GROUP BY device_id)) ORDER BY id"  # noqa: S608
+    SELECT + " WHERE kind = 'recording' AND (ended_us = 0 OR id IN (SELECT max(id) FROM history"  # noqa: S608
+    " WHERE kind = 'recording' GROUP BY device_id)) ORDER BY id"
 )
 _IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
 _SUBJECTS: Final = "SELECT DISTINCT kind, coalesce(device_id, interface) FROM history"
