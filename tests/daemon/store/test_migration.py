@@ -155,7 +155,7 @@ async def test_the_recordings_of_a_history_of_each_earlier_schema_are_kept(
     with closing(sqlite3.connect(tmp_path / history.FILE_NAME, isolation_level=None)) as old:
         migrate(old, history.MIGRATIONS[:before])
         values = f"1, {BEGAN_US}, 'recording', 1, 'Front', '', 'stopped', 'It was.', {BEGAN_US + SECOND}, 0"
-        old.execute(f"INSERT INTO history ({columns}) VALUES ({values})")  # noqa: S608
+        old.execute(f"INSERT INTO history ({columns}) VALUES ({values})")
     opened = await SqliteHistory.open(tmp_path, 100, DAYS)
     row = HistoryRow(
         1, BEGAN_US, HistoryKind.RECORDING, DeviceId(1), "Front", "", "stopped", "It was.", BEGAN_US + SECOND
