@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -146,6 +147,7 @@ async def test_takes_of_the_hub_in_each_form(hub: Hub) -> None:
     await hub.client.record([device], on=True)
     await until(hub, device, lambda camera: camera.recording_since is not None)
     assert " so far" in (await wifimgrctl(hub.address, "takes")).out
+    assert re.search(r"Nose +- +records +.* so far", (await wifimgrctl(hub.address, "history")).out)
     await hub.client.record([device], on=False)
     await until(hub, device, lambda camera: camera.recording_state == "idle")
     ran = await wifimgrctl(hub.address, "takes", "--since", "1h")

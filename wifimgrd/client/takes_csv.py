@@ -72,6 +72,6 @@ def _cells(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _text(value: str) -> str:
-    """A text that a spreadsheet keeps as it is: an apostrophe before it says that it is no formula."""
+    """A text that a spreadsheet keeps as it is: an apostrophe before it says that it is not a formula."""
     value = _CONTROL.sub("", value)
     return f"'{value}" if _FORMULA.match(value) else value
