@@ -1,7 +1,7 @@
 """How well cameras' clocks are read, and what that costs.
 
-The cameras are emulated ones in another process, with random offsets and drifts; each way to them and back takes
-a random time.
+The cameras are emulated ones in another process, with random offsets and drifts; each way to them and back
+takes a random time.
 """
 
 from __future__ import annotations
