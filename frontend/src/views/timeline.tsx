@@ -12,6 +12,7 @@ import { samples } from "../state";
 import { dayOfYear, minute, moment } from "../times";
 import type { Device, HistoryRow } from "../types";
 import { isOutage } from "./past";
+import "./shared";
 
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
