@@ -526,8 +526,8 @@ const en = {
     missingSince: (name: string, time: string, why: string) => `${name} is missing since ${time}${why && `: ${why}`}.`,
     endedAt: (name: string, time: string, why: string) => `${name} ended at ${time}${why && `: ${why}`}.`,
     stoppedAt: (name: string, time: string) => `${name} was stopped at ${time}.`,
-    gap: (name: string, count: number, seconds: number) =>
-      count === 1 ? `${name} has a gap of ${duration(seconds)}.` : `${name} has ${count} gaps of ${duration(seconds)} together.`,
+    gap: (name: string, count: number, seconds: number, why: string) =>
+      `${name} has ${count === 1 ? "a gap of" : `${count} gaps of together`} ${duration(seconds)}${why && `: ${why}`}.`,
     nobodyMissing: "Nobody missing.",
     /** Why a camera did not record; the headings of errors have the others. */
     absences: {
@@ -562,7 +562,7 @@ const en = {
     noFiles: "none",
     filesNotKnown: "not known",
     filesNotYetKnown: "not yet known",
-    filesOfSome: (count: number, total: number) => `those of ${count} of ${total} recordings not known`,
+    filesOfSome: (count: number, total: number) => `${count} of ${total} recordings: not known`,
     firstOf: (count: number) => ` +${count - 1}`,
     size: "Size",
     megabytes: (count: string) => `${count} MB`,

@@ -154,12 +154,13 @@ export function sentencesOf(account: Account, timeOf: (time: string) => string):
   for (const one of lanes) {
     const last = one.parts[one.parts.length - 1];
     if (!last?.ended) continue;
-    if (one.state === "cut") parts.push((isRunning ? t.takes.missingSince : t.takes.endedAt)(named(one), timeOf(last.ended), endOf(last)));
+    if (one.state === "cut" || endOf(last)) parts.push((isRunning ? t.takes.missingSince : t.takes.endedAt)(named(one), timeOf(last.ended), endOf(last)));
     else if (isRunning) parts.push(t.takes.stoppedAt(named(one), timeOf(last.ended)));
   }
   for (const one of lanes) {
     const seconds = one.gaps.reduce((sum, { from, to }) => sum + to - from, 0) / 1_000;
-    if (one.gaps.length > 0) parts.push(t.takes.gap(named(one), one.gaps.length, seconds));
+    const why = new Set(one.parts.slice(0, -1).map(endOf));
+    if (one.gaps.length > 0) parts.push(t.takes.gap(named(one), one.gaps.length, seconds, why.size === 1 ? ([...why][0] ?? "") : ""));
   }
   if (!isIncomplete && (spread === null || late.length > 0)) parts.push(t.takes.nobodyMissing);
   return parts.join(" ");

@@ -94,7 +94,7 @@ interface LaneRowProps extends Span {
 function LaneRow({ lane, from, to, ticks, isNamedTwice }: LaneRowProps) {
   const serial = lane.parts.map((one) => one.serial_number).find((one) => one !== null);
   return (
-    <tr role="row" class={lane.state}>
+    <tr role="row" data-state={lane.state}>
       <th scope="row" role="rowheader" class="in-name">
         <Name text={lane.name} />
         {isNamedTwice && serial && (
@@ -162,16 +162,16 @@ function Bars({ lane, from, to }: { lane: Lane } & Span) {
         );
       })}
       {last && lane.state === "cut" && lane.ended !== null && (
-        <>
-          <b class="absent" style={place(lane.ended, to)}>
-            <span>{shortEndOf(last)}</span>
-          </b>
-          <b class="end" style={{ left: percent((lane.ended - from) / span) }}>
-            <svg viewBox="0 0 12 12">
-              <path d="M6 1.2a4.8 4.8 0 1 1 0 9.6 4.8 4.8 0 0 1 0-9.6M2.7 9.3 9.3 2.7" />
-            </svg>
-          </b>
-        </>
+        <b class="absent" style={place(lane.ended, to)}>
+          <span>{shortEndOf(last)}</span>
+        </b>
+      )}
+      {last && lane.ended !== null && endOf(last) !== "" && (
+        <b class="end" style={{ left: percent((lane.ended - from) / span) }}>
+          <svg viewBox="0 0 12 12">
+            <path d="M6 1.2a4.8 4.8 0 1 1 0 9.6 4.8 4.8 0 0 1 0-9.6M2.7 9.3 9.3 2.7" />
+          </svg>
+        </b>
       )}
     </>
   );
@@ -179,7 +179,7 @@ function Bars({ lane, from, to }: { lane: Lane } & Span) {
 
 /** Nothing was recorded, and so there is nothing to say of clock and files. */
 const MissingRow = ({ camera }: { camera: MissingCamera }) => (
-  <tr role="row" class="missing">
+  <tr role="row" data-state="missing">
     <th scope="row" role="rowheader" class="in-name">
       <Name text={camera.device_name ?? ""} />
     </th>
