@@ -24,7 +24,7 @@ const channelOf = (megahertz: number) =>
 const bandOf = (megahertz: number) => (megahertz < 5_000 ? "2.4 GHz" : megahertz < 5_925 ? "5 GHz" : "6 GHz");
 const rateOf = (kbits: number) => (kbits < 1_000 ? `${kbits} kbit/s` : `${Math.round(kbits / 1_000)} Mbit/s`);
 /** What lies between begins. */
-const spreadOf = (ms: number) => (ms < 1_000 ? `${Math.round(ms)} ms` : ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : duration(ms / 1_000));
+const spreadOf = (ms: number) => (ms < 1_000 ? `${Math.max(1, Math.round(ms))} ms` : ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : duration(ms / 1_000));
 const NAMED = 8;
 /** The first of many names, and how many others there are. */
 const someOf = (names: readonly string[]) => listOf(names.length > NAMED ? [...names.slice(0, NAMED), `${names.length - NAMED} more`] : names);
@@ -527,7 +527,7 @@ const en = {
     endedAt: (name: string, time: string, why: string) => `${name} ended at ${time}${why && `: ${why}`}.`,
     stoppedAt: (name: string, time: string) => `${name} was stopped at ${time}.`,
     gap: (name: string, count: number, seconds: number, why: string) =>
-      `${name} has ${count === 1 ? "a gap of" : `${count} gaps of together`} ${duration(seconds)}${why && `: ${why}`}.`,
+      `${name} has ${count === 1 ? `a gap of ${duration(seconds)}` : `${count} gaps, ${duration(seconds)} in all`}${why && `: ${why}`}.`,
     nobodyMissing: "Nobody missing.",
     /** Why a camera did not record; the headings of errors have the others. */
     absences: {
