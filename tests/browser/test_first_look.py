@@ -42,7 +42,9 @@ async def test_the_empty_page_of_the_default_world_calls_nothing_a_gopro_that_is
         assert await told(rows) == words
         await expect(page.get_by_role("button", name="Pair and add GoPro 0001")).to_be_visible()
         shown = (await page.locator(".empty").inner_text()).splitlines()
-        assert {one for one in shown if "GoPro" in one} == {"GoPro 0001", "GoPro HERO12"}, "its name and the model it advertises"
+        assert {one for one in shown if "GoPro" in one} == {"GoPro 0001", "GoPro HERO12"}, (
+            "its name and the model it advertises"
+        )
         await hub.add_camera(b"GP25149999", "gopro-pass-9")
         await page.get_by_role("button", name="Search again").click()
         await expect(rows).to_have_count(len(words) + 1)
@@ -268,7 +270,9 @@ async def test_every_part_in_every_state_is_on_one_page(browser: Browser, hub: R
         await expect(page.locator(".list tbody tr")).to_have_count(15)
         heights = await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)")
         assert len(set(heights)) == 1, "cards of one height"
-        heights = await page.locator(".list tbody tr").evaluate_all("rows => rows.map(one => one.offsetHeight)")
+        heights = await page.locator(".list tbody tr").evaluate_all(
+            "rows => rows.map(one => one.offsetHeight)"
+        )
         assert len(set(heights)) == 1, "rows of one height"
         assert await no_scrolling_sideways(page)
         found = [one for one in await findings(page) if not one.startswith("duplicate-id")]

@@ -1,4 +1,4 @@
-"""What a take comes to, by its recordings: who is missing and why, gaps, spread, sizes, and the table for a spreadsheet."""
+"""What a take comes to, by its recordings: who is missing and why, gaps, spread, sizes, tables."""
 
 from __future__ import annotations
 
@@ -99,7 +99,10 @@ def test_who_did_not_record_is_named_with_the_reason(makes: Takes, code: str | N
 def test_those_with_one_reason_share_a_sentence(makes: Takes) -> None:
     gone = [missing(3, "Mast", "not-connected"), missing(4, "Nose"), missing(5, "Chin", "not-connected")]
     running = makes.take([makes.recording(1, "Tail", 0, None)], gone)
-    assert account(running, [1])["sentences"] == "Mast and Chin do not record: not connected. Nose does not record."
+    assert (
+        account(running, [1])["sentences"]
+        == "Mast and Chin do not record: not connected. Nose does not record."
+    )
 
 
 def test_of_many_the_first_are_named(makes: Takes) -> None:
@@ -166,7 +169,10 @@ def test_several_gaps_are_added_up(makes: Takes) -> None:
 
 
 def test_who_begins_later_has_no_part_in_the_spread(makes: Takes) -> None:
-    rows = [makes.recording(number, name, begin, 900) for number, name, begin in ((1, "A", 0), (2, "B", 0.5), (3, "C", 130))]
+    rows = [
+        makes.recording(number, name, begin, 900)
+        for number, name, begin in ((1, "A", 0), (2, "B", 0.5), (3, "C", 130))
+    ]
     found = account(makes.take(rows))
     assert found["spread"] == 500
     assert found["sentences"] == "Begun within 500 ms of each other. C began 2 min later. Nobody missing."
@@ -178,7 +184,9 @@ def test_two_cameras_of_one_name_are_two(makes: Takes) -> None:
 
 
 def test_a_hostile_name_cannot_turn_a_sentence(makes: Takes) -> None:
-    told = account(makes.take([makes.recording(1, "A", 0, 9)], [missing(2, "\u202egnorw"), missing(3, "\u05de\u05e6")]))
+    told = account(
+        makes.take([makes.recording(1, "A", 0, 9)], [missing(2, "\u202egnorw"), missing(3, "\u05de\u05e6")])
+    )
     assert told["sentences"] == "\\u202egnorw and \u2068\u05de\u05e6\u2069 did not record."
 
 
@@ -195,7 +203,9 @@ def test_an_offset_has_its_bound(makes: Takes) -> None:
         (400, None): "+0.4 s, bound not known",
         (None, None): "not known",
     }
-    rows = [makes.recording(1, "A", 0, 1, clock_offset_ms=offset, clock_bound_ms=bound) for offset, bound in cases]
+    rows = [
+        makes.recording(1, "A", 0, 1, clock_offset_ms=offset, clock_bound_ms=bound) for offset, bound in cases
+    ]
     assert dict(zip(cases, read("offsets", rows), strict=True)) == cases
 
 
@@ -242,7 +252,11 @@ def test_ticks_are_round_times_on_the_wall() -> None:
 
 
 def test_a_file_has_its_own_name() -> None:
-    assert read("names", ["100GOPRO/GX010233.MP4", "R0010077.MP4", "odd/"]) == ["GX010233.MP4", "R0010077.MP4", "odd/"]
+    assert read("names", ["100GOPRO/GX010233.MP4", "R0010077.MP4", "odd/"]) == [
+        "GX010233.MP4",
+        "R0010077.MP4",
+        "odd/",
+    ]
 
 
 def test_a_spreadsheet_gets_what_was_written_and_no_formula(makes: Takes) -> None:

@@ -5,6 +5,7 @@ import { t } from "../messages";
 import {
   type Account, absenceOf, baseOf, bytesWords, endOf, type Lane, lasted, offsetsOf, shortEndOf, sizeOfAll, sizeWords, ticksOf,
 } from "../takes";
+import { visible } from "../sentences";
 import { devices } from "../state";
 import { minute, second } from "../times";
 import type { MissingCamera, RecordedFile, Recording } from "../types";
@@ -99,7 +100,7 @@ function LaneRow({ lane, from, to, ticks, isNamedTwice }: LaneRowProps) {
         <Name text={lane.name} />
         {isNamedTwice && serial && (
           <small>
-            <bdi>{t.takes.serial(serial)}</bdi>
+            <bdi>{t.takes.serial(visible(serial))}</bdi>
           </small>
         )}
       </th>
@@ -205,7 +206,7 @@ function Files({ lane: { parts, ended } }: { lane: Lane }) {
   const rest = without > 0 && <small>{t.takes.filesOfSome(without, parts.length)}</small>;
   if (files.length === 1) {
     return (
-      <span title={first.name}>
+      <span title={visible(first.name)}>
         <FileName file={first} />
         {rest}
       </span>
@@ -221,7 +222,9 @@ function Files({ lane: { parts, ended } }: { lane: Lane }) {
         <ul>
           {files.map((one, index) => (
             <li key={index}>
-              <bdi class="mono">{one.name}</bdi>
+              <span class="mono">
+                <Name text={one.name} />
+              </span>
               {one.size !== null && <> {bytesWords(one.size)}</>}
             </li>
           ))}
