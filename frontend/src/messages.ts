@@ -199,6 +199,7 @@ const en = {
     woken: (time: string) => `Woken at ${time}`,
     notWoken: (time: string) => `Not woken at ${time}`,
     recorded: (from: string, to: string) => `Recorded from ${from} to ${to}`,
+    recordedOpen: (from: string) => `Recording since ${from}`,
     recordingEnded: (why: string) => `The recording ended: ${why}.`,
     interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
