@@ -530,6 +530,7 @@ const en = {
     gap: (name: string, count: number, seconds: number, why: string) =>
       `${name} has ${count === 1 ? `a gap of ${duration(seconds)}` : `${count} gaps, ${duration(seconds)} in all`}${why && `: ${why}`}.`,
     nobodyMissing: "Nobody missing.",
+    clockSet: "The hub's clock was set meanwhile: the times of its cameras cannot be compared.",
     /** Why a camera did not record; the headings of errors have the others. */
     absences: {
       "not-connected": "not connected",
@@ -549,7 +550,7 @@ const en = {
     } satisfies Record<RecordingStopped["reason"], string>,
     shortLosses: { off: "switched off", link: "link lost" },
     missing: (why: string) => (why ? `missing: ${why}` : "missing"),
-    recorded: "Recorded",
+    recorded: "Recorded, by the hub's clock",
     part: (from: string, to: string, duration: string, why: string) => `${from} to ${to}, ${duration}${why && `: ${why}`}`,
     partRunning: (from: string, duration: string) => `${from} to now, ${duration}`,
     partUnknown: (from: string) => `since ${from}, not known whether it still records`,

@@ -50,6 +50,8 @@ export interface Account {
   spread: number | null;
   late: readonly Lane[];
   isRunning: boolean;
+  /** Whether the hub's clock was set meanwhile: the times of its rows are by the clock of their own begins. */
+  isClockSet: boolean;
   /** Whether a camera is missing, ended by itself, has a gap, or may not record. */
   isIncomplete: boolean;
 }
@@ -62,15 +64,21 @@ export const keyOf = (take: Take): number => Math.min(...take.recordings.map((on
 /** Whose recording it is: of a row without a device only the name is known. */
 const ownerOf = (row: Recording): string => (row.device_id === null ? `name ${row.device_name ?? ""}` : `device ${row.device_id}`);
 
-/** The recordings by camera. `isSeen` says whether a camera is known to record now, `isTold` whether anything is known now. */
-function lanesOf(take: Take, isSeen: (id: number) => boolean): Lane[] {
+/** A row outside of its take is by another clock. */
+function isSetIn(take: Take): boolean {
+  const end = take.ended === null ? Infinity : at(take.ended);
+  return take.recordings.some(({ time, ended }) => at(time) < at(take.time) || (ended !== null && at(ended) > end));
+}
+
+/** The recordings by camera. `isSeen` says whether a camera is known to record now. */
+function lanesOf(take: Take, isSeen: (id: number) => boolean, isClockSet: boolean): Lane[] {
   const owned = new Map<string, Recording[]>();
   for (const row of take.recordings) owned.set(ownerOf(row), [...(owned.get(ownerOf(row)) ?? []), row]);
   return [...owned].map(([key, rows]) => {
     const parts = rows.sort((one, other) => at(one.time) - at(other.time));
     const gaps = parts.slice(1).flatMap((part, index) => {
       const [from, to] = [at(parts[index]?.ended ?? part.time), at(part.time)];
-      return to > from ? [{ from, to }] : [];
+      return to > from && !isClockSet ? [{ from, to }] : [];
     });
     const [first, last] = [parts[0], parts[parts.length - 1]] as [Recording, Recording];
     return {
@@ -93,10 +101,13 @@ function stateOf(take: Take, { device_id: id, ended, code }: Recording, isSeen: 
 }
 
 export function accountOf(take: Take, isSeen: (id: number) => boolean): Account {
-  const lanes = lanesOf(take, isSeen);
+  const isClockSet = isSetIn(take);
+  const lanes = lanesOf(take, isSeen, isClockSet);
   const isRunning = take.ended === null;
   const first = Math.min(...lanes.map((one) => one.begun));
-  const [late, together] = [lanes.filter((one) => one.begun - first > LATE_MS), lanes.filter((one) => one.begun - first <= LATE_MS)];
+  const comparable = isClockSet ? [] : lanes;
+  const late = comparable.filter((one) => one.begun - first > LATE_MS);
+  const together = comparable.filter((one) => one.begun - first <= LATE_MS);
   const isThere = ({ state }: Lane) => (isRunning ? state === "recording" : state === "whole");
   return {
     lanes,
@@ -106,8 +117,18 @@ export function accountOf(take: Take, isSeen: (id: number) => boolean): Account 
     spread: together.length > 1 ? Math.max(...together.map((one) => one.begun)) - first : null,
     late,
     isRunning,
+    isClockSet,
     isIncomplete: take.missing.length > 0 || lanes.some(({ state, gaps }) => state === "cut" || state === "unknown" || gaps.length > 0),
   };
+}
+
+const incomplete = new WeakMap<Take, boolean>();
+
+/** Whether a camera did not record, or ended by itself before the others. */
+export function isSomebodyMissing(take: Take): boolean {
+  const isKnown = incomplete.get(take) ?? (take.missing.length > 0 || lanesOf(take, () => true, false).some(({ state }) => state === "cut"));
+  incomplete.set(take, isKnown);
+  return isKnown;
 }
 
 /** How the link was lost that the recording ended with or outlived, by what its row says. */
@@ -140,7 +161,7 @@ function byWords<One>(all: readonly One[], wordsOf: (one: One) => string, nameOf
 
 /** What a person has to know of a take, in sentences. `timeOf` is how a time is written. */
 export function sentencesOf(account: Account, timeOf: (time: string) => string): string {
-  const { lanes, missing, spread, late, isRunning, isIncomplete } = account;
+  const { lanes, missing, spread, late, isRunning, isClockSet, isIncomplete } = account;
   const named = ({ name }: Lane) => printable(name);
   const parts: string[] = [];
   if (spread !== null) parts.push(isIncomplete || late.length > 0 ? t.takes.begun(spread) : t.takes.begunByAll(spread));
@@ -163,6 +184,7 @@ export function sentencesOf(account: Account, timeOf: (time: string) => string):
     if (one.gaps.length > 0) parts.push(t.takes.gap(named(one), one.gaps.length, seconds, why.size === 1 ? ([...why][0] ?? "") : ""));
   }
   if (!isIncomplete && (spread === null || late.length > 0)) parts.push(t.takes.nobodyMissing);
+  if (isClockSet) parts.push(t.takes.clockSet);
   return parts.join(" ");
 }
 

@@ -272,3 +272,13 @@ def test_a_spreadsheet_gets_what_was_written_and_no_formula(makes: Takes) -> Non
     assert (second["device_name"], second["ended"], second["size"]) == ("'=HYPERLINK(1)", "", "")
     assert (absent["device_name"], absent["time"], absent["code"]) == ("'@mast", "", "not-connected")
     assert {one["take"] for one in (first, second, absent)} == {makes.at(0)}
+
+
+def test_a_clock_that_was_set_meanwhile_is_said_and_its_times_are_not_compared(makes: Takes) -> None:
+    """A row's times are by the clock of its begin, those of the take by that of the first."""
+    rows = [makes.recording(1, "Tail", 0, 90), makes.recording(2, "Front", 86_400, 86_480)]
+    take = makes.take([*rows, makes.recording(1, "Tail", 86_440, 86_490)]) | {"ended": makes.at(100)}
+    found = account(take)
+    assert (found["spread"], found["isIncomplete"]) == (None, False)
+    told = "Nobody missing. The hub's clock was set meanwhile: the times of its cameras cannot be compared."
+    assert found["sentences"] == told

@@ -148,7 +148,8 @@ function partWords(part: Recording, { state }: Lane, now: number): string {
 /** What a camera recorded, the mark of an end that nobody wanted, and what is missing from there on. */
 function Bars({ lane, from, to }: { lane: Lane } & Span) {
   const span = Math.max(1, to - from);
-  const place = (begin: number, end: number) => ({ left: percent((begin - from) / span), width: percent((end - begin) / span) });
+  const part = (time: number) => Math.min(1, Math.max(0, (time - from) / span));
+  const place = (begin: number, end: number) => ({ left: percent(part(begin)), width: percent(part(end) - part(begin)) });
   const last = lane.parts[lane.parts.length - 1];
   return (
     <>

@@ -7,7 +7,7 @@ import { t } from "../messages";
 import { hasEarlier, isAllWanted, readTakes, takes, takesCause, takesFault } from "../read_takes";
 import { visible } from "../sentences";
 import { devices, isCurrent, silences } from "../state";
-import { type Account, accountOf, keyOf, lasted, sentencesOf, sizeOfAll, sizeWords } from "../takes";
+import { type Account, accountOf, isSomebodyMissing, keyOf, lasted, sentencesOf, sizeOfAll, sizeWords } from "../takes";
 import { csvOf } from "../takes_csv";
 import { dayBegin, dayWords, isDaysAgo, moment, second } from "../times";
 import type { Device, Take } from "../types";
@@ -35,7 +35,7 @@ function filtersNow(): Record<Filter, (take: Take) => boolean> {
     yesterday: (take) => endOf(take) >= yesterday && Date.parse(take.time) < today,
     week: (take) => endOf(take) >= week,
     all: () => true,
-    missing: (take) => take.missing.length > 0,
+    missing: isSomebodyMissing,
   };
 }
 
