@@ -5,7 +5,7 @@ import { computed, signal } from "@preact/signals";
 import { deviceAddress, Problem, request } from "./api";
 import { clockRead } from "./hub_clock";
 import { t } from "./messages";
-import { devices, onForget } from "./state";
+import { devices, onForget, takesEnded } from "./state";
 import { keyOf } from "./takes";
 import { dayBegin } from "./times";
 import type { Device, Take } from "./types";
@@ -31,10 +31,11 @@ onForget(() => {
   hasEarlier.value = true;
 });
 
-/** What a take may change with: who records, and what a camera says after it has, when its files may be known, too. */
-const causeOf = ({ id, camera }: Device) => camera && [id, camera.recording, camera.recording ? null : camera.storage_free];
+/** What a take may change with: who records or was told to, what came of that, and what is free after it. */
+const causeOf = ({ id, camera }: Device) =>
+  camera && [id, camera.recording, camera.recording_requested, camera.problems, camera.recording ? null : camera.storage_free];
 /** Changes where they have to be read again. */
-export const takesCause = computed(() => JSON.stringify([...devices.value.values()].map(causeOf)));
+export const takesCause = computed(() => JSON.stringify([takesEnded.value, [...devices.value.values()].map(causeOf)]));
 
 /** The first moment of the week that ends today. */
 const weekBegin = (): string => new Date(dayBegin(DAYS - 1)).toISOString();
