@@ -40,8 +40,11 @@ export const takesCause = computed(() => JSON.stringify([takesEnded.value, [...d
 /** The first moment of the week that ends today. */
 const weekBegin = (): string => new Date(dayBegin(DAYS - 1)).toISOString();
 
-const ask = async (query: Record<string, string>): Promise<readonly Take[]> =>
-  (await request<{ takes: Take[] }>(deviceAddress(`takes?${new URLSearchParams({ limit: String(MOST), ...query }).toString()}`))).takes;
+type Query = { since?: string; until?: string };
+
+const address = (query: Query): string => deviceAddress(`takes?${new URLSearchParams({ limit: String(MOST), ...query }).toString()}`);
+
+const ask = async (query: Query): Promise<readonly Take[]> => (await request<{ takes: Take[] }>(address(query))).takes;
 
 type Wish = "newest" | "anew" | "earlier";
 let wish: Wish | null = null;
@@ -91,4 +94,25 @@ async function carryOut(wanted: Wish): Promise<void> {
 function merged(first: readonly Take[], second: readonly Take[]): Take[] {
   const keys = new Set(first.map(keyOf));
   return [...first, ...second.filter((one) => !keys.has(keyOf(one)))];
+}
+
+const CSV = "text/csv";
+/** A line of a table, whose texts may have breaks in quotes; it begins with the begin of its take. */
+const LINE = /(?:"(?:[^"]|"")*"|[^"\n])*\n/g;
+/** Times have whole milliseconds here, and microseconds at the hub. */
+const STEP_MS = 1;
+
+/** Some takes, the newest first, as the hub's table for spreadsheets; throws Problem. */
+export async function readTable(wanted: readonly Take[]): Promise<Blob> {
+  const times = new Set(wanted.map((one) => one.time));
+  const lines: string[] = [];
+  for (let at = 0; at < wanted.length; at += MOST) {
+    const part = wanted.slice(at, at + MOST);
+    const [newest, oldest] = [part[0]?.time ?? "", part[part.length - 1]?.time ?? ""];
+    const until = new Date(Date.parse(newest) + STEP_MS).toISOString();
+    const [header = "", ...rest] = (await request<string>(address({ since: oldest, until }), { accept: CSV })).match(LINE) ?? [];
+    if (at === 0) lines.push(header);
+    lines.push(...rest.filter((line) => times.has(line.slice(0, line.indexOf(",")))));
+  }
+  return new Blob(lines, { type: CSV });
 }

@@ -1,9 +1,7 @@
-"""What a take comes to, by its recordings: who is missing and why, gaps, spread, sizes, tables."""
+"""What a take comes to, by its recordings: who is missing and why, gaps, spread, sizes."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,9 +16,7 @@ READ: Final = """
 import { readFileSync } from "node:fs";
 import { build } from "esbuild";
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["en"] } });
-const contents = 'export * from "./takes"; export * from "./takes_csv";';
-const stdin = { contents, resolveDir: "src", loader: "ts" };
-const built = await build({ stdin, bundle: true, format: "esm", write: false });
+const built = await build({ entryPoints: ["src/takes.ts"], bundle: true, format: "esm", write: false });
 const made = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
 const { call, given } = JSON.parse(readFileSync(0, "utf8"));
 const at = (time) => time.slice(11, 19);
@@ -38,7 +34,6 @@ const calls = {
   }),
   ticks: (spans) => spans.map(({ from, to, zone }) => made.ticksOf(from, to, zone).map((one) => one.time)),
   names: (paths) => paths.map(made.baseOf),
-  csv: (takes) => made.csvOf(takes),
 };
 console.log(JSON.stringify(calls[call](given)));
 """
@@ -257,21 +252,6 @@ def test_a_file_has_its_own_name() -> None:
         "R0010077.MP4",
         "odd/",
     ]
-
-
-def test_a_spreadsheet_gets_what_was_written_and_no_formula(makes: Takes) -> None:
-    name = 'Left, "wing"\n'
-    rows = [
-        makes.recording(1, name, 0, 9, files=files(10, 5), clock_offset_ms=-30, clock_bound_ms=40),
-        makes.recording(2, "=HYPERLINK(1)", 0, None, files=files(1, None)),
-    ]
-    table = read("csv", [makes.take(rows, [missing(3, "@mast", "not-connected")])])
-    first, second, absent = csv.DictReader(io.StringIO(table, newline=""))
-    assert (first["device_name"], first["clock_offset_ms"], first["clock_bound_ms"]) == (name, "-30", "40")
-    assert (first["files"], first["size"]) == ("100GOPRO/GX010001.MP4 100GOPRO/GX010002.MP4", "15")
-    assert (second["device_name"], second["ended"], second["size"]) == ("'=HYPERLINK(1)", "", "")
-    assert (absent["device_name"], absent["time"], absent["code"]) == ("'@mast", "", "not-connected")
-    assert {one["take"] for one in (first, second, absent)} == {makes.at(0)}
 
 
 def test_a_clock_that_was_set_meanwhile_is_said_and_its_times_are_not_compared(makes: Takes) -> None:

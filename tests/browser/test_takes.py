@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.looking import SIZES, opened, sized
+from tests.browser.looking import SIZES, opened, sized, toast
 from tests.browser.running_hub import RunningHub
 from tests.browser.takes import Json, Takes, files, missing
 from tests.browser.test_accessibility import NARROW, findings, no_scrolling_sideways
@@ -46,7 +46,22 @@ class Answers:
         self.asked.append(query)
         since, until = (query.get(name, "").replace("%3A", ":") for name in ("since", "until"))
         wanted = [one for one in self.takes if since <= one["time"] and (not until or one["time"] < until)]
-        await route.fulfill(json={"takes": wanted[: int(query["limit"])]})
+        wanted = wanted[: int(query["limit"])]
+        if route.request.headers["accept"] == "text/csv":
+            await route.fulfill(body=table(wanted), content_type="text/csv; charset=utf-8")
+        else:
+            await route.fulfill(json={"takes": wanted})
+
+
+def table(takes: Sequence[Json]) -> str:
+    """Some of the columns that the hub's table has; its lines end in CR LF."""
+    out = io.StringIO()
+    lines = csv.DictWriter(out, ("take", "time", "device_name", "code"), extrasaction="ignore")
+    lines.writeheader()
+    for take in takes:
+        for row in (*take["recordings"], *take["missing"]):
+            lines.writerow({"take": take["time"], **row})
+    return out.getvalue()
 
 
 @pytest.fixture
@@ -319,25 +334,31 @@ async def saved(page: Page, button: Locator, folder: Path) -> tuple[str, list[di
     return download.suggested_filename, list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-async def test_takes_are_kept_as_tables(page: Page, hub: RunningHub, makes: Takes, tmp_path: Path) -> None:
-    first = makes.take(
-        [makes.recording(1, HOSTILE, 0, 9, files=files(5))], [missing(2, "Mast", "camera-refused")]
-    )
-    await Answers([first, whole_take(makes, -600)]).to(page)
+async def test_takes_are_saved_as_tables(page: Page, hub: RunningHub, makes: Takes, tmp_path: Path) -> None:
+    name = 'Left, "wing"\r\n' + HOSTILE
+    first = makes.take([makes.recording(1, name, 0, 9)], [missing(2, "Mast", "camera-refused")])
+    absent = makes.take([makes.recording(1, name, -700, -690)], [missing(2, "Mast")])
+    hub_says = Answers([first, whole_take(makes, -600), absent])
+    await hub_says.to(page)
     await opened(page, hub, "#takes")
-    await page.get_by_role("button", name="7 days 2").click()
-    name, lines = await saved(
-        page, page.get_by_role("button", name="Files as CSV of the take from"), tmp_path
-    )
-    assert re.fullmatch(r"take-\d{8}T\d{6}\.csv", name)
+    await page.get_by_role("button", name="7 days 3").click()
+    of_first = page.get_by_role("button", name=re.compile("^Files as CSV of the take from")).first
+    file, lines = await saved(page, of_first, tmp_path)
+    assert re.fullmatch(r"take-\d{8}T\d{6}\.csv", file)
     assert [(one["device_name"], one["code"]) for one in lines] == [
-        (HOSTILE, "stopped"),
+        (name, "stopped"),
         ("Mast", "camera-refused"),
     ]
-    name, lines = await saved(page, page.get_by_role("button", name="All as CSV"), tmp_path)
-    assert re.fullmatch(r"takes-\d{8}T\d{6}\.csv", name)
-    assert [one["device_name"] for one in lines] == [HOSTILE, "Mast", "Tail", "Front"]
-    assert {one["take"] for one in lines} == {makes.at(0), makes.at(-600)}
+    as_csv = page.get_by_role("button", name="All as CSV")
+    file, lines = await saved(page, as_csv, tmp_path)
+    assert re.fullmatch(r"takes-\d{8}T\d{6}\.csv", file)
+    assert [one["device_name"] for one in lines] == [name, "Mast", "Tail", "Front", name, "Mast"]
+    await page.get_by_role("button", name="Somebody missing 2").click()
+    _, lines = await saved(page, as_csv, tmp_path)
+    assert [one["take"] for one in lines] == 2 * [makes.at(0)] + 2 * [makes.at(-700)], "those that are shown"
+    hub_says.is_failing = True
+    await as_csv.click()
+    await expect(toast(page, "Could not save the takes: The history cannot be read.")).to_be_visible()
 
 
 async def test_a_thousand_are_shown_in_parts(page: Page, hub: RunningHub, makes: Takes) -> None:

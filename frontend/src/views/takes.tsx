@@ -2,13 +2,13 @@
 
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Problem } from "../api";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
-import { hasEarlier, isAllWanted, readTakes, takes, takesCause, takesFault } from "../read_takes";
-import { visible } from "../sentences";
+import { hasEarlier, isAllWanted, readTable, readTakes, takes, takesCause, takesFault } from "../read_takes";
 import { devices, isCurrent, silences } from "../state";
 import { type Account, accountOf, isSomebodyMissing, keyOf, lasted, sentencesOf, sizeOfAll, sizeWords } from "../takes";
-import { csvOf } from "../takes_csv";
+import { notify } from "../toasts";
 import { dayBegin, dayWords, isDaysAgo, moment, second } from "../times";
 import type { Device, Take } from "../types";
 import { Faults } from "./parts";
@@ -81,7 +81,7 @@ export default function Takes() {
         <h2 id="takes-title" tabIndex={-1}>
           {t.takes.title}
         </h2>
-        <button type="button" class="add" disabled={found.length === 0} onClick={() => save(found)}>
+        <button type="button" class="add" disabled={found.length === 0} onClick={() => void save(found)}>
           {t.takes.allAsCsv}
         </button>
         <div class="chips" role="group" aria-label={t.takes.filter}>
@@ -169,7 +169,7 @@ export function TakePanel({ take, isNewest }: { take: Take; isNewest: boolean })
         </div>
         {size && <span class="take-size">{sizeWords(size, false)}</span>}
         {isOpen && (
-          <button type="button" onClick={() => save([take])}>
+          <button type="button" onClick={() => void save([take])}>
             {t.takes.asCsv}
             <span class="visually-hidden">{t.takes.asCsvOf(from)}</span>
           </button>
@@ -234,15 +234,20 @@ function Count({ account: { there, total, isRunning, isIncomplete } }: { account
   );
 }
 
-/** Keep takes as a file; by the names that are shown. */
-function save(wanted: readonly Take[]): void {
-  const first = wanted[wanted.length - 1];
-  if (!first) return;
-  const address = URL.createObjectURL(new Blob([csvOf(wanted.map(named))], { type: "text/csv" }));
-  const stamp = visible(first.time.slice(0, 19)).replace(/[^\dT]/g, "");
-  Object.assign(document.createElement("a"), { href: address, download: `${wanted.length === 1 ? "take" : "takes"}-${stamp}.csv` }).click();
-  setTimeout(() => URL.revokeObjectURL(address), KEPT_MS);
-}
-
 /** A download has begun by then. */
 const KEPT_MS = 60_000;
+
+/** Save takes as a table. */
+async function save(wanted: readonly Take[]): Promise<void> {
+  const first = wanted[wanted.length - 1];
+  if (!first) return;
+  try {
+    const address = URL.createObjectURL(await readTable(wanted));
+    const stamp = first.time.slice(0, 19).replace(/[^\dT]/g, "");
+    Object.assign(document.createElement("a"), { href: address, download: `${wanted.length === 1 ? "take" : "takes"}-${stamp}.csv` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), KEPT_MS);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    notify("takes", t.takes.notSaved(error.message), "bad");
+  }
+}
