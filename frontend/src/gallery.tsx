@@ -221,7 +221,7 @@ function Gallery() {
       <h2>{t.takes.title}</h2>
       <ol class="takes">
         {TAKES.map((one) => (
-          <TakePanel key={one.time} take={one} isNewest={false} />
+          <TakePanel key={one.time} take={one} isNewest={false} isFirst />
         ))}
       </ol>
     </main>

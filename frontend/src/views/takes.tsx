@@ -18,8 +18,9 @@ import "./shared";
 const FILTERS = ["today", "yesterday", "week", "all", "missing"] as const;
 type Filter = (typeof FILTERS)[number];
 const DAYS = 7;
-/** So many are drawn at once. */
-const SHOWN = 50;
+/** So many are drawn at once, and so many of these are open by themselves: a phone is not held up. */
+const SHOWN = 30;
+const OPEN = 10;
 
 // Kept while other views are open.
 const filter = signal<Filter>("today");
@@ -69,9 +70,10 @@ export default function Takes() {
   const list = useRef<HTMLOListElement>(null);
   // The button is further down, or gone: who pressed it goes on with what it brought.
   const showMore = () => {
+    const go = () => requestAnimationFrame(() => list.current?.children[limit]?.querySelector("h3")?.focus());
     setLimit(limit + SHOWN);
-    if (limit >= found.length) void readTakes("earlier");
-    else requestAnimationFrame(() => list.current?.children[limit]?.querySelector("h3")?.focus());
+    if (limit >= found.length) void readTakes("earlier").then(go);
+    else go();
   };
   const isMore = found.length > limit;
   const isEarlier = isAllWanted.value && hasEarlier.value && (filter.value === "all" || filter.value === "missing");
@@ -103,8 +105,8 @@ export default function Takes() {
       {takes.value === null && !takesFault.value && isCurrent.value && <progress aria-label={t.takes.loading} />}
       {takes.value !== null && found.length === 0 && <None last={all[0]} onAll={() => choose("all")} />}
       <ol class="takes" ref={list} aria-labelledby="takes-title">
-        {found.slice(0, limit).map((one) => (
-          <TakePanel key={keyOf(one)} take={one} isNewest={one === all[0]} />
+        {found.slice(0, limit).map((one, index) => (
+          <TakePanel key={keyOf(one)} take={one} isNewest={one === all[0]} isFirst={index < OPEN} />
         ))}
       </ol>
       {(isMore || isEarlier) && (
@@ -149,10 +151,17 @@ function useNow(isRunning: boolean): number {
   return last.current;
 }
 
-export function TakePanel({ take, isNewest }: { take: Take; isNewest: boolean }) {
+interface PanelProps {
+  take: Take;
+  isNewest: boolean;
+  /** Whether it is one of the first that are shown. */
+  isFirst: boolean;
+}
+
+export function TakePanel({ take, isNewest, isFirst }: PanelProps) {
   const account = accountOf(named(take), isSeen);
   const key = keyOf(take);
-  const isOpen = opened.value.get(key) ?? (isNewest || account.isRunning || account.isIncomplete);
+  const isOpen = opened.value.get(key) ?? (isNewest || account.isRunning || (isFirst && account.isIncomplete));
   const toggle = () => (opened.value = new Map(opened.value).set(key, !isOpen));
   const from = fromWords(take);
   const title = `take-${key}`;
