@@ -230,7 +230,7 @@ function sizeOf(row: Recording, freeNow: number | null): Size | null {
   const sizes = row.files?.map((one) => one.size);
   if (sizes?.every((one): one is number => one !== null)) return { bytes: sizes.reduce((sum, one) => sum + one, 0), isExact: true };
   const after = row.ended === null ? freeNow : row.storage_free_after;
-  if (row.storage_free === null || after === null || after > row.storage_free) return null;
+  if (row.storage_free === null || after === null || after >= row.storage_free) return null;
   return { bytes: row.storage_free - after, isExact: false };
 }
 

@@ -67,7 +67,7 @@ export function Lanes({ account, from, to, labelledBy }: LanesProps) {
       </thead>
       <tbody role="rowgroup">
         {lanes.map((lane) => (
-          <LaneRow key={lane.key} lane={lane} from={from} to={to} ticks={ticks} isNamedTwice={isTwice(lane.name)} />
+          <LaneRow key={lane.key} lane={lane} from={from} to={to} ticks={ticks} isRunning={account.isRunning} isNamedTwice={isTwice(lane.name)} />
         ))}
         {account.missing.map((one, index) => (
           <MissingRow key={`missing ${one.device_id ?? index}`} camera={one} />
@@ -89,10 +89,12 @@ const Label = ({ words }: { words: string }) => (
 interface LaneRowProps extends Span {
   lane: Lane;
   ticks: readonly { time: number; at: number }[];
+  /** Whether its take runs. */
+  isRunning: boolean;
   isNamedTwice: boolean;
 }
 
-function LaneRow({ lane, from, to, ticks, isNamedTwice }: LaneRowProps) {
+function LaneRow({ lane, from, to, ticks, isRunning, isNamedTwice }: LaneRowProps) {
   const serial = lane.parts.map((one) => one.serial_number).find((one) => one !== null);
   return (
     <tr role="row" data-state={lane.state}>
@@ -129,11 +131,11 @@ function LaneRow({ lane, from, to, ticks, isNamedTwice }: LaneRowProps) {
       </td>
       <td role="cell" class="in-files">
         <Label words={t.takes.files} />
-        <Files lane={lane} />
+        <Files lane={lane} isRunning={isRunning} />
       </td>
       <td role="cell" class="in-size">
         <Label words={t.takes.size} />
-        <Size lane={lane} />
+        <Size lane={lane} isRunning={isRunning} />
       </td>
     </tr>
   );
@@ -199,11 +201,11 @@ const MissingRow = ({ camera }: { camera: MissingCamera }) => (
 );
 
 /** The first file, and all of them once they are asked for. */
-function Files({ lane: { parts, ended } }: { lane: Lane }) {
+function Files({ lane: { parts }, isRunning }: { lane: Lane; isRunning: boolean }) {
   const files = parts.flatMap((one) => one.files ?? []);
   const without = parts.filter((one) => one.files === null).length;
   const [first] = files;
-  if (!first) return <span>{without === 0 ? t.takes.noFiles : ended === null ? t.takes.filesNotYetKnown : t.takes.filesNotKnown}</span>;
+  if (!first) return <span>{without === 0 ? t.takes.noFiles : isRunning ? t.takes.filesNotYetKnown : t.takes.filesNotKnown}</span>;
   const rest = without > 0 && <small>{t.takes.filesOfSome(without, parts.length)}</small>;
   if (files.length === 1) {
     return (
@@ -238,9 +240,9 @@ function Files({ lane: { parts, ended } }: { lane: Lane }) {
 
 const FileName = ({ file }: { file: RecordedFile }) => <Name text={baseOf(file.name)} />;
 
-function Size({ lane: { id, parts, ended, state } }: { lane: Lane }) {
+function Size({ lane: { id, parts, ended, state }, isRunning }: { lane: Lane; isRunning: boolean }) {
   const device = id === null ? undefined : devices.value.get(id);
   const freeNow = state === "recording" ? (device?.camera?.storage_free ?? null) : null;
   const size = sizeOfAll(parts, freeNow);
-  return <span>{size ? sizeWords(size, ended === null) : ended === null ? t.takes.filesNotYetKnown : t.takes.filesNotKnown}</span>;
+  return <span>{size ? sizeWords(size, ended === null) : isRunning ? t.takes.filesNotYetKnown : t.takes.filesNotKnown}</span>;
 }
