@@ -24,7 +24,11 @@ export const isAllWanted = signal(false);
 /** Whether there may be earlier ones than the last that is here. */
 export const hasEarlier = signal(true);
 
+/** How often all was forgotten: what was asked for before that is not kept. */
+let forgotten = 0;
+
 onForget(() => {
+  forgotten += 1;
   takes.value = null;
   takesFault.value = "";
   isAllWanted.value = false;
@@ -71,10 +75,12 @@ export async function readTakes(wanted: Wish): Promise<void> {
 }
 
 async function carryOut(wanted: Wish): Promise<void> {
+  const before = forgotten;
   const known = takes.value;
   const oldest = known?.[known.length - 1];
   if (wanted === "earlier" && known && oldest) {
     const found = await ask({ until: oldest.time });
+    if (forgotten !== before) return;
     hasEarlier.value = found.length === MOST;
     takes.value = merged(known, found);
     return;
@@ -82,6 +88,7 @@ async function carryOut(wanted: Wish): Promise<void> {
   const since = wanted === "newest" ? known?.[Math.min(CHANGING, known.length) - 1]?.time : undefined;
   const isAll = isAllWanted.value;
   const found = await ask(since !== undefined ? { since } : isAll ? {} : { since: weekBegin() });
+  if (forgotten !== before) return;
   if (since !== undefined && known) {
     takes.value = merged(found, known.filter((one) => one.time < since));
     return;

@@ -227,14 +227,17 @@ async def test_while_the_hub_is_away_nothing_is_said_to_run(
 
 async def test_what_is_not_known_is_said_in_words(page: Page, hub: RunningHub, makes: Takes) -> None:
     _, ids = await rig(page, hub, "Front")
-    rows = [makes.recording(ids["Front"], "Front", 0, 9), makes.recording(ids["Tail"], "Tail", 0, None)]
-    await Answers([makes.take(rows)]).to(page)
+    running = makes.take([makes.recording(ids["Tail"], "Tail", 0, None)])
+    over = makes.take([makes.recording(ids["Front"], "Front", -300, -290)], [missing(7, "Mast")])
+    await Answers([running, over]).to(page)
     await opened(page, hub, "#takes")
-    front, tail = (row(panels(page), name).get_by_role("cell") for name in ("Front", "Tail"))
-    for cells, words in ((front, "not known"), (tail, "not yet known")):
+    await page.get_by_role("button", name="7 days 2").click()
+    for at, name, words in ((0, "Tail", "not yet known"), (1, "Front", "not known")):
+        cells = row(panels(page).nth(at), name).get_by_role("cell")
         await expect(cells.nth(1)).to_contain_text("not known")
-        await expect(cells.nth(2)).to_contain_text(words)
-        await expect(cells.nth(3)).to_contain_text(words)
+        await expect(cells.nth(2)).to_have_text(f"Files{words}")
+        await expect(cells.nth(3)).to_have_text(f"Size{words}")
+    tail = row(panels(page).first, "Tail").get_by_role("cell")
     await expect(tail.nth(0)).to_contain_text("not known whether it still records")
     await expect(tail.nth(0).locator(".unsure")).to_be_visible()
 
