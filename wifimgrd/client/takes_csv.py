@@ -41,6 +41,10 @@ _FORMULA: Final = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 """How a text begins that a spreadsheet would take for a formula. Cameras and people choose names."""
 
 
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Characters that no table has; a terminal on which it is printed would obey them."""
+
+
 def takes_csv(takes: Iterable[TakeRecord]) -> str:
     """The table of some takes, in their order; lines end in CR LF."""
     out = io.StringIO()
@@ -64,8 +68,10 @@ def _files(files: Iterable[FileRecord]) -> dict[str, str]:
 
 
 def _cells(values: Mapping[str, object]) -> dict[str, object]:
-    """Cells that a spreadsheet keeps as they are: an apostrophe before a text says that it is no formula."""
-    return {
-        name: f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-        for name, value in values.items()
-    }
+    return {name: _text(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+def _text(value: str) -> str:
+    """A text that a spreadsheet keeps as it is: an apostrophe before it says that it is not a formula."""
+    value = _CONTROL.sub("", value)
+    return f"'{value}" if _FORMULA.match(value) else value

@@ -127,7 +127,7 @@ class RecordingStarted:
     since_us: int
     """When it began, microseconds since the epoch."""
     recording: Recording
-    """What is known at its begin, with all cameras that are expected to record."""
+    """The facts at its begin, with all cameras that are expected to record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class HistoryRow:
     interrupted_us: int = 0
     """Since when the link of a session that has not ended is interrupted; 0 while it is up."""
     recording: Recording | None = None
-    """What else is known of a recording; None of other kinds, and of recordings of earlier versions."""
+    """The other facts of a recording; None in rows of other kinds, and of earlier versions."""
 
     @property
     def subject(self) -> DeviceId | str:

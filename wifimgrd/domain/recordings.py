@@ -1,4 +1,4 @@
-"""What is kept of a recording beside its begin and end: whose it is, where it is, who should record, too.
+"""The facts of a recording beside its begin and end: whose it is, where it is, who should record, too.
 
 Values, without a clock and without I/O; what is not known is None.
 """
@@ -34,7 +34,7 @@ class ExpectedCamera:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is kept of a recording."""
+    """The facts of a recording that are kept."""
 
     serial_number: str = ""
     """The camera's."""

@@ -210,14 +210,23 @@ def test_a_recording_goes_on_when_the_daemon_is_killed() -> None:
     on_history(test)
 
 
-def test_an_end_that_only_the_history_has_stored_is_no_end() -> None:
+@pytest.mark.parametrize("seen", [EndSeen.LATER, EndSeen.DIRECTLY])
+def test_an_end_that_only_the_history_has_stored_counts_unless_the_camera_still_records(
+    seen: EndSeen,
+) -> None:
     async def test(recorded: Recorded) -> None:
         began_us = recorded.begins(NOSE)
+        await asyncio.sleep(5)
         recorded.ends(NOSE)
+        [ended] = await recorded.rows()
         recorded.began[NOSE] = began_us
         await recorded.killed()
         recorded.start()
         await gone_on(recorded)
+        recorded.ends(NOSE, seen=seen)
+        [row] = await recorded.rows()
+        assert (row == ended) == (seen is EndSeen.LATER)
+        assert row.ended_us >= ended.ended_us
 
     on_history(test)
 

@@ -169,6 +169,15 @@ async def test_another_name_is_as_it_is(served: Served, fake_hub: FakeHub, name:
     assert found["device_name"] == name
 
 
+async def test_a_name_cannot_command_the_terminal_on_which_a_table_is_printed(
+    served: Served, fake_hub: FakeHub
+) -> None:
+    row = HistoryRecord(id=1, time=1, kind="recording", device_name="\x1b]0;a\x07\x9b=1")
+    hostile = HistoryRecord(id=1, time=1, kind="recording", device_name="\x00=1")
+    found = await table(served, fake_hub, TakeRecord(time=1, recordings=(row, hostile), missing=()))
+    assert [one["device_name"] for one in found] == ["]0;a=1", "'=1"]
+
+
 @pytest.mark.parametrize(
     ("accept", "is_csv"),
     [

@@ -99,8 +99,8 @@ class Camera:
 def recording_at_begin(
     camera: Camera, before: CameraReading, expected: tuple[ExpectedCamera, ...]
 ) -> Recording:
-    """What is known of a recording that a camera was just read to have begun, and `before` not. The clock is
-    that of before, unless it was set since it was read."""
+    """The facts of a recording that has begun since the reading `before`. Its clock is that of before, unless
+    the clock was set since."""
     reading, is_set = camera.reading, camera.corrected_us == before.clock_read_us
     has_clock = before.clock_read_us and not is_set
     return Recording(

@@ -1,7 +1,4 @@
-"""The rows of the history as rows of its table, and back.
-
-What is kept of a recording is JSON in one column; what has no value is left out.
-"""
+"""The rows of the history as rows of its table, and back. The facts of a recording are JSON in one column."""
 
 from __future__ import annotations
 
@@ -104,8 +101,8 @@ def _text_of_recording(recording: Recording | None) -> str:
 
 
 def _recording_of(text: str) -> Recording | None:
-    """What the column has; None if that is nothing, or was not written by this: a damaged file must not end
-    the daemon."""
+    """The value of a column; None if it is empty, or was not written by this: a damaged file must not end the
+    daemon."""
     if not text:
         return None
     try:
