@@ -496,10 +496,9 @@ const en = {
 
   takes: {
     title: "Takes",
-    filter: "Time",
+    filter: "Filter",
     filters: { today: "Today", yesterday: "Yesterday", week: "7 days", all: "All", missing: "Somebody missing" },
     loading: "Loading the takes",
-    none: "No takes yet. A take begins when a camera begins to record.",
     noneOf: {
       today: "No takes today.",
       yesterday: "No takes yesterday.",

@@ -258,7 +258,7 @@ async def test_each_filter_has_its_count(page: Page, hub: RunningHub, makes: Tak
     ]
     await Answers(takes).to(page)
     await opened(page, hub, "#takes")
-    filters = page.get_by_role("group", name="Time").get_by_role("button")
+    filters = page.get_by_role("group", name="Filter").get_by_role("button")
     await expect(filters).to_have_text(["Today 1", "Yesterday 2", "7 days 4", "All", "Somebody missing 2"])
     await expect(panels(page)).to_have_count(1)
     for name, count in (("Yesterday 2", 2), ("7 days 4", 4), ("Somebody missing 2", 2)):
@@ -369,7 +369,7 @@ async def test_a_thousand_are_shown_in_parts(page: Page, hub: RunningHub, makes:
     hub_says = Answers(takes)
     await hub_says.to(page)
     await opened(page, hub, "#takes")
-    await page.get_by_role("group", name="Time").get_by_role("button", name="All").click()
+    await page.get_by_role("group", name="Filter").get_by_role("button", name="All").click()
     await expect(page.get_by_role("button", name="All 1000")).to_be_visible()
     await expect(panels(page)).to_have_count(30)
     await page.get_by_role("button", name="Show 30 more").click()
