@@ -162,6 +162,26 @@ def test_the_files_are_kept_with_their_recording_also_before_its_end_is_told(is_
     on_history(test)
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ((RecordedFile("a" * 255),) * 300, (RecordedFile("a" * 255),) * 256),
+        ((RecordedFile("a"), RecordedFile("a" * 256)), None),
+        ((), ()),
+    ],
+)
+def test_a_camera_does_not_decide_how_much_is_kept_of_its_files(
+    told: tuple[RecordedFile, ...], kept: tuple[RecordedFile, ...] | None
+) -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.history.publish(RecordingFiles(NOSE, recorded.begins(NOSE), told))
+        [row] = await recorded.rows()
+        assert row.recording is not None
+        assert row.recording.files == kept
+
+    on_history(test)
+
+
 def test_files_of_a_recording_that_is_not_known_change_nothing() -> None:
     async def test(recorded: Recorded) -> None:
         recorded.begins(NOSE)

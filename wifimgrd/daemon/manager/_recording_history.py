@@ -15,7 +15,7 @@ from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.events import RecordingFailed, RecordingFiles, RecordingStarted, RecordingStopped
 from wifimgrd.domain.history import HistoryKind, HistoryRow, recording_ended_unseen, without_expected
-from wifimgrd.domain.recordings import Recording, expected_cameras
+from wifimgrd.domain.recordings import Recording, expected_cameras, kept_files
 
 _FILES_S: Final = 30.0
 """How long a take that is over waits for the files of its recordings, before it is told."""
@@ -207,7 +207,7 @@ class RecordingHistory:
             recorded = self._ended.get((event.device_id, event.since_us))
         if recorded is None:
             return
-        files = event.files
+        files = kept_files(event.files)
         self._change(recorded, replace(recorded.row, recording=replace(recorded.recording, files=files)))
         for take in self._takes:
             if recorded.row.id in take.due:
