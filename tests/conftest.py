@@ -31,7 +31,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 _HERE: Final = Path(__file__).parent
-_FIRST_OF_PAGE: Final = ("test_tasks", "test_truth", "test_words", "test_jpeg_size", "test_wifi_text")
+_FIRST_OF_PAGE: Final = (
+    *("test_tasks", "test_truth", "test_words", "test_take_words", "test_jpeg_size", "test_wifi_text"),
+)
 """The modules of `tests/browser` that `make test` runs: that what the page says is so, and how it is used."""
 
 

@@ -16,6 +16,7 @@ from playwright.async_api import Browser, Page, Route, async_playwright, expect
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.looking import card, opened, shows
 from tests.browser.running_hub import RunningHub, running_hub
+from tests.browser.takes import Json, Takes, missing
 from tests.cli.running import on_terminal
 
 _SCENARIO: Final = "adapter_count = 3\n" + "".join(
@@ -53,6 +54,7 @@ async def main() -> None:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
             await _desktop(browser, hub)
             await _phone(browser, hub)
+            await _takes(browser, hub)
             await _terminal(browser, hub)
             await browser.close()
 
@@ -100,6 +102,55 @@ async def _phone(browser: Browser, hub: RunningHub) -> None:
     await opened(page, hub)
     await _quiet(page)
     await page.screenshot(path=_IMAGES / "phone.png")
+
+
+async def _takes(browser: Browser, hub: RunningHub) -> None:
+    """Takes of a morning, since the hub has run for a minute; the first one runs."""
+    page = await _page(browser, 1280, 720, "light")
+    ids = {device.name: device.id for device in hub.client.devices.values()}
+    shown = _morning(ids)
+    await page.route("**/takes?*", lambda route: route.fulfill(json={"takes": shown}))
+    await opened(page, hub, "#takes")
+    await page.get_by_role("button", name="7 days").click()
+    await expect(page.locator(".running")).to_have_count(2)
+    await _quiet(page)
+    await page.screenshot(path=_IMAGES / "takes.png")
+
+
+def _morning(ids: dict[str, int]) -> list[Json]:
+    makes = Takes(datetime.now(UTC) - timedelta(seconds=724))
+
+    def recording(name: str, begin: float, end: float | None, offset: int = 20, **members: object) -> Json:
+        free = {"Front": 208_000_000_000, "Left wing": 147_000_000_000}.get(name)
+        known = {"clock_offset_ms": offset, "clock_bound_ms": 40, "storage_free": free}
+        return makes.recording(ids[name], name, begin, end, **{**known, **members})
+
+    tail = missing(ids["Tail"], "Tail", "not-connected")
+    running = [
+        recording("Right wing", 0.038, 550, -30, code="full", files=_clips(31, 4_000, 3_800)),
+        recording("Front", 0, None),
+        recording("Left wing", 0.012, None, 4),
+    ]
+    off = "The recording stopped: the camera was switched off."
+    broken = [
+        recording("Left wing", -4_600, -4_130, 4, code="unknown", message=off, files=_clips(19, 3_900)),
+        recording("Left wing", -4_124, -3_495, 4, files=_clips(20, 4_000, 1_200)),
+        recording("Front", -4_599.96, -3_495, files=_clips(11, 4_000, 4_000, 1_100)),
+        recording("Right wing", -4_599.97, -3_495, -30, files=_clips(30, 4_000, 4_000, 1_100)),
+        recording("Tail", -4_599.98, -3_495, clock_offset_ms=None, clock_bound_ms=None),
+    ]
+    whole = [
+        recording(name, at - 7_200, -6_460, files=_clips(8, 4_000, 2_100))
+        for name, at in (("Front", 0), ("Left wing", 0.029), ("Right wing", 0.02), ("Tail", 0.011))
+    ]
+    return [makes.take(running, [tail]), makes.take(broken), makes.take(whole)]
+
+
+def _clips(first: int, *megabytes: int) -> list[Json]:
+    return [
+        {"name": f"DCIM/Camera01/VID_00_{number:03}.insv", "size": size * 1_000_000}
+        for number, size in enumerate(megabytes, first)
+    ]
 
 
 async def _terminal(browser: Browser, hub: RunningHub) -> None:

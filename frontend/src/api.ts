@@ -37,6 +37,8 @@ interface Options {
   method?: string;
   body?: unknown;
   timeoutMs?: number;
+  /** The media type of an answer that is wanted as it is, as a text. */
+  accept?: string;
 }
 
 /** Whether what was asked for may have been done: the answer was lost on its way, or the hub itself does not know. */
@@ -44,7 +46,7 @@ export const isUnconfirmed = ({ code, status }: Problem): boolean =>
   code === "unconfirmed" || (code === "" && (status === 0 || status >= 500));
 
 /** Make a request; throws Problem, also where it cannot be reached (status 0). */
-export async function request<Answer>(path: string, { method = "GET", body, timeoutMs = 40_000 }: Options = {}): Promise<Answer> {
+export async function request<Answer>(path: string, { method = "GET", body, timeoutMs = 40_000, accept }: Options = {}): Promise<Answer> {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), timeoutMs);
   const begun = Date.now();
@@ -52,10 +54,12 @@ export async function request<Answer>(path: string, { method = "GET", body, time
     const response = await fetch(path, {
       method,
       signal: patience.signal,
+      ...(accept === undefined ? {} : { headers: { Accept: accept } }),
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
     });
     takeDate(response.headers.get("Date"), begun, Date.now());
     const text = await response.text();
+    if (response.ok && accept !== undefined) return text as Answer;
     const value: unknown = text && response.headers.get("Content-Type")?.includes("json") ? JSON.parse(text) : {};
     if (!response.ok) throw new Problem(response.status, value as Record<string, unknown>);
     return value as Answer;

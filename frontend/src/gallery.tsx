@@ -6,11 +6,12 @@ import { t } from "./messages";
 import { models } from "./models";
 import { devices, interfaces, link, service } from "./state";
 import { keepStill } from "./stills";
-import type { Camera, Device, Model } from "./types";
+import type { Camera, Device, Model, Recording, Take } from "./types";
 import { Badge, RecordingBadge } from "./views/badge";
 import { DeviceCard } from "./views/device_card";
 import { DeviceList } from "./views/device_list";
 import { BatteryLevel, Signal } from "./views/parts";
+import { TakePanel } from "./views/takes";
 
 const COLOURS = ["ground", "surface", "sunken", "line", "edge", "text", "faint", "accent", "good", "busy", "bad", "recording"];
 const now = new Date().toISOString();
@@ -132,6 +133,54 @@ samples.push(
   { ...DEVICE, ...UP, id: 21, name: t.problems["storage-full"].what, camera: { ...CAMERA, storage_state: "full", problems: ["storage-full"] } },
 );
 
+const SECOND_MS = 1_000;
+const ago = (seconds: number): string => new Date(Date.parse(now) - seconds * SECOND_MS).toISOString();
+let rows = 0;
+
+/** A recording, so many seconds ago. */
+const recorded = (device_id: number, device_name: string, begin: number, end: number | null, more: Partial<Recording> = {}): Recording => ({
+  id: ++rows,
+  time: ago(begin),
+  device_id,
+  device_name,
+  kind: "recording",
+  interface: "wlan0",
+  code: end === null ? null : "stopped",
+  message: null,
+  ended: end === null ? null : ago(end),
+  signal_minimum: null,
+  signal_mean: null,
+  serial_number: null,
+  battery_level: 90,
+  battery_level_after: 80,
+  storage_free: 40e9,
+  storage_free_after: 36e9,
+  clock_offset_ms: 50,
+  clock_bound_ms: 40,
+  files: end === null ? null : [{ name: "100GOPRO/GX010233.MP4", size: 4e9 }, { name: "100GOPRO/GX020233.MP4", size: 3.8e9 }],
+  ...more,
+});
+
+const TAKES: readonly Take[] = [
+  {
+    time: ago(724),
+    ended: null,
+    missing: [{ device_id: 101, device_name: "Mast", code: "not-connected" }],
+    recordings: [recorded(102, "Tail", 724, 174, { code: "full" }), recorded(WITH_STILL, "", 723.962, null), recorded(103, "Front", 723.9, null)],
+  },
+  {
+    time: ago(6_000),
+    ended: ago(4_895),
+    missing: [],
+    recordings: [
+      recorded(102, "Tail", 6_000, 4_895),
+      recorded(103, "Front", 5_999.96, 5_530, { code: "unknown" }),
+      recorded(103, "Front", 5_524, 4_895, { files: null, clock_offset_ms: null, clock_bound_ms: null, storage_free: null }),
+    ],
+  },
+  { time: ago(9_000), ended: ago(8_200), missing: [], recordings: [recorded(102, "Tail", 9_000, 8_200), recorded(103, "Front", 8_999.97, 8_200)] },
+];
+
 function Gallery() {
   return (
     <main id="content" class="gallery">
@@ -169,6 +218,12 @@ function Gallery() {
         ))}
       </ul>
       <DeviceList everyone={samples} />
+      <h2>{t.takes.title}</h2>
+      <ol class="takes">
+        {TAKES.map((one) => (
+          <TakePanel key={one.time} take={one} isNewest={false} isFirst />
+        ))}
+      </ol>
     </main>
   );
 }

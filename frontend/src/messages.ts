@@ -23,6 +23,11 @@ const channelOf = (megahertz: number) =>
 
 const bandOf = (megahertz: number) => (megahertz < 5_000 ? "2.4 GHz" : megahertz < 5_925 ? "5 GHz" : "6 GHz");
 const rateOf = (kbits: number) => (kbits < 1_000 ? `${kbits} kbit/s` : `${Math.round(kbits / 1_000)} Mbit/s`);
+/** What lies between begins. */
+const spreadOf = (ms: number) => (ms < 1_000 ? `${Math.max(1, Math.round(ms))} ms` : ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : duration(ms / 1_000));
+const NAMED = 8;
+/** The first of many names, and how many others there are. */
+const someOf = (names: readonly string[]) => listOf(names.length > NAMED ? [...names.slice(0, NAMED), `${names.length - NAMED} more`] : names);
 const listOf = (names: readonly string[]) => `${names.slice(0, -1).join(", ")}${names.length > 1 ? " and " : ""}${names[names.length - 1] ?? ""}`;
 
 const en = {
@@ -34,6 +39,7 @@ const en = {
     skip: "Skip to content",
     views: "Views",
     cameras: "Cameras",
+    takes: "Takes",
     adapters: "Adapters",
     events: "Events",
     map: "Map",
@@ -58,6 +64,7 @@ const en = {
     seeAdapters: "See why",
     mapUnreadable: "The map could not be loaded from the hub.",
     mapLoading: "Loading the map",
+    viewUnreadable: "This view could not be loaded from the hub.",
     notifications: "Notifications",
     dismiss: "Dismiss",
     close: "Close",
@@ -192,6 +199,7 @@ const en = {
     woken: (time: string) => `Woken at ${time}`,
     notWoken: (time: string) => `Not woken at ${time}`,
     recorded: (from: string, to: string) => `Recorded from ${from} to ${to}`,
+    recordedOpen: (from: string) => `Recording since ${from}`,
     recordingEnded: (why: string) => `The recording ended: ${why}.`,
     interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
@@ -484,6 +492,90 @@ const en = {
     away: (reason: string) => `The hub cannot connect cameras: ${reason}`,
     linkLost: (reason: string) => reason.replace(/\.$/, ""),
     linkBack: "Reconnected to the hub",
+  },
+
+  takes: {
+    title: "Takes",
+    filter: "Filter",
+    filters: { today: "Today", yesterday: "Yesterday", week: "7 days", all: "All", missing: "Somebody missing" },
+    loading: "Loading the takes",
+    noneOf: {
+      today: "No takes today.",
+      yesterday: "No takes yesterday.",
+      week: "No takes in the last 7 days.",
+      all: "No takes yet. A take begins when a camera begins to record.",
+      missing: "No take in which a camera is missing.",
+    },
+    lastWas: (time: string) => `The last one began at ${time}.`,
+    showAll: "Show all",
+    more: (count: number) => `Show ${count} more`,
+    earlier: "Show earlier ones",
+    count: (there: number, total: number) => `${there} of ${total}`,
+    countOf: " cameras",
+    wasCount: (there: number, total: number) => `was ${there} of ${total}`,
+    atTime: (day: string, time: string) => `${day} ${time}`,
+    span: (from: string, to: string, duration: string) => `${from} to ${to}, ${duration}`,
+    running: (from: string, duration: string) => `${from} to now, ${duration}`,
+    wasRunning: (from: string) => `${from}, was recording`,
+    begun: (ms: number) => `Begun within ${spreadOf(ms)} of each other.`,
+    begunByAll: (ms: number) => `Begun within ${spreadOf(ms)} of each other, nobody missing.`,
+    late: (name: string, seconds: number) => `${name} began ${duration(seconds)} later.`,
+    doNotRecord: (names: readonly string[], why: string) => `${someOf(names)} ${names.length === 1 ? "does" : "do"} not record${why && `: ${why}`}.`,
+    didNotRecord: (names: readonly string[], why: string) => `${someOf(names)} did not record${why && `: ${why}`}.`,
+    notKnown: (names: readonly string[]) => `Not known whether ${names.length === 1 ? "it records" : "they record"}: ${someOf(names)}.`,
+    missingSince: (name: string, time: string, why: string) => `${name} is missing since ${time}${why && `: ${why}`}.`,
+    endedAt: (name: string, time: string, why: string) => `${name} ended at ${time}${why && `: ${why}`}.`,
+    stoppedAt: (name: string, time: string) => `${name} was stopped at ${time}.`,
+    gap: (name: string, count: number, seconds: number, why: string) =>
+      `${name} has ${count === 1 ? `a gap of ${duration(seconds)}` : `${count} gaps, ${duration(seconds)} in all`}${why && `: ${why}`}.`,
+    nobodyMissing: "Nobody missing.",
+    clockSet: "The hub's clock was set meanwhile: the times of its cameras cannot be compared.",
+    /** Why a camera did not record; the headings of errors have the others. */
+    absences: {
+      "not-connected": "not connected",
+      "camera-busy": "busy with something else",
+      "camera-refused": "it refused",
+      unconfirmed: "it did not say whether it does",
+      "connection-lost": "its connection was lost",
+      "not-supported": "the hub cannot start it",
+    } as Record<string, string>,
+    shortEnds: {
+      stopped: "stopped",
+      full: "card full",
+      battery: "battery empty",
+      "too-hot": "too hot",
+      "slow-card": "card too slow",
+      unknown: "not known why",
+    } satisfies Record<RecordingStopped["reason"], string>,
+    shortLosses: { off: "switched off", link: "link lost" },
+    missing: (why: string) => (why ? `missing: ${why}` : "missing"),
+    recorded: "Recorded, by the hub's clock",
+    part: (from: string, to: string, duration: string, why: string) => `${from} to ${to}, ${duration}${why && `: ${why}`}`,
+    partRunning: (from: string, duration: string) => `${from} to now, ${duration}`,
+    partUnknown: (from: string) => `since ${from}, not known whether it still records`,
+    unsure: "not known",
+    clockOffset: "Clock offset",
+    offset: (seconds: string, bound: string) => `${seconds} s ± ${bound}`,
+    offsetWithoutBound: (seconds: string) => `${seconds} s, bound not known`,
+    offsetNotKnown: "not known",
+    offsetHint: "The camera's clock minus the hub's, as last read before the recording; the true offset is within the bound.",
+    files: "Files",
+    noFiles: "none",
+    filesNotKnown: "not known",
+    filesNotYetKnown: "not yet known",
+    filesOfSome: (count: number, total: number) => `${count} of ${total} recordings: not known`,
+    firstOf: (count: number) => ` +${count - 1}`,
+    size: "Size",
+    megabytes: (count: string) => `${count} MB`,
+    kilobytes: (count: string) => `${count} kB`,
+    about: (size: string) => `about ${size}`,
+    soFar: (size: string) => `${size} so far`,
+    details: (from: string) => `Cameras of the take from ${from}`,
+    asCsv: "Files as CSV",
+    asCsvOf: (from: string) => ` of the take from ${from}`,
+    allAsCsv: "All as CSV",
+    serial: (number: string) => `serial number ${number}`,
+    notSaved: (reason: string) => `Could not save the takes: ${reason}`,
   },
 
   adapters: {

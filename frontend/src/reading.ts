@@ -43,7 +43,7 @@ export function runningTime(camera: Pick<Camera, "recording_since"> | null, now:
 type RecordingFields = StateFields & { camera: Pick<Camera, "recording" | "recording_since"> | null };
 
 /** A duration as a recorder shows it. */
-function elapsed(seconds: number): string {
+export function elapsed(seconds: number): string {
   const two = (value: number) => String(value % 60).padStart(2, "0");
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes}:${two(seconds)}` : `${Math.floor(minutes / 60)}:${two(minutes)}:${two(seconds)}`;

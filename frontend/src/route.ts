@@ -2,7 +2,8 @@
 
 import { signal } from "@preact/signals";
 
-export type View = "cameras" | "adapters" | "events" | "map";
+const VIEWS = ["cameras", "takes", "adapters", "events", "map"] as const;
+export type View = (typeof VIEWS)[number];
 export type Route = { view: View } | { view: "camera"; id: number } | { view: "add"; step: number };
 
 export const ADD_STEPS = ["#add", "#add/camera"];
@@ -13,7 +14,7 @@ function routeOf(hash: string): Route {
   const step = ADD_STEPS.indexOf(hash);
   if (step >= 0) return { view: "add", step };
   const name = hash.slice(1);
-  return { view: name === "adapters" || name === "events" || name === "map" ? name : "cameras" };
+  return { view: VIEWS.find((one) => one === name) ?? "cameras" };
 }
 
 export const route = signal<Route>(routeOf(location.hash));

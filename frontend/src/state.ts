@@ -47,6 +47,8 @@ export const lines = signal<readonly Line[]>([]);
 /** Signal strengths of connected cameras, the newest last. */
 export const samples = signal<ReadonlyMap<number, readonly Sample[]>>(new Map());
 export const tilesetsChanged = signal(0);
+/** How often a take was said to be over, with its files. */
+export const takesEnded = signal(0);
 const untilNow = (): readonly Silence[] => [{ from: -Infinity, to: Date.now() }];
 /** The first is before the page was opened. What happened then is in the hub's history alone. */
 export const silences = signal(untilNow());
@@ -191,6 +193,9 @@ export function takeEvent(event: Event): void {
     }
     case "service.updated":
       service.value = event.data;
+      break;
+    case "take.ended":
+      takesEnded.value += 1;
       break;
     case "tileset.updated":
       tilesetsChanged.value += 1;

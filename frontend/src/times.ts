@@ -2,6 +2,7 @@
 // takes longer than all else in a line.
 
 import { hubTime } from "./hub_clock";
+import { t } from "./messages";
 
 function formatted(options: Intl.DateTimeFormatOptions): (time: string | Date) => string {
   let format: Intl.DateTimeFormat | undefined;
@@ -17,6 +18,7 @@ const DAY = { year: "numeric", month: "numeric", day: "numeric" } as const;
 
 /** The time of a day. */
 export const minute = formatted({ hour: "2-digit", minute: "2-digit" });
+export const second = formatted({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 export const dateOf = formatted(DAY);
 export const dayOfYear = formatted({ month: "numeric", day: "numeric" });
 export const dayAndSecond = formatted({ ...DAY, hour: "numeric", minute: "numeric", second: "numeric" });
@@ -24,3 +26,20 @@ export const dayAndSecond = formatted({ ...DAY, hour: "numeric", minute: "numeri
 /** A point in time, in few words: with the day where it is another one. */
 export const moment = (time: string): string =>
   new Date(time).toDateString() === new Date(hubTime.peek()).toDateString() ? minute(time) : `${dateOf(time)} ${minute(time)}`;
+
+const dayOf = (time: string | number): string => new Date(time).toDateString();
+
+/** When a day began, so many days ago, in milliseconds since the epoch. */
+export function dayBegin(days: number): number {
+  const day = new Date(hubTime.peek());
+  day.setHours(0, 0, 0, 0);
+  day.setDate(day.getDate() - days);
+  return day.getTime();
+}
+
+/** Whether it is of the day that it is now, by the hub's clock, or of so many days before. */
+export const isDaysAgo = (time: string, days: number): boolean => dayOf(time) === dayOf(dayBegin(days));
+
+/** A day by its name, if it has one. */
+export const dayWords = (time: string): string =>
+  isDaysAgo(time, 0) ? t.events.today : isDaysAgo(time, 1) ? t.events.yesterday : dateOf(time);

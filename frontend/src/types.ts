@@ -10,9 +10,12 @@ import type {
   Service,
   Signal,
   StatusUpdate,
+  Take,
 } from "./records";
 
-export type { BluetoothDevice, Camera, Device, Interface, Network, RecordingStopped, Search, Service, StatusUpdate } from "./records";
+export type { BluetoothDevice, Camera, Device, HistoryRow, Interface, Network, RecordingStopped, Search, Service, StatusUpdate, Take } from "./records";
+/** A row of the history of kind `recording`, a file of one, and who has none in a take. */
+export type { File as RecordedFile, HistoryRow as Recording, Missing as MissingCamera } from "./records";
 
 export interface Model {
   codename: string;
@@ -30,20 +33,6 @@ export interface AbsentAdapter {
   interface: string | null;
   product: string | null;
   unplugged_at: string | null;
-}
-
-export interface HistoryRow {
-  id: number;
-  time: string;
-  device_id: number | null;
-  device_name: string | null;
-  kind: "session" | "interruption" | "failure" | "wake" | "recording" | "adapter" | "backend";
-  interface: string | null;
-  code: string | null;
-  message: string | null;
-  ended: string | null;
-  signal_minimum: number | null;
-  signal_mean: number | null;
 }
 
 export interface Tileset {
@@ -84,6 +73,7 @@ export type Event =
   | Message<"device.power_state.update", PowerState>
   | Message<"device.camera.update", CameraUpdate>
   | Message<"device.recording.stopped", RecordingStopped>
+  | Message<"take.ended", Take>
   | Message<"device.operation.failed", OperationFailed>
   | Message<"interface.added" | "interface.updated", Interface>
   | Message<"interface.removed", { name: string }>

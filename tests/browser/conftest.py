@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, ViewportSize, async_playwright, expect
 
 from tests.browser.running_hub import RunningHub, running_hub
 
@@ -49,10 +49,17 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
+@pytest.fixture
+def timezone() -> str | None:
+    """The time zone of the browser of `page`; None is that of the host."""
+    return None
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def page(browser: Browser) -> AsyncIterator[Page]:
+async def page(browser: Browser, timezone: str | None) -> AsyncIterator[Page]:
     """A page on a desktop; a script that fails, or breaks the page's own policy, fails the test."""
-    context = await browser.new_context(viewport={"width": 1280, "height": 800})
+    size: ViewportSize = {"width": 1280, "height": 800}
+    context = await browser.new_context(viewport=size, timezone_id=timezone)
     page = await context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []

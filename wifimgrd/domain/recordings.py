@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from wifimgrd.domain.device import Device, DeviceId
+
+_MOST_FILES: Final = 256
+"""So many files of a recording are kept. One of some minutes each, as cameras write them: days."""
+_LONGEST_NAME: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +71,11 @@ class Recording:
 def expected_cameras(devices: Iterable[Device]) -> tuple[ExpectedCamera, ...]:
     """Those of some devices that are expected."""
     return tuple(ExpectedCamera(one.id, one.name) for one in devices if one.expected)
+
+
+def kept_files(files: tuple[RecordedFile, ...] | None) -> tuple[RecordedFile, ...] | None:
+    """The files that are kept of those that a camera tells: the first ones. None, as not known, if a name is
+    longer than that of any file."""
+    if files is None or any(len(one.name) > _LONGEST_NAME for one in files[:_MOST_FILES]):
+        return None
+    return files[:_MOST_FILES]

@@ -8,7 +8,7 @@ import { t } from "../messages";
 import { allLines, pastLines, readPast } from "../past_events";
 import { printable } from "../sentences";
 import { devices, type EventKind, isCurrent, type Line, silences } from "../state";
-import { dateOf, dayAndSecond, dayOfYear, minute } from "../times";
+import { dayAndSecond, dayOfYear, dayWords, minute } from "../times";
 import { byText } from "./order";
 import { Faults } from "./parts";
 
@@ -36,13 +36,6 @@ function merged(all: readonly Line[]): Repeated[] {
 }
 
 const dayOf = (line: Line): string => new Date(line.time).toDateString();
-
-function dayWords(day: string): string {
-  const now = new Date(hubTime.peek());
-  const yesterday = new Date(now);
-  yesterday.setDate(now.getDate() - 1);
-  return day === now.toDateString() ? t.events.today : day === yesterday.toDateString() ? t.events.yesterday : dateOf(day);
-}
 
 const isShown = (line: Line): boolean =>
   (filter.value === "" || (filter.value === "bad" ? line.tone === "bad" : line.kind === filter.value)) &&

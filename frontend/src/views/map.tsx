@@ -7,6 +7,7 @@ import { tilesetsChanged } from "../state";
 import { tilesets, tilesetsFault } from "../tilesets";
 import type { Tileset } from "../types";
 import { Faults } from "./parts";
+import "./shared";
 
 export default function MapView() {
   const [wanted, setWanted] = useState("");

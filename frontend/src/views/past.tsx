@@ -81,7 +81,7 @@ function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) 
       ) : row.kind === "interruption" && row.ended ? (
         <strong>{t.camera.interruption(moment(row.time), (Date.parse(row.ended) - Date.parse(row.time)) / 1000)}</strong>
       ) : row.kind === "recording" ? (
-        <strong>{t.camera.recorded(moment(row.time), moment(row.ended ?? row.time))}</strong>
+        <strong>{row.ended ? t.camera.recorded(moment(row.time), moment(row.ended)) : t.camera.recordedOpen(moment(row.time))}</strong>
       ) : row.kind === "wake" ? (
         <strong>{wake(moment(row.time))}</strong>
       ) : (

@@ -20,6 +20,7 @@ import { Devices, isList } from "./devices";
 import { Events, EventsAtAGlance } from "./events";
 import { Login } from "./login";
 import { Dialog } from "./parts";
+import "./shared";
 import { Toasts } from "./toasts";
 
 /** Behind the page of a camera, the focus is on its link in the list again. */
@@ -52,7 +53,7 @@ const fleet = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-fleet
 
 const hasSessions = Boolean(document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-sessions"]')?.content);
 
-const VIEWS: readonly View[] = ["cameras", "adapters", "events", "map"];
+const VIEWS: readonly View[] = ["cameras", "takes", "adapters", "events", "map"];
 
 export function Shell({ onDrawn }: { onDrawn: () => void }) {
   useFocusAfterRoute();
@@ -89,9 +90,10 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
             <EventsAtAGlance limit={12} of={shown.view === "camera" ? shown.id : null} />
           </aside>
         )}
+        {view === "takes" && <Later key="takes" load={loadTakes} loading={t.takes.loading} fault={t.hub.viewUnreadable} />}
         {view === "adapters" && <Adapters />}
         {view === "events" && <Events />}
-        {view === "map" && <LazyMap />}
+        {view === "map" && <Later key="map" load={loadMap} loading={t.hub.mapLoading} fault={t.hub.mapUnreadable} />}
       </main>
       <footer>
         <a href="docs">{t.hub.api}</a>
@@ -269,13 +271,22 @@ function Banner() {
   );
 }
 
-/** The map library is read when the map is opened, and not before. */
-function LazyMap() {
+interface LaterProps {
+  load: () => Promise<{ default: ComponentType }>;
+  loading: string;
+  fault: string;
+}
+
+const loadTakes = () => import("./takes");
+const loadMap = () => import("./map");
+
+/** A view that is read from the hub when it is opened, and not before. */
+function Later({ load, loading, fault }: LaterProps) {
   const [Loaded, setLoaded] = useState<{ View: ComponentType } | null>(null);
-  const [fault, setFault] = useState(false);
+  const [isFailed, setFailed] = useState(false);
   useEffect(() => {
-    import("./map").then(({ default: View }) => setLoaded({ View })).catch(() => setFault(true));
+    load().then(({ default: View }) => setLoaded({ View })).catch(() => setFailed(true));
   }, []);
-  if (fault) return <p class="fault">{t.hub.mapUnreadable}</p>;
-  return Loaded ? <Loaded.View /> : <progress aria-label={t.hub.mapLoading} />;
+  if (isFailed) return <p class="fault">{fault}</p>;
+  return Loaded ? <Loaded.View /> : <progress aria-label={loading} />;
 }

@@ -12,6 +12,7 @@ import { samples } from "../state";
 import { dayOfYear, minute, moment } from "../times";
 import type { Device, HistoryRow } from "../types";
 import { isOutage } from "./past";
+import "./shared";
 
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
@@ -45,8 +46,8 @@ interface Marks {
 const hubNow = (): number => atHub(Date.now());
 const seconds = (time: string | null): number => (time === null ? hubNow() : Date.parse(time)) / 1_000;
 
-/** The newest row is the first. */
-function marksOf(rows: readonly HistoryRow[], lostAt: string | null): Marks {
+/** The newest row is the first. A recording that was not seen to end goes on until `recordsUntil`; null is now. */
+function marksOf(rows: readonly HistoryRow[], lostAt: string | null, recordsUntil: string | null): Marks {
   const of = (kind: HistoryRow["kind"]) => rows.filter((row) => row.kind === kind);
   const span = (row: HistoryRow): Span => ({ from: seconds(row.time), to: seconds(row.ended) });
   const sessions = of("session");
@@ -60,7 +61,7 @@ function marksOf(rows: readonly HistoryRow[], lostAt: string | null): Marks {
     sessions: sessions.map(span),
     interruptions,
     losses: [...interruptions, ...between, ...(lostAt === null ? [] : [{ from: seconds(lostAt), to: seconds(null) }])],
-    recordings: of("recording").map(span),
+    recordings: of("recording").map((row) => span({ ...row, ended: row.ended ?? recordsUntil })),
     errors: [...of("failure").map((row) => seconds(row.time)), ...ends],
   };
 }
@@ -167,11 +168,14 @@ export default function Timeline({ device, past }: Props) {
     return () => void (isWanted = false);
   }, [device.id, range, turn, device.connected, measured > 0]);
   const since = device.connected && device.camera?.recording ? device.camera.recording_since : null;
+  const isOpen = past?.some((row) => row.kind === "recording" && row.ended === null) ?? false;
+  // Not seen to end, it went on when the camera was last read.
+  const until = isOpen && since === null ? (device.camera?.read_at ?? null) : null;
   const marks = useMemo(() => {
-    const found = marksOf(past ?? [], device.lost_at);
-    // The history has a recording only when it has ended.
-    return since === null ? found : { ...found, recordings: [...found.recordings, { from: seconds(since), to: seconds(null) }] };
-  }, [past, turn, since, device.lost_at]);
+    const found = marksOf(past ?? [], device.lost_at, until);
+    // The history that was read may be older than the recording.
+    return since === null || isOpen ? found : { ...found, recordings: [...found.recordings, { from: seconds(since), to: seconds(null) }] };
+  }, [past, turn, since, until, device.lost_at]);
   const begin = hubNow() / 1_000 - RANGES[range];
   const summary = t.plot.summary(
     countIn(marks.sessions, begin),

@@ -162,6 +162,26 @@ def test_the_files_are_kept_with_their_recording_also_before_its_end_is_told(is_
     on_history(test)
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ((RecordedFile("a" * 255),) * 300, (RecordedFile("a" * 255),) * 256),
+        ((RecordedFile("a"), RecordedFile("a" * 256)), None),
+        ((), ()),
+    ],
+)
+def test_a_camera_does_not_decide_how_much_is_kept_of_its_files(
+    told: tuple[RecordedFile, ...], kept: tuple[RecordedFile, ...] | None
+) -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.history.publish(RecordingFiles(NOSE, recorded.begins(NOSE), told))
+        [row] = await recorded.rows()
+        assert row.recording is not None
+        assert row.recording.files == kept
+
+    on_history(test)
+
+
 def test_files_of_a_recording_that_is_not_known_change_nothing() -> None:
     async def test(recorded: Recorded) -> None:
         recorded.begins(NOSE)
@@ -210,14 +230,23 @@ def test_a_recording_goes_on_when_the_daemon_is_killed() -> None:
     on_history(test)
 
 
-def test_an_end_that_only_the_history_has_stored_is_no_end() -> None:
+@pytest.mark.parametrize("seen", [EndSeen.LATER, EndSeen.DIRECTLY])
+def test_an_end_that_only_the_history_has_stored_counts_unless_the_camera_still_records(
+    seen: EndSeen,
+) -> None:
     async def test(recorded: Recorded) -> None:
         began_us = recorded.begins(NOSE)
+        await asyncio.sleep(5)
         recorded.ends(NOSE)
+        [ended] = await recorded.rows()
         recorded.began[NOSE] = began_us
         await recorded.killed()
         recorded.start()
         await gone_on(recorded)
+        recorded.ends(NOSE, seen=seen)
+        [row] = await recorded.rows()
+        assert (row == ended) == (seen is EndSeen.LATER)
+        assert row.ended_us >= ended.ended_us
 
     on_history(test)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection
@@ -55,6 +56,10 @@ from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import names
 from wifimgrd.wire.kinds import valid_text
 from wifimgrd.wire.properties import has_interface, properties_of, variants_of
+
+_MOST_RECORDINGS: Final = 256
+"""So many recordings of a take are in the signal of its end: the last ones. Cameras decide how many there
+are, and clients keep messages."""
 
 
 class HubService:
@@ -228,6 +233,7 @@ class HubService:
         """Send the signal of a take that is over; nothing if its rows were deleted."""
         take = await self._history.take_of(last_id)
         if take is not None:
+            take = replace(take, recordings=take.recordings[-_MOST_RECORDINGS:])
             body = [variants_of(take_record(take))]
             self._connection.emit(names.ROOT_PATH, names.MANAGER, "TakeEnded", "a{sv}", body)
 

@@ -15,7 +15,7 @@ from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.events import RecordingFailed, RecordingFiles, RecordingStarted, RecordingStopped
 from wifimgrd.domain.history import HistoryKind, HistoryRow, recording_ended_unseen, without_expected
-from wifimgrd.domain.recordings import Recording, expected_cameras
+from wifimgrd.domain.recordings import Recording, expected_cameras, kept_files
 
 _FILES_S: Final = 30.0
 """How long a take that is over waits for the files of its recordings, before it is told."""
@@ -34,6 +34,8 @@ class _Recorded:
 
     row: HistoryRow
     noted: Clocks
+    known_end: HistoryRow | None = None
+    """The row with its end, which the hub did not store before it was killed."""
 
     @property
     def recording(self) -> Recording:
@@ -188,6 +190,8 @@ class RecordingHistory:
                 storage_free_after=event.storage_free,
             ),
         )
+        if recorded.known_end is not None and event.seen is not EndSeen.DIRECTLY:
+            row = recorded.known_end
         self._change(recorded, row)
         self._ended[event.device_id, row.time_us] = recorded
         if len(self._ended) > _KEPT:
@@ -203,7 +207,7 @@ class RecordingHistory:
             recorded = self._ended.get((event.device_id, event.since_us))
         if recorded is None:
             return
-        files = event.files
+        files = kept_files(event.files)
         self._change(recorded, replace(recorded.row, recording=replace(recorded.recording, files=files)))
         for take in self._takes:
             if recorded.row.id in take.due:
@@ -214,10 +218,10 @@ class RecordingHistory:
     # -- takes
 
     def _go_on(self, device_id: DeviceId, row: HistoryRow) -> None:
-        """A recording outlived the hub; it may have a row that says that it ended, which the hub did not
-        store."""
+        """A recording outlived the hub, as far as the hub knows."""
+        known_end = row if row.ended_us else None
         row = replace(row, ended_us=0, code="", message="")
-        recorded = self._running[device_id] = _Recorded(row, self._now())
+        recorded = self._running[device_id] = _Recorded(row, self._now(), known_end)
         if not self._takes:
             take_id = recorded.recording.take or row.id
             first = recorded if take_id == row.id else None

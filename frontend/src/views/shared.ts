@@ -1,0 +1,9 @@
+// What the page has read by the time it reads a view: each of those views imports this, so that all of them share one file
+// with the page. Else each set of views that share something has a file of its own, which the page needs before it is drawn.
+
+import "../past_events";
+import "../signal_history";
+import "../tilesets";
+import "../times";
+import "./order";
+import "./past";
