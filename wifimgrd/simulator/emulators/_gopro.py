@@ -6,13 +6,13 @@ Facts: https://gopro.github.io/OpenGoPro/http. Which routes there are depends on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
 from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState, TemperatureState
-from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refusal, Refused
+from wifimgrd.simulator.emulators._camera import BYTES_PER_S, EmulatedCamera, Ended, Refusal, Refused
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
 
@@ -53,6 +53,7 @@ _VIDEO: Final = 1000
 _PHOTO: Final = 1001
 _NIGHT_PHOTO: Final = 18
 _DIRECTORY: Final = "100GOPRO"
+_CHAPTER_BYTES: Final = 4_000_000_000
 
 _Route = Callable[["GoProEmulator", Request], Response]
 
@@ -269,9 +270,40 @@ class GoProEmulator(HttpEmulator):
         return _DONE
 
     def _media(self, request: Request) -> Response:  # noqa: ARG002
-        files = [_media_item(file) for file in self._camera.files]
+        files = [dict(item) for file in self._camera.files for item in self._chapters(file)]
         media = [{"d": _DIRECTORY, "fs": files}] if files else []
         return Response({"id": self._camera.settings.serial_number, "media": media})
+
+    def _chapters(self, file: Ended) -> Iterator[Mapping[str, str]]:
+        """As the media list has them; their times are local."""
+        sizes = [_CHAPTER_BYTES] * (file.size // _CHAPTER_BYTES) + [file.size % _CHAPTER_BYTES]
+        for index, size in enumerate(sizes):
+            began_s = file.began_s + index * _CHAPTER_BYTES / BYTES_PER_S
+            created = str(int(began_s + self._camera.zone_min * 60))
+            yield {
+                "n": f"GX{index + 1:02}{file.number % 10_000:04}.MP4",
+                "cre": created,
+                "mod": created,
+                "glrv": "0",
+                "ls": "-1",
+                "s": str(size),
+            }
+
+    def _last_captured(self, request: Request) -> Response:  # noqa: ARG002
+        if (last := self._camera.last_ended) is None:
+            return Response({}, HTTPStatus.NO_CONTENT)
+        *_, newest = self._chapters(last)
+        return Response({"file": newest["n"], "folder": _DIRECTORY})
+
+    def _media_info(self, request: Request) -> Response:
+        if (wanted := request.query.get("path")) is None:
+            return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
+        for file in self._camera.files:
+            for item in self._chapters(file):
+                if wanted == f"{_DIRECTORY}/{item['n']}":
+                    lasts = str(int(int(item["s"]) / BYTES_PER_S))
+                    return Response({"ct": "0", "cre": item["cre"], "s": item["s"], "dur": lasts})
+        return Response({"error": "not found"}, HTTPStatus.NOT_FOUND)
 
     def _set_turbo(self, request: Request) -> Response:
         self._turbo = request.query.get("p") == "1"
@@ -334,18 +366,6 @@ class GoProEmulator(HttpEmulator):
         return self.set_clock([2000 + year, *others], 0)
 
 
-def _media_item(file: Ended) -> dict[str, str]:
-    began = str(int(file.began_s))
-    return {
-        "n": f"GX01{file.number % 10_000:04}.MP4",
-        "cre": began,
-        "mod": began,
-        "glrv": "0",
-        "ls": "-1",
-        "s": str(file.size),
-    }
-
-
 _OLD_SETTING: Final = "/gp/gpControl/setting/"
 _ROUTES: Final[Mapping[str, _Route]] = {
     "/gopro/camera/state": GoProEmulator._state,
@@ -364,6 +384,8 @@ _ROUTES: Final[Mapping[str, _Route]] = {
     "/gopro/camera/control/wired_usb": GoProEmulator._accept,
     "/gopro/camera/analytics/set_client_info": GoProEmulator._accept,
     "/gopro/media/list": GoProEmulator._media,
+    "/gopro/media/last_captured": GoProEmulator._last_captured,
+    "/gopro/media/info": GoProEmulator._media_info,
     "/gopro/media/turbo_transfer": GoProEmulator._set_turbo,
     "/gopro/version": GoProEmulator._version,
     "/gp/gpControl": GoProEmulator._old_info,
@@ -380,6 +402,7 @@ _ROUTES: Final[Mapping[str, _Route]] = {
 }
 _SINCE: Final[Mapping[str, int]] = {
     "/gopro/camera/info": _HERO12,
+    "/gopro/media/last_captured": _HERO12,
     "/gopro/camera/get_date_time": _HERO11,
     "/gopro/camera/shutter/start": _HERO10,
     "/gopro/camera/shutter/stop": _HERO10,
