@@ -26,7 +26,7 @@ LATEST_VIDEOS: Final[Mapping[str, object]] = {
     "maxThumbSize": 0,
 }
 """The parameters for the newest videos, the newest first."""
-_PATH: Final = re.compile(r"https?://[^/\s]{1,64}/(?:files/)?([^?#]{1,255})")
+_PATH: Final = re.compile(r"https?://[^/\s]{1,64}/(?:files/)?([^?#]{0,254}[^?#/])")
 _ZONED: Final = re.compile(r".{10,}[+-][0-9]{2}:[0-9]{2}")
 
 
@@ -73,9 +73,9 @@ def file_in(
     `offset_us` is the camera's clock minus this host's. Raises CameraBusy if no file is as new as the
     recording, or its file is not finished."""
     videos = list(_videos(results, offset_us))
-    if all(video.changed_us < recording.began_us for video in videos):
-        raise unfinished()
     found = [video for video in videos if recording.touched_at(video.changed_us)]
+    if not found and not any(video.changed_us > recording.ended_us for video in videos):
+        raise unfinished()
     if len(found) != 1 or not recording.lasted(found[0].lasts_s):
         return None
     if not found[0].is_finished:
