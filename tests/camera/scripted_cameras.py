@@ -140,10 +140,14 @@ class GoPro(Http):
     )
     does: bool = True
     """Whether it does what it says."""
+    files: list[Mapping[str, str]] = field(default_factory=list)
+    """On its card, as the media list has them."""
 
     def reply(self, target: str, body: bytes) -> bytes:
         parts = urlsplit(target)
         match parts.path:
+            case "/gopro/media/list":
+                return answer({"id": "1", "media": [{"d": "100GOPRO", "fs": self.files}]})
             case "/gopro/camera/info":
                 info = {
                     "model_name": self.model,

@@ -402,6 +402,7 @@ class Session:
                 self._drop()
                 return None
             except (DeviceNotReachable, InterfaceLost, DeviceNotFound, OSError) as error:
+                self._poked.set()
                 raise self._failed(error) from None
             return self._search.found(files, recording)
 
