@@ -98,7 +98,7 @@ class AttachedCameras:
 
     async def _recorded_files(
         self, _: MethodCall, device: int, began: int, ended: int
-    ) -> tuple[bool, list[tuple[str, int]]]:
+    ) -> tuple[bool, list[list[object]]]:
         return recorded_files.encode(await self._control.recorded_files(DeviceId(device), began, ended))
 
     async def _give_socket(self, call: MethodCall, serial: int, _: int) -> None:

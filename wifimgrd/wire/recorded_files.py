@@ -12,11 +12,11 @@ _UNKNOWN: Final = -1
 """A size that is not known."""
 
 
-def encode(files: tuple[RecordedFile, ...] | None) -> tuple[bool, list[tuple[str, int]]]:
-    """Whether they are known, and the name and the size of each."""
+def encode(files: tuple[RecordedFile, ...] | None) -> tuple[bool, list[list[object]]]:
+    """Whether they are known, and the name and the size of each, as a struct."""
     known = recorded_files([(file.name, file.size) for file in files]) if files is not None else None
-    rows = [(file.name, _UNKNOWN if file.size is None else file.size) for file in known or ()]
-    return known is not None, rows
+    rows = [[file.name, _UNKNOWN if file.size is None else file.size] for file in known or ()]
+    return known is not None, list[list[object]](rows)
 
 
 def decode(known: bool, rows: Sequence[tuple[str, int]]) -> tuple[RecordedFile, ...] | None:
