@@ -297,6 +297,12 @@ def test_a_clock_that_was_set_since_the_recording_proves_nothing() -> None:
         find(talk, recording(-630))
 
 
+def test_a_clock_that_was_set_back_since_the_recording_makes_no_old_file_a_new_one() -> None:
+    """By an hour, exactly after which the recording began."""
+    talk = gopro(item("GX010001.MP4", NOW_S - 600), item("GX010002.MP4", NOW_S + 3000))
+    assert find(talk, recording(-600)) is None
+
+
 def test_a_file_that_was_begun_before_the_recording_was_seen_is_not_told() -> None:
     """A time lapse that ran when the camera was connected: it may be a file of another recording."""
     talk = gopro(item("GX010002.MP4", NOW_S - 900))
@@ -381,8 +387,9 @@ def test_a_file_that_makes_no_sense_is_not_told(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("folder", ["", "..", "100GOPRO/..", "100GOPRO\r\nX: y", "x" * 300, "100gopro"])
 @pytest.mark.parametrize("length_s", [20, 600])
 def test_a_folder_that_is_none_is_not_asked_for(folder: str, length_s: int) -> None:
-    talk = gopro(item("GX010002.MP4", NOW_S - 30), item("GOPR0009.JPG", NOW_S + 1000), folder=folder)
-    assert find(talk, recording(-30, length_s)) is None
+    began_s = -10 - length_s
+    talk = gopro(item("GX010002.MP4", NOW_S + began_s), item("GOPR0009.JPG", NOW_S), folder=folder)
+    assert find(talk, recording(began_s, length_s)) is None
     assert INFO not in asked(talk)
 
 

@@ -215,13 +215,15 @@ def test_a_file_that_is_not_finished_is_told_later(talk: Talk, camera: Camera) -
         [entry(RECORDED, -20, seconds=12)],
         [entry(RECORDED, -20, _recordTime=None)],
         [entry(RECORDED, -20), entry(RECORDED + "2", -3)],
-        [entry(RECORDED, -20, fileUrl=None), entry(RECORDED, 500)],
-        [entry(RECORDED, -20, dateTimeZone="2027:01:15 08:59:40"), entry(RECORDED, 500)],
+        [entry(RECORDED, -20, fileUrl=None), entry(RECORDED, 50)],
+        [entry(RECORDED, -20, dateTimeZone="2027:01:15 08:59:40"), entry(RECORDED, 50)],
+        [entry(RECORDED, 3580), entry(RECORDED + "2", -20)],
     ],
-    ids=["shorter", "without a length", "two", "without a name", "without a zone"],
+    ids=["shorter", "without a length", "two", "without a name", "without a zone", "set back by an hour"],
 )
 def test_a_file_that_may_be_another_is_not_told(talk: Talk, camera: Camera, entries: Any) -> None:
     camera.entries = entries
+    talk.now_us += 60 * S
     assert find(talk, recording()) is None
 
 

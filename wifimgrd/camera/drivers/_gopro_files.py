@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wifimgrd.camera.drivers.past_recording import PastRecording
+from wifimgrd.camera.drivers.past_recording import PastRecording, is_future
 from wifimgrd.camera.drivers.protocol import MICROSECONDS, unfinished
 from wifimgrd.domain.recorded_files import recorded_files
 from wifimgrd.domain.recordings import RecordedFile
@@ -73,12 +73,15 @@ def the_file(
 
 
 def files_in(
-    media_list: Mapping[str, Any], recording: PastRecording, shift_us: int
+    media_list: Mapping[str, Any], recording: PastRecording, shift_us: int, now_us: int
 ) -> tuple[RecordedFile, ...] | None:
     """All chapters of a recording in a media list. None if it is not certain which these are; raises
     CameraBusy if no file is as new as the recording."""
+    newest_us = max(_moments(media_list, shift_us), default=0)
+    if is_future(newest_us, now_us):
+        return None
     videos = [video for video in _videos(media_list, shift_us) if recording.ran_at(video.created_us)]
-    if not videos and not any(recording.is_before(moment_us) for moment_us in _moments(media_list, shift_us)):
+    if not videos and not recording.is_before(newest_us):
         raise unfinished()
     first = [video for video in videos if video.is_first and recording.began_at(video.created_us)]
     chosen = first or [video for video in videos if video.is_looped]

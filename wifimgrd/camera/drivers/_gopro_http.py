@@ -96,4 +96,4 @@ class HttpGoPro(GoPro, NetworkDriver):
         answer = yield get(self.host, self.media_list_at, files.LIST_BYTES)
         if answer.code != _OK:
             return None
-        return files.files_in(json_object(answer.body), recording, shift_us)
+        return files.files_in(json_object(answer.body), recording, shift_us, answer.moment_us)

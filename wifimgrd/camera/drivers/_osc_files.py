@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wifimgrd.camera.drivers._values import seconds, space, written_time
-from wifimgrd.camera.drivers.past_recording import PastRecording
+from wifimgrd.camera.drivers.past_recording import PastRecording, is_future
 from wifimgrd.camera.drivers.protocol import unfinished
 from wifimgrd.domain.recorded_files import MOST_FILES, recorded_files
 from wifimgrd.domain.recordings import RecordedFile
@@ -67,12 +67,14 @@ def named_files(results: Mapping[str, Any], named: NamedFiles) -> tuple[Recorded
 
 
 def file_in(
-    results: Mapping[str, Any], recording: PastRecording, offset_us: int
+    results: Mapping[str, Any], recording: PastRecording, offset_us: int, now_us: int
 ) -> tuple[RecordedFile, ...] | None:
     """The file of a recording among the newest videos: the only one of its time that lasts as long.
     `offset_us` is the camera's clock minus this host's. Raises CameraBusy if no file is as new as the
     recording, or its file is not finished."""
     videos = list(_videos(results, offset_us))
+    if any(is_future(video.changed_us, now_us) for video in videos):
+        return None
     found = [video for video in videos if recording.touched_at(video.changed_us)]
     if not found and not any(video.changed_us > recording.ended_us for video in videos):
         raise unfinished()

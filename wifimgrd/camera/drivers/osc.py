@@ -411,7 +411,9 @@ class OscDriver(NetworkDriver):
         results = {} if error is not None else member(json_object(answer.body), "results")
         if is_named:
             return files.named_files(results, self._stopped)
-        return None if offset_us is None or error else files.file_in(results, recording, offset_us)
+        if offset_us is None or error is not None:
+            return None
+        return files.file_in(results, recording, offset_us, answer.moment_us)
 
     # -- Bluetooth
 

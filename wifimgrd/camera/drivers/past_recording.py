@@ -55,3 +55,8 @@ class PastRecording:
     def lasted(self, seconds: int | None) -> bool:
         """Whether a file of this length is the whole of it."""
         return seconds is not None and abs(seconds * _SECOND_US - self.length_us) <= _NEAR_US
+
+
+def is_future(moment_us: int, now_us: int) -> bool:
+    """Whether a file was created in the future: the camera's clock was set back since, and proves nothing."""
+    return moment_us > now_us + _NEAR_US
