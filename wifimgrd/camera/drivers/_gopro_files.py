@@ -38,7 +38,7 @@ class _Video:
 
     path: str
     recording: str
-    """What the names of all chapters of its recording have."""
+    """The part of its name that all chapters of its recording share."""
     chapter: int
     """Of videos in a loop the number: their first ones are overwritten."""
     is_looped: bool
@@ -130,7 +130,7 @@ def _is_folder(folder: object) -> bool:
 
 
 def _parse(name: object) -> tuple[str, int, bool] | None:
-    """What the name of a video says: its recording, its chapter, and whether it is one of a loop."""
+    """The recording, the chapter, and whether it is one of a loop, by the name of a video."""
     if not isinstance(name, str):
         return None
     if (found := _OLDER.fullmatch(name)) is not None:

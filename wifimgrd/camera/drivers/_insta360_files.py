@@ -78,6 +78,6 @@ def _files_among(listed: Sequence[bytes], named: NamedFile) -> tuple[RecordedFil
 
 
 def _recording_of(path: str) -> tuple[str, str] | None:
-    """What the names of all files of a recording have."""
+    """The parts of a name that all files of a recording share."""
     found = _NAME.fullmatch(path)
     return None if found is None else (found[1], found[3])

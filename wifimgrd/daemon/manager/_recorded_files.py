@@ -78,7 +78,7 @@ class RecordedFiles:
             self._tell(device_id, one, None)
 
     def stop(self) -> None:
-        """No camera is asked any more."""
+        """Ask no camera from now on."""
         for device_id in list(self._waiting):
             self.gone(device_id)
 
