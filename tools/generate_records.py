@@ -33,6 +33,7 @@ from wifimgrd.domain.records import (  # noqa: E402
     OutcomeRecord,
     ResultRecord,
     ServiceRecord,
+    TakeRecord,
 )
 from wifimgrd.mqtt._hub_record import HubRecordJson  # noqa: E402
 from wifimgrd.wire.names import ERROR_PREFIX  # noqa: E402
@@ -53,6 +54,7 @@ ROWS: Final = {
     "devices": BluetoothRecord,
     "results": ResultRecord,
     "outcomes": OutcomeRecord,
+    "takes": TakeRecord,
 }
 """The arguments of methods that are rows, by name."""
 _ROWS: Final = re.compile(rf"(?<=      )({'|'.join(ROWS)})(: .*)\n(?:        .*\n)+")

@@ -17,11 +17,20 @@ characters = st.characters(
     blacklist_categories=["Cs"], blacklist_characters="\0", max_codepoint=None if ANY_TEXT else 127
 )
 texts = st.text(characters, max_size=40)
-values: st.SearchStrategy[Value] = st.one_of(
+plain_values: st.SearchStrategy[Value] = st.one_of(
     texts.map(lambda text: ("s", text)),
     st.integers(0, 2**64 - 1).map(lambda number: ("t", number)),
+    st.integers(-(2**63), 2**63 - 1).map(lambda number: ("x", number)),
     st.integers(0, 2**32 - 1).map(lambda number: ("u", number)),
+    st.integers(-(2**31), 2**31 - 1).map(lambda number: ("i", number)),
     st.integers(0, 255).map(lambda number: ("y", number)),
+)
+values: st.SearchStrategy[Value] = st.recursive(
+    plain_values,
+    lambda inner: st.lists(st.dictionaries(texts, inner, max_size=3), max_size=3).map(
+        lambda rows: ("aa{sv}", rows)
+    ),
+    max_leaves=6,
 )
 rows = st.lists(st.dictionaries(texts, values, max_size=12), max_size=12)
 
@@ -36,10 +45,19 @@ def sent(body: PackedBody) -> bytes:
     return library.to_bytes(message, sockets=False)
 
 
+def variants(of: Any) -> list[dict[str, library.Variant]]:
+    return [
+        {
+            name: library.Variant(signature, variants(value) if signature == "aa{sv}" else value)
+            for name, (signature, value) in row.items()
+        }
+        for row in of
+    ]
+
+
 @given(rows)
 def test_the_bytes_are_those_of_the_library(of: list[dict[str, Value]]) -> None:
-    body = [[{name: library.Variant(*value) for name, value in row.items()} for row in of]]
-    message = library.method_return(":1.5", 7, "aa{sv}", body, [])
+    message = library.method_return(":1.5", 7, "aa{sv}", [variants(of)], [])
     message.serial = 9
     assert packed(of) == library.to_bytes(message, sockets=False)
 
@@ -104,17 +122,23 @@ def test_of_structures_that_are_malformed_nothing_but_that_is_raised(
         library.read(bytes(raw[: data.draw(st.integers(64, len(raw)))]))
 
 
+def plain(of: Any) -> list[dict[str, object]]:
+    return [
+        {name: plain(value) if signature == "aa{sv}" else value for name, (signature, value) in row.items()}
+        for row in of
+    ]
+
+
 @given(rows)
 def test_what_was_packed_is_read(of: list[dict[str, Value]]) -> None:
-    reply = library.read(packed(of))
-    assert reply.body == [[{name: value for name, (_, value) in row.items()} for row in of]]
+    assert library.read(packed(of)).body == [plain(of)]
 
 
 @given(
     st.dictionaries(
         texts,
         st.one_of(
-            values,
+            plain_values,
             st.tuples(st.just("as"), st.lists(texts)),
             st.tuples(st.just("ay"), st.binary()),
             st.tuples(st.just("b"), st.booleans()),

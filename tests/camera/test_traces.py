@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.camera.test_sessions_on_emulators import DRIVEN, LIMITS
+from tests.camera.test_sessions_on_emulators import DRIVEN
+from tests.camera.test_sessions_on_emulators import LIMITS as OFTEN
 from wifimgrd.camera import traces
 from wifimgrd.camera.conversations import now_us
 from wifimgrd.camera.sessions import CameraSessions
@@ -28,6 +29,8 @@ from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, Emulato
 TRACES: Final = Path(__file__).parents[1] / "data/traces"
 SSID: Final = b"GP25140002"
 ONE: Final = DeviceId(1)
+LIMITS: Final = replace(OFTEN, clock_s=600.0, clock_questions=1)
+"""The time is asked for once, as a trace has it: when later questions come depends on the answers."""
 QUICK: Final = replace(LIMITS, longest_pause_s=0.1)
 
 
@@ -104,7 +107,10 @@ async def replayed(trace: Trace) -> dict[str, object]:
                     continue
                 got = b""
                 while len(got) < len(piece.data):
-                    got += await loop.sock_recv(end, len(piece.data) - len(got))
+                    more = await loop.sock_recv(end, len(piece.data) - len(got))
+                    if not more:
+                        break
+                    got += more
                 if got != piece.data:
                     differences.append((got, piece.data))
             over.set()

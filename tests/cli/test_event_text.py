@@ -317,6 +317,15 @@ def test_a_recording_and_its_end_with_the_reason() -> None:
     assert (normal.style, bad.style) == (Style.PLAIN, Style.BAD)
 
 
+def test_the_end_of_a_take_names_who_recorded_and_who_was_missing() -> None:
+    shown = event_text(recorder())
+    rows = [{"device_id": 1, "device_name": name} for name in ("Front", "Left", "Front", None)]
+    data = {"recordings": rows, "missing": []}
+    assert sentences(shown, "take.ended", data) == ["wifimgrd: a take is over: Front, Left, device 1"]
+    [bad] = shown.text(Message("take.ended", data | {"missing": [{"device_name": "Tail"}]}))
+    assert (bad.what, bad.style) == ("a take is over: Front, Left, device 1; missing: Tail", Style.BAD)
+
+
 def test_problems_come_and_go() -> None:
     shown = event_text(recorder(problems=("battery-low",)))
     assert told(shown, problems=("not-recording", "battery-low")) == ["Front (1): problem: not recording"]

@@ -28,7 +28,7 @@ from wifimgrd.client.changes import (
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.commands import DeviceCommand
-from wifimgrd.domain.records import DeviceRecord, OutcomeRecord, ResultRecord, ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, OutcomeRecord, ResultRecord, ServiceRecord, TakeRecord
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.kernel.sockets import open_socket
 
@@ -49,6 +49,7 @@ class FakeHub(HubClient):
         self.made_id = 1
         self.report = "a report"
         self.results: list[ResultRecord] = []
+        self.found_takes: list[TakeRecord] = []
         self.relying = 0
         """Who has it ping the daemon now."""
         self.nobody = asyncio.Event()
@@ -134,6 +135,12 @@ class FakeHub(HubClient):
     ) -> list[ResultRecord]:
         await self.do("record", list(device_ids), on, everyone)
         return self.results
+
+    async def takes(
+        self, since_us: int | None = None, until_us: int | None = None, limit: int | None = None
+    ) -> list[TakeRecord]:
+        await self.do("takes", since_us, until_us, limit)
+        return self.found_takes
 
     async def diagnose(self) -> str:
         await self.do("diagnose")

@@ -97,8 +97,9 @@ async def test_what_the_channel_sends_is_as_described(shim: Served, hub: HubClie
     await shim.get(f"{P}/wifi/disconnect?device_id={sleeping}")
     await shim.get(f"{P}/wifi/connect?device_id={sleeping}&wake=1&wait=30")
     await hub.wait_until(lambda hub: is_idle(hub.devices[sleeping].camera), START_S)
-    for on in (True, False):
+    for on in (True, False, True):
         assert (await shim.ask("PUT", f"{P}/{sleeping}/recording", json={"recording": on})).status == 200
+    await shim.ask("DELETE", f"{P}/{sleeping}")  # the end of a take whose files are not waited for
     await hub.simulate("UnplugAdapter", "s", hub.devices[made].interface)
     await hub.simulate("PlugAdapter", "s", "wlan0")
     await hub.simulate("SetFault", "sa{sv}", "backend-gone", {})

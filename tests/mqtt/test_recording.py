@@ -65,6 +65,24 @@ async def test_a_hub_records_on_all_and_each_has_a_result(hub: Hub, seen: Observ
     assert {one["reason"] for one in ended(seen)} == {"stopped"}
 
 
+async def test_the_end_of_a_take_is_one_event(hub: Hub, seen: Observer) -> None:
+    nose, left = named(hub, "Nose"), named(hub, "Left")
+    await hub.client.record([nose, left], on=True)
+    await seen.until(lambda: seen.record(f"{HUB}/devices/{left}")["camera"]["recording"])
+    for device in (nose, left):  # the files of a removed camera are not waited for
+        await hub.client.remove_device(device)
+
+    def takes() -> list[dict[str, Any]]:
+        events = [json.loads(one.payload) for one in seen.seen(f"{HUB}/events")]
+        return [one["data"] for one in events if one["type"] == "take.ended"]
+
+    await seen.until(lambda: bool(takes()))
+    [take] = takes()
+    assert {row["device_name"] for row in take["recordings"]} == {"Nose", "Left"}
+    assert [one["device_name"] for one in take["missing"]] == ["Tail"]
+    assert take["ended"] > take["time"]
+
+
 async def test_one_camera_is_commanded_and_its_end_has_a_reason(hub: Hub, seen: Observer) -> None:
     device = named(hub, "Nose")
     topic = f"{HUB}/devices/{device}"

@@ -34,6 +34,7 @@ WHOLE = CameraReading(
     clock_offset_us=-1_800_000_000_000_000,
     clock_read_us=2,
     clock_bound_us=40_000,
+    clock_drift_ppm=-7,
     model="HERO13 Black",
     serial_number="C3501",
     firmware_version="H24.01.02",

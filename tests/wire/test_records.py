@@ -25,12 +25,15 @@ from wifimgrd.domain.records import (
     BluetoothRecord,
     CameraRecord,
     DeviceRecord,
+    FileRecord,
     HistoryRecord,
     InterfaceRecord,
+    MissingRecord,
     NetworkRecord,
     OutcomeRecord,
     ResultRecord,
     ServiceRecord,
+    TakeRecord,
     absent_record,
     history_record,
     network_record,
@@ -146,6 +149,13 @@ def test_rows_have_the_entries_of_released_versions() -> None:
     assert row_of(history_record(session)) == SESSION
 
 
+def test_a_bound_holds_for_the_offset_that_is_rounded_to_milliseconds() -> None:
+    offset, bound = FORMS[Kind.OFFSET].to_json, FORMS[Kind.BOUND].to_json
+    for true_us in range(-3000, 3000, 7):
+        for read_us, bound_us in ((true_us + 1499, 1499), (true_us - 2000, 2000), (true_us, 0)):
+            assert abs(offset(read_us) * 1000 - true_us) <= bound(bound_us) * 1000  # type: ignore[operator]
+
+
 @pytest.mark.parametrize("name", list(generate_records.RECORDS))
 def test_the_introspection_xml_has_the_fields_of_its_record(name: str) -> None:
     """Otherwise run tools/generate_records.py."""
@@ -166,7 +176,17 @@ def test_the_pages_types_have_the_fields_of_the_records() -> None:
     assert generate_records.TYPES.read_text() == generate_records.typescript()
 
 
-ROWS = [NetworkRecord, HistoryRecord, AbsentRecord, BluetoothRecord, OutcomeRecord, ResultRecord]
+ROWS = [
+    NetworkRecord,
+    HistoryRecord,
+    FileRecord,
+    TakeRecord,
+    MissingRecord,
+    AbsentRecord,
+    BluetoothRecord,
+    OutcomeRecord,
+    ResultRecord,
+]
 
 
 @pytest.mark.parametrize("record", [DeviceRecord, CameraRecord, InterfaceRecord, ServiceRecord, *ROWS])
@@ -201,8 +221,8 @@ VALUES = {
     Kind.DURATION: st.integers(0, 2**53 - 1),
     Kind.ELAPSED: st.integers(1, 2**40),
     Kind.OFFSET: st.integers(-(2**53), 2**53),
+    Kind.BOUND: st.integers(0, 2**53),
     Kind.RECORDING: st.sampled_from(RecordingState).map(str),
-    Kind.RECORDS: st.sampled_from([(), (AbsentRecord(1, product="a", unplugged_at=5), AbsentRecord(2))]),
     Kind.INTERFACE: st.text("wlan0123456789.-_", min_size=1),
     Kind.DEVICE: st.integers(1, 2**60),
 }
@@ -213,6 +233,10 @@ def value_of(field: BoundField) -> st.SearchStrategy[Any]:
     if field.field.kind is Kind.RECORD:
         assert field.records is not None
         return st.builds(field.records, **{one.name: value_of_any(one) for one in fields_of(field.records)})
+    if field.records is not None:
+        return st.lists(values_of(field.records), max_size=2).map(
+            lambda rows: tuple(field.records(**one) for one in rows)  # type: ignore[misc]
+        )
     return VALUES[field.field.kind]
 
 
@@ -248,7 +272,10 @@ def received(signature: str, value: object) -> Any:
     checked = library.Variant(signature, value).value
     if signature == "aa{sv}":
         rows = typed(list[dict[str, library.Variant]], checked)
-        return [{name: variant.value for name, variant in row.items()} for row in rows]
+        return [
+            {name: received(variant.signature, variant.value) for name, variant in row.items()}
+            for row in rows
+        ]
     return checked
 
 
@@ -309,7 +336,7 @@ def test_the_service_is_the_same_on_the_other_side_of_the_bus(values: dict[str, 
 @given(data=st.data())
 def test_a_row_is_the_same_on_the_other_side_of_the_bus(kind: type[Record], data: st.DataObject) -> None:
     record = kind(**data.draw(values_of(kind)))
-    row = {name: variant.value for name, variant in variants_of(record).items()}
+    row = {name: received(one.signature, one.value) for name, one in variants_of(record).items()}
     assert record_of(kind, row | {"unknown": 1}) == record
 
 

@@ -31,7 +31,9 @@ from wifimgrd.client.json_records import (
     search_json,
     signal_history_json,
     status_json,
+    take_json,
 )
+from wifimgrd.client.takes_csv import takes_csv
 from wifimgrd.config.catalog import load
 from wifimgrd.domain.commands import DEVICE_COMMANDS
 from wifimgrd.domain.records import (
@@ -39,14 +41,17 @@ from wifimgrd.domain.records import (
     BluetoothRecord,
     CameraRecord,
     DeviceRecord,
+    FileRecord,
     HistoryRecord,
     InterfaceRecord,
+    MissingRecord,
     NetworkRecord,
     OutcomeRecord,
     ResultRecord,
     SearchRecord,
     ServiceRecord,
     SignalHistoryRecord,
+    TakeRecord,
 )
 from wifimgrd.http._operations import Operation, Parameter, parameter_of
 from wifimgrd.http.access.token import SessionInput
@@ -75,6 +80,8 @@ class Example:
     """None where the example request itself is the only way to show it, e.g. for a picture."""
     further: Mapping[int, Any] = field(default_factory=dict)
     """Other answers, by status."""
+    others: Mapping[str, Any] = field(default_factory=dict)
+    """The answer in other media types."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Those that are others than in PARAMETERS."""
 
@@ -325,6 +332,31 @@ _SIGNAL: Final = signal_history_json(
     )
 )
 _HISTORY: Final[HistoryJson] = {"history": [history_json(row) for row in (_INTERRUPTION, _SESSION)]}
+_RECORDING: Final = HistoryRecord(
+    id=3,
+    time=_microseconds("2026-11-20T17:10:02.412880+00:00"),
+    kind="recording",
+    device_id=1,
+    device_name="Front",
+    code="stopped",
+    message="The recording was stopped.",
+    ended=_microseconds("2026-11-20T17:21:40.097113+00:00"),
+    serial_number="IXSE12345678",
+    battery_level=80,
+    battery_level_after=71,
+    storage_free=61_203_283_968,
+    storage_free_after=50_465_865_728,
+    clock_offset=-212_400,
+    clock_bound=9_100,
+    files=(FileRecord(name="DCIM/Camera01/VID_20261120_181002_00_042.insv", size=10_737_418_240),),
+)
+_TAKE: Final = TakeRecord(
+    time=_RECORDING.time,
+    ended=_RECORDING.ended,
+    recordings=(_RECORDING,),
+    missing=(MissingRecord(device_id=2, device_name="Tail", code="not-connected"),),
+)
+TAKE_EXAMPLE: Final = take_json(_TAKE)
 _HEALTH: Final[HealthJson] = {
     "status": "ok",
     "daemon": "available",
@@ -419,6 +451,11 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "list_history": Example(answer=_HISTORY),
         "get_signal_history": Example(
             parameters={"since": "2026-11-20T17:08:00Z", "until": "2026-11-20T17:10:00Z"}, answer=_SIGNAL
+        ),
+        "list_takes": Example(
+            parameters={"since": "2026-11-20T17:00:00Z", "until": "2026-11-20T18:00:00Z"},
+            answer={"takes": [TAKE_EXAMPLE]},
+            others={"text/csv": takes_csv([_TAKE])},
         ),
         "health": Example(answer=_HEALTH),
         "metrics": Example(answer=_METRICS),

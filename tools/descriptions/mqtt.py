@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Final, NotRequired, TypedDict
 
+from tools.descriptions.examples import TAKE_EXAMPLE
 from tools.descriptions.json_schema import Schemas
 from tools.descriptions.open_values import OPEN, open_values
 from wifimgrd import __version__
@@ -239,6 +240,7 @@ def _messages(schemas: Schemas) -> dict[str, Any]:
         POWER: [_event(POWER, PowerStateJson.of(replace(device, power_state="asleep")))],
         "device.recording.stopped": [_event("device.recording.stopped", {"id": 3, "reason": "full"})],
         "device.operation.failed": [_event("device.operation.failed", failed)],
+        "take.ended": [_event("take.ended", TAKE_EXAMPLE)],
     }
     messages["discovery_message"] = _discovery_message(device, interface)
     for kind in (one for one in DATA if one not in LEFT_OUT):

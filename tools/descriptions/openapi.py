@@ -176,6 +176,9 @@ def _responses(
         schema = {} if operation.answer is None else {"schema": schemas.of(operation.answer)}
         shown = _shown(example, example_address(operation, path))
         success["content"] = dict.fromkeys(operation.media_types, schema | shown)
+        for media_type, kind in operation.others.items():
+            of_other = {"schema": schemas.of(kind), "example": example.others[media_type]}
+            success["content"][media_type] = of_other
     if operation.headers:
         success["headers"] = {
             name: {"description": text, "schema": {"type": "string"}}

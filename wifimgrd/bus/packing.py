@@ -16,11 +16,11 @@ SAMPLES_SIGNATURE: Final = "ta(tyy)"
 LEVELS_SIGNATURE: Final = "ta(ty)"
 _SAMPLE: Final = struct.Struct("<QBB6x")
 _LEVEL: Final = struct.Struct("<QB7x")
-_NUMBERS: Final = {"t": ("<Q", 8), "u": ("<I", 4), "y": ("<B", 1)}
+_NUMBERS: Final = {"t": ("<Q", 8), "x": ("<q", 8), "u": ("<I", 4), "i": ("<i", 4), "y": ("<B", 1)}
 _PADDING: Final = tuple(bytes(count) for count in range(8))
 
 Value = tuple[str, object]
-"""The signature of a value (`s`, `t`, `u` or `y`) and the value."""
+"""The signature of a value (`s`, `t`, `x`, `u`, `i`, `y` or `aa{sv}`) and the value."""
 
 
 class PackedBody(bytes):
@@ -58,7 +58,15 @@ class PackedLevels(PackedBody):
 
 def pack_rows(rows: Iterable[Mapping[str, Value]]) -> PackedRows:
     """Pack dictionaries; what D-Bus cannot carry in a text is left out or replaced."""
-    out = bytearray(4)
+    out = bytearray()
+    _add_rows(out, rows)
+    return PackedRows(out)
+
+
+def _add_rows(out: bytearray, rows: Iterable[Mapping[str, Value]]) -> None:
+    out += _PADDING[-len(out) & 3]
+    array = len(out)
+    out += b"\0\0\0\0"
     for row in rows:
         out += _PADDING[-len(out) & 3]
         place = len(out)
@@ -74,13 +82,14 @@ def pack_rows(rows: Iterable[Mapping[str, Value]]) -> PackedRows:
                 out += struct.pack("<I", len(data))
                 out += data
                 out.append(0)
+            elif isinstance(value, list):
+                _add_rows(out, value)
             else:
                 layout, size = _NUMBERS[signature]
                 out += _PADDING[-len(out) & (size - 1)]
                 out += struct.pack(layout, value)
         struct.pack_into("<I", out, place, len(out) - start)
-    struct.pack_into("<I", out, 0, len(out) - 4)
-    return PackedRows(out)
+    struct.pack_into("<I", out, array, len(out) - array - 4)
 
 
 def pack_samples(step: int, samples: Iterable[tuple[int, int, int]]) -> PackedSamples:

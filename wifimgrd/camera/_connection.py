@@ -23,7 +23,9 @@ class SessionLimits:
     recording_s: float = 2.0
     """The same while it records."""
     clock_s: float = 600.0
-    """From one read of the clock to the next."""
+    """From one series of questions for the time to the next."""
+    clock_questions: int = 30
+    """The most of a series, of a camera that answers late, or whose clock is set meanwhile."""
     shortest_s: float = 1.0
     """The shortest time between two reads, whatever the camera pushes."""
     first_pause_s: float = 1.0
@@ -62,6 +64,7 @@ class Connection(asyncio.BufferedProtocol):
         self,
         parser: Parser,
         clock: Clock,
+        steady: Clock,
         limits: SessionLimits,
         on_push: Callable[[Push | None], None],
         on_end: Callable[[], None],
@@ -70,6 +73,7 @@ class Connection(asyncio.BufferedProtocol):
         the connection, or has sent nonsense, while nobody waits for an answer."""
         self._parser = parser
         self._clock = clock
+        self._steady = steady
         self._limits = limits
         self._on_push = on_push
         self._on_end = on_end
@@ -185,7 +189,7 @@ class Connection(asyncio.BufferedProtocol):
             self._on_push(one if self._pushes <= self._limits.pushes_per_s else None)
         elif self._waiter is not None and not self._waiter.done() and one.number == self._number:
             took_us = round((self._loop.time() - self._sent_s) * MICROSECONDS)
-            self._waiter.set_result(one.timed(self._clock(), took_us))
+            self._waiter.set_result(one.timed(self._clock(), took_us, self._steady()))
 
     def eof_received(self) -> bool:
         """The camera sends no more."""

@@ -11,12 +11,12 @@ from typing import Final, TypeVar
 
 import structlog
 
+from wifimgrd.camera._clock_series import ClockSeries
 from wifimgrd.camera._connection import Connection, ConnectionEnded, SessionLimits
 from wifimgrd.camera._file_search import FileSearch
 from wifimgrd.camera.conversations import Clock, converse, settle
 from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.camera.drivers.protocol import (
-    MICROSECONDS,
     UNREADABLE,
     Answer,
     Conversation,
@@ -49,7 +49,7 @@ _T = TypeVar("_T")
 _BROKE: Final = "the connection to the camera broke"
 _LOST: Final = (DeviceNotReachable, InterfaceLost, NotConnected, DeviceNotFound, Nonsense, OSError)
 """After these a camera that was sent a command may have done it."""
-_FRESH_US: Final = 2 * MICROSECONDS
+_FRESH_US: Final = 2_000_000
 """A camera that was read before is read again before its files are searched for."""
 _RESTART: Final = Backoff(first_s=1.0, last_s=60.0)
 """After a bug: sessions end their own failures."""
@@ -118,6 +118,7 @@ class Session:
         report: Report,
         tasks: Tasks,
         clock: Clock,
+        steady: Clock,
         limits: SessionLimits,
     ) -> None:
         self.device_id = device_id
@@ -127,6 +128,7 @@ class Session:
         self._open_socket = open_socket
         self._report = report
         self._clock = clock
+        self._steady = steady
         self._limits = limits
         self._backoff = Backoff(limits.first_pause_s, limits.longest_pause_s)
         self._turn = asyncio.Lock()
@@ -134,8 +136,9 @@ class Session:
         self._connection: Connection | None = None
         self._has_begun = False
         self._failures = 0
-        self._clock_us = 0
-        """When the clock was last asked for."""
+        self._series = ClockSeries(
+            driver, self._turn, self._connect, self._read_clock, self._fail, tasks, steady, limits
+        )
         self._poked = asyncio.Event()
         self._search = FileSearch()
         self._command: Request | None = None
@@ -165,8 +168,8 @@ class Session:
             await self._begin()
             await self._converse(self._driver.read())
             self._publish()
-            if not self._driver.reading.is_recording and self._is_clock_due():
-                await self._read_clock(self._driver.read_clock)
+            if self._series.is_due:
+                await self._series.begin()
         except (WifimgrdError, Nonsense, OSError) as error:
             self._fail(error)
         else:
@@ -178,16 +181,11 @@ class Session:
             await self._converse(self._driver.begin())
             self._has_begun = True
 
-    def _is_clock_due(self) -> bool:
-        age_us = self._clock() - self._clock_us
-        return not 0 <= age_us < self._limits.clock_s * MICROSECONDS
-
-    async def _read_clock(self, read: Callable[[int], Conversation[None]]) -> None:
-        self._clock_us = self._clock()
-        try:
-            await self._converse(read(HostTime.at(self._clock()).offset_s))
-        finally:
-            self._publish()
+    async def _read_clock(self) -> bool:
+        """Ask for the time once; false if the camera has no clock that can be read."""
+        is_read = await self._converse(self._driver.read_clock(HostTime.at(self._clock()).offset_s))
+        self._publish()
+        return is_read
 
     async def _until_due(self) -> None:
         limits = self._limits
@@ -213,7 +211,7 @@ class Session:
     def _fail(self, error: Exception) -> None:
         self._drop()
         self._has_begun = False
-        self._clock_us = 0
+        self._series.forget()
         self._failures += 1
         log = _log.info if self._failures == 1 else _log.debug
         log("camera_not_read", device=self.device_id, reason=str(error), failures=self._failures)
@@ -241,7 +239,9 @@ class Session:
         return connection
 
     def _new_connection(self) -> Connection:
-        return Connection(self._driver.parser(), self._clock, self._limits, self._pushed, self._ended)
+        return Connection(
+            self._driver.parser(), self._clock, self._steady, self._limits, self._pushed, self._ended
+        )
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -377,8 +377,13 @@ class Session:
             if self._driver.reading.is_recording:
                 raise busy_recording()
             await self._connect()
+            self._series.forget()
             await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
-            await self._read_clock(self._driver.check_clock)
+            try:
+                await self._converse(self._driver.check_clock(HostTime.at(self._clock()).offset_s))
+            finally:
+                self._publish()
+            self._series.go_on()
 
     async def register_host(self, host: str) -> str:
         """Have the camera take commands over Bluetooth of the host with a UUID; returns the name that it

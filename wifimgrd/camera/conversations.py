@@ -39,6 +39,11 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
+def steady_us() -> int:
+    """By a clock that nobody sets, and that is not corrected as the host's is, microseconds."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) // 1000
+
+
 async def converse(conversation: Conversation[_T], exchange: Exchange) -> _T:
     """Its result; raises what it raises, and what `exchange` does."""
     try:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
-from wifimgrd.camera.conversations import UNCONFIRMED, Clock
+from wifimgrd.camera.conversations import UNCONFIRMED, Clock, steady_us
 from wifimgrd.camera.drivers import driver_class
 from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.domain.camera import (
@@ -37,10 +37,13 @@ _OTHER_COMMAND: Final = "another command to this camera is under way"
 class CameraSessions:
     """A session for each attached camera: the port `CameraControl`."""
 
-    def __init__(self, tasks: Tasks, clock: Clock, limits: SessionLimits | None = None) -> None:
-        """`clock` is this host's, microseconds since the epoch."""
+    def __init__(
+        self, tasks: Tasks, clock: Clock, limits: SessionLimits | None = None, *, steady: Clock = steady_us
+    ) -> None:
+        """`clock` is this host's, microseconds since the epoch; `steady` is one that nobody sets."""
         self._tasks = tasks
         self._clock = clock
+        self._steady = steady
         self._limits = limits or SessionLimits()
         self._sessions: dict[DeviceId, Session] = {}
         self._listener: CameraControlListener | None = None
@@ -68,6 +71,7 @@ class CameraSessions:
             self._listener.camera_read,
             self._tasks.part(f"camera-{device_id}"),
             self._clock,
+            self._steady,
             self._limits,
         )
 

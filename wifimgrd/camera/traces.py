@@ -40,7 +40,7 @@ _READS: Final = 3
 """How often the state is read at least."""
 _READ_S: Final = 12.0
 """How long that may take."""
-_LIMITS: Final = SessionLimits(idle_s=2.0)
+_LIMITS: Final = SessionLimits(idle_s=2.0, clock_questions=1)
 _TOLD: Final = (
     *("model", "firmware_version", "battery_level", "battery_state", "recording", "stop_reason"),
     *("storage_state", "storage_free", "storage_total", "time_left_s", "temperature"),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.cli._adding import read_network
-from wifimgrd.cli._arguments import BACKUP, HELP, RECORD, STOP, parser
+from wifimgrd.cli._arguments import BACKUP, HELP, RECORD, STOP, TAKES, parser
 from wifimgrd.cli._commands import CHANGEABLE, COMMANDS
 from wifimgrd.cli._parser import Words
 from wifimgrd.cli._password import UsageError, read_password
@@ -112,11 +112,18 @@ def _check_backup(arguments: argparse.Namespace) -> None:
         raise UsageError("--json needs a file")
 
 
+def _check_takes(arguments: argparse.Namespace) -> None:
+    """Raise UsageError if two forms of the result are wanted."""
+    if arguments.json and arguments.csv:
+        raise UsageError("--json and --csv are two forms of one result")
+
+
 _CHECKS: Final[Mapping[str, Callable[[argparse.Namespace], None]]] = {
     CONNECT.name: _check_connect,
     RECORD: _check_recording,
     STOP: _check_recording,
     BACKUP: _check_backup,
+    TAKES: _check_takes,
 }
 """By command, the check that raises UsageError if the command's options do not go together."""
 

@@ -35,6 +35,7 @@ from wifimgrd.domain.commands import (
 RECORD: Final = "record"
 STOP: Final = "stop"
 BACKUP: Final = "backup"
+TAKES: Final = "takes"
 _NAMES: Final = {SET_CLOCK.name: "clock"}
 """The names of commands to a device that are called otherwise here."""
 COMMAND_OF: Final = {
@@ -108,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     status = command("status", "show the state of the hub, or all details of one device")
     completed(status.add_argument("device", metavar="DEVICE", nargs="?"), Words.DEVICES)
     _history(command("history", "show the history, newest last"))
+    _takes(command(TAKES, "show which recordings belong together, newest last, and who was missing"))
     tiles_arguments(command("tiles", "list the configured map tilesets, or check them"))
     bluetooth_arguments(
         command("bluetooth", "list the cameras heard over Bluetooth, search, or check that it works")
@@ -147,6 +149,18 @@ def _history(history: argparse.ArgumentParser) -> None:
         "--signal",
         action="store_true",
         help="show the device's signal and battery instead, minute by minute",
+    )
+
+
+def _takes(takes: argparse.ArgumentParser) -> None:
+    takes.add_argument(
+        "--since",
+        type=values.moment,
+        metavar="WHEN",
+        help='show only takes since a time ("2026-11-20 17:00") or within a span (30min, 12h, 7d)',
+    )
+    takes.add_argument(
+        "--csv", action="store_true", help="print a table for spreadsheets and scripts, newest first"
     )
 
 

@@ -32,6 +32,7 @@ from wifimgrd.cli._outcome import (
 from wifimgrd.cli._parser import Words
 from wifimgrd.cli._recording import named, record
 from wifimgrd.cli._screen import Screen
+from wifimgrd.cli._takes import takes
 from wifimgrd.cli._text import safe
 from wifimgrd.cli._views import (
     device_view,
@@ -355,6 +356,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "export": many,
         "set": change,
         "history": history,
+        "takes": takes,
         "remove": remove,
         "connect": connect,
         "bluetooth": bluetooth,

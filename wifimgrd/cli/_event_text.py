@@ -51,7 +51,7 @@ class EventText:
                 return self._service_updated(data)
             case "device.power_state.update":
                 return self._power(data)
-            case "device.camera.update" | "device.recording.stopped":
+            case "device.camera.update" | "device.recording.stopped" | "take.ended":
                 return self._camera(data)
             case "device.operation.failed":
                 what = f"{data['operation']} failed: {data['message']} ({data['code']})"
@@ -111,7 +111,10 @@ class EventText:
         return [Sentence(self._name(data["id"]), str(state))]
 
     def _camera(self, data: Data) -> list[Sentence]:
-        """The changes of a camera: whether it records, why it has stopped recording, and its problems."""
+        """The changes of a camera: whether it records, why it has stopped recording, and its problems; and
+        the end of a take."""
+        if "recordings" in data:
+            return [_take_ended(data)]
         if "reason" in data:
             return [_recording_stopped(self._name(data["id"]), data["reason"])]
         device_id, subject, now = data["id"], self._name(data["id"]), data["camera"] or {}
@@ -205,6 +208,14 @@ def _recording_stopped(subject: str, reason: str) -> Sentence:
     what = known.get(reason, f"The recording stopped: {reason}.").rstrip(".")
     style = Style.PLAIN if reason == StopReason.STOPPED else Style.BAD
     return Sentence(subject, what[:1].lower() + what[1:], style)
+
+
+def _take_ended(data: Data) -> Sentence:
+    """The cameras of a take that is over, each named once, and those that were missing."""
+    names = dict.fromkeys(row["device_name"] or f"device {row['device_id']}" for row in data["recordings"])
+    missing = [one["device_name"] for one in data["missing"]]
+    what = f"a take is over: {', '.join(names)}" + (f"; missing: {', '.join(missing)}" if missing else "")
+    return Sentence("wifimgrd", what, Style.BAD if missing else Style.PLAIN)
 
 
 def _state(data: Data) -> CameraState:

@@ -96,18 +96,18 @@ async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> 
 
 
 def _line(row: HistoryRecord, now_us: int) -> Row:
-    is_session = row.kind == "session"
+    is_session, is_recording = row.kind == "session", row.kind == HistoryKind.RECORDING
     lasted = None
-    if is_session or row.ended:
+    if is_session or is_recording or row.ended:
         lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
-    what = _WHAT.get(row.kind, row.kind)
+    what = _WHAT.get(row.kind, row.kind) if row.ended or not is_recording else "records"
     if row.kind == HistoryKind.WAKE:
         what = "wake failed" if row.code else "woken"
     signal = None if row.signal_mean is None else f"{row.signal_mean} %"
     if signal and row.signal_minimum != row.signal_mean:
         signal += f" (lowest {row.signal_minimum} %)"
     is_bad = row.kind in ("failure", "interruption") or (row.kind in ("session", "wake") and row.code)
-    if row.kind == HistoryKind.RECORDING:
+    if is_recording:
         is_bad = row.code not in (None, StopReason.STOPPED)
     reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"
     return (

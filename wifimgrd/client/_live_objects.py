@@ -28,14 +28,15 @@ from wifimgrd.client.changes import (
     OperationFailed,
     RecordingStopped,
     ServiceChanged,
+    TakeEnded,
 )
 from wifimgrd.domain.commands import OPTIONAL_INTERFACES
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.interface import natural_key
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord, TakeRecord
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 from wifimgrd.wire import names
-from wifimgrd.wire.properties import Properties, updated, without_interface
+from wifimgrd.wire.properties import Properties, record_of, updated, without_interface
 
 Listener = Callable[[Change], None]
 Objects = Mapping[str, Mapping[str, Properties]]
@@ -323,6 +324,8 @@ class ObjectCache:
                 device_id = names.device_id_of(signal.path)
                 if device_id is not None:
                     return [RecordingStopped(device_id, *typed(tuple[str], signal.body))]
+            case names.MANAGER, "TakeEnded":
+                return [TakeEnded(record_of(TakeRecord, *typed(tuple[dict[str, object]], signal.body)))]
             case names.DEVICE, "OperationFailed":
                 device_id = names.device_id_of(signal.path)
                 if device_id is not None:

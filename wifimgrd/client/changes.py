@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.domain.fields import fields_of
-from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord, TakeRecord
 
 BACKEND: Final = frozenset(one.dbus_name for one in fields_of(ServiceRecord) if one.field.in_status)
 """The properties of the manager object that `service.updated` reports."""
@@ -79,6 +79,13 @@ class RecordingStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeEnded:
+    """The signal `TakeEnded`: a take is over."""
+
+    take: TakeRecord
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceRemoved:
     """A device object was removed."""
 
@@ -115,6 +122,7 @@ Change = (
     | AttemptFailed
     | OperationFailed
     | RecordingStopped
+    | TakeEnded
     | DeviceRemoved
     | InterfaceAdded
     | InterfaceChanged

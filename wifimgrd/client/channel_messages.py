@@ -25,6 +25,7 @@ from wifimgrd.client.changes import (
     OperationFailed,
     RecordingStopped,
     ServiceChanged,
+    TakeEnded,
 )
 from wifimgrd.client.json_members import (
     DEVICE_MEMBERS,
@@ -34,9 +35,16 @@ from wifimgrd.client.json_members import (
     PowerStateJson,
     ServiceJson,
     StatusUpdateJson,
+    TakeJson,
     reachability,
 )
-from wifimgrd.client.json_records import connection_status_json, device_json, interface_json, service_json
+from wifimgrd.client.json_records import (
+    connection_status_json,
+    device_json,
+    interface_json,
+    service_json,
+    take_json,
+)
 from wifimgrd.client.json_types import (
     FAILED,
     OperationFailedJson,
@@ -64,6 +72,7 @@ DATA: Final[Mapping[str, type]] = MappingProxyType(
         POWER: PowerStateJson,
         CAMERA: CameraUpdateJson,
         "device.recording.stopped": RecordingStoppedJson,
+        "take.ended": TakeJson,
         "device.operation.failed": OperationFailedJson,
         "interface.added": InterfaceJson,
         "interface.updated": InterfaceJson,
@@ -124,7 +133,7 @@ class ChannelMessages:
             case AttemptFailed(device_id):
                 self._failures[device_id] = change
                 return []
-            case OperationFailed() | RecordingStopped():
+            case OperationFailed() | RecordingStopped() | TakeEnded():
                 return [_signalled(change)]
             case DeviceRemoved(device_id):
                 self._signals.pop(device_id, None)
@@ -195,7 +204,7 @@ class ChannelMessages:
         return [Message("device.signal", {"id": device.id, "signal_strength": step}, numbered=False)]
 
 
-def _signalled(change: OperationFailed | RecordingStopped) -> Message:
+def _signalled(change: OperationFailed | RecordingStopped | TakeEnded) -> Message:
     """The message about a signal that changes no record."""
     match change:
         case OperationFailed(device_id, operation, code, message):
@@ -203,6 +212,8 @@ def _signalled(change: OperationFailed | RecordingStopped) -> Message:
             return Message("device.operation.failed", failed)
         case RecordingStopped(device_id, reason):
             return Message("device.recording.stopped", {"id": device_id, "reason": reason})
+        case TakeEnded(take):
+            return Message("take.ended", take_json(take))
 
 
 def _power(device: DeviceRecord) -> tuple[str | None, int | None]:

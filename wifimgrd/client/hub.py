@@ -23,6 +23,7 @@ from wifimgrd.domain.records import (
     ResultRecord,
     SearchRecord,
     SignalHistoryRecord,
+    TakeRecord,
 )
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.domain.time_limits import (
@@ -216,6 +217,15 @@ class HubClient(LiveObjects):
         wanted = {"device_id": device_id, "before": before, "limit": limit}
         options = {name: _variant(value) for name, value in wanted.items() if value is not None}
         return [record_of(HistoryRecord, row) for row in await self._rows("GetHistory", options)]
+
+    async def takes(
+        self, since_us: int | None = None, until_us: int | None = None, limit: int | None = None
+    ) -> list[TakeRecord]:
+        """Takes, the newest first: those that lasted at some time from one moment on and before another, at
+        most so many; raises InvalidRequest."""
+        wanted = {"since": since_us, "until": until_us, "limit": limit}
+        options = {name: _variant(value) for name, value in wanted.items() if value is not None}
+        return [record_of(TakeRecord, row) for row in await self._rows("GetTakes", options)]
 
     async def signal_history(
         self, device_id: int, since_us: int = 0, until_us: int = 0

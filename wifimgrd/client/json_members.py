@@ -20,12 +20,15 @@ from wifimgrd.domain.records import (
     BluetoothRecord,
     CameraRecord,
     DeviceRecord,
+    FileRecord,
     HistoryRecord,
     InterfaceRecord,
+    MissingRecord,
     NetworkRecord,
     OutcomeRecord,
     ResultRecord,
     ServiceRecord,
+    TakeRecord,
 )
 from wifimgrd.wire.kinds import FORMS, settings_json, unchanged
 
@@ -163,6 +166,8 @@ def _member(one: BoundField) -> Member:
             Annotated[inner, one.field.description] | None,
             lambda record: None if (found := of(record)) is None else inner.of(found),
         )
+    if one.records is not None:
+        return _member_of_records(one, _OBJECTS[one.records])
     declared, form = one.field, FORMS[one.field.kind]
     base, keywords = Keywords(**form.keywords), Keywords(**declared.keywords)
     of_json: Any = form.json_type
@@ -174,6 +179,18 @@ def _member(one: BoundField) -> Member:
     if one.is_nullable or declared.while_connected:
         of_json |= None
     return Member(one.json_name, of_json, _reader(one), declared.in_status)
+
+
+def _member_of_records(one: BoundField, inner: type[JsonObject]) -> Member:
+    of = attrgetter(one.name)
+    kind: Any = Annotated[list[inner], one.field.description]  # type: ignore[valid-type]
+    if not one.is_nullable:
+        return Member(one.json_name, kind, lambda record: list(map(inner.of, of(record))))
+    return Member(
+        one.json_name,
+        kind | None,
+        lambda record: None if (found := of(record)) is None else list(map(inner.of, found)),
+    )
 
 
 def _reader(one: BoundField) -> Reader:
@@ -189,8 +206,38 @@ class CameraJson(JsonObject, of=members_of(CameraRecord)):
     """The state that a camera reports; null means that a value is not known."""
 
 
-_OBJECTS: Final[Mapping[type[Record], type[JsonObject]]] = MappingProxyType({CameraRecord: CameraJson})
+class FileJson(JsonObject, of=members_of(FileRecord)):
+    """A file on a camera's card."""
+
+
+class MissingJson(JsonObject, of=members_of(MissingRecord)):
+    """A camera that was expected to record in a take, and did not."""
+
+
+class AbsentAdapterJson(JsonObject, of=members_of(AbsentRecord)):
+    """An adapter that is reserved for a device, and is not plugged in."""
+
+
+_OBJECTS: Final[dict[type[Record], type[JsonObject]]] = {
+    CameraRecord: CameraJson,
+    AbsentRecord: AbsentAdapterJson,
+    FileRecord: FileJson,
+    MissingRecord: MissingJson,
+}
 """The objects of records that are members of others."""
+
+
+class HistoryRowJson(JsonObject, of=members_of(HistoryRecord)):
+    """One entry of the history."""
+
+
+_OBJECTS[HistoryRecord] = HistoryRowJson
+
+
+class TakeJson(JsonObject, of=members_of(TakeRecord)):
+    """A take: the recordings from the begin of one while no other runs until none runs."""
+
+
 DEVICE_MEMBERS: Final = members_of(DeviceRecord)
 """The members of a device's JSON object, in order."""
 STATUS_MEMBERS: Final = tuple(one for one in DEVICE_MEMBERS if one.in_status)
@@ -301,10 +348,6 @@ class InterfaceJson(JsonObject, of=_interface_members()):
     """A Wi-Fi interface of this host."""
 
 
-class AbsentAdapterJson(JsonObject, of=members_of(AbsentRecord)):
-    """An adapter that is reserved for a device, and is not plugged in."""
-
-
 class InterfacesJson(TypedDict):
     """Every interface, and which device has which."""
 
@@ -331,14 +374,16 @@ class SearchJson(TypedDict):
     skipped_interfaces: Annotated[dict[str, str], "Why each of the others has not."]
 
 
-class HistoryRowJson(JsonObject, of=members_of(HistoryRecord)):
-    """One entry of the history."""
-
-
 class HistoryJson(TypedDict):
     """Entries of the history."""
 
     history: Annotated[list[HistoryRowJson], "The newest first."]
+
+
+class TakesJson(TypedDict):
+    """Takes."""
+
+    takes: Annotated[list[TakeJson], "The newest first."]
 
 
 class ServiceJson(JsonObject, of=[one for one in members_of(ServiceRecord) if one.in_status]):

@@ -17,6 +17,7 @@ from wifimgrd.client.json_members import (
     ServiceJson,
     StatusJson,
     StatusUpdateJson,
+    TakeJson,
 )
 from wifimgrd.client.json_types import SignalHistoryJson
 from wifimgrd.domain.records import InterfaceRecord, SearchRecord, ServiceRecord, SignalHistoryRecord
@@ -32,6 +33,8 @@ interface_json: Final = InterfaceJson.of
 """The interface object."""
 history_json: Final = HistoryRowJson.of
 """A row of the history."""
+take_json: Final = TakeJson.of
+"""A take."""
 service_json: Final = ServiceJson.of
 """The data of `service.updated`."""
 

@@ -352,6 +352,11 @@ class HistoryStore(Protocol):
     def unended(self) -> Sequence[HistoryRow]:
         """The sessions that had not ended when the hub last stopped, the older ones first."""
 
+    @property
+    def last_recordings(self) -> Sequence[HistoryRow]:
+        """The last recording of each device when the hub last stopped, and each that had not ended, the older
+        ones first."""
+
     def put(self, rows: Sequence[HistoryRow]) -> None:
         """Write rows that are new, or new values of rows; in order, and all of them or none."""
 
@@ -367,7 +372,8 @@ class HistoryStore(Protocol):
         InternalError."""
 
     def forget(self, device_id: DeviceId) -> None:
-        """Delete the rows and samples of a device, in the order of writes."""
+        """Delete the rows and samples of a device, and that others' recordings expected it, in the order of
+        writes."""
 
     async def close(self) -> None:
         """Write what is still due and close."""

@@ -204,6 +204,8 @@ class CameraReading:
     """When that was read, microseconds since the epoch; 0 = the offset is not known."""
     clock_bound_us: int | None = None
     """The true offset is within that of `clock_offset_us`; None if that is not known."""
+    clock_drift_ppm: int | None = None
+    """By how much its clock runs faster than this host's, in millionths."""
     model: str = ""
     """The model's name as the camera reports it; empty if it has not."""
     serial_number: str = ""
@@ -231,6 +233,7 @@ class CameraReading:
             clock_offset_us=None,
             clock_read_us=0,
             clock_bound_us=None,
+            clock_drift_ppm=None,
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from wifimgrd.domain.camera import EndSeen, StopReason
+from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
 from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
@@ -126,7 +127,17 @@ class RecordingStarted:
     since_us: int
     """When it began, microseconds since the epoch."""
     recording: Recording
-    """What is known at its begin, with all cameras that are expected to record."""
+    """The facts at its begin, with all cameras that are expected to record."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingFailed:
+    """A camera has not done a command to record."""
+
+    device_id: DeviceId
+    code: ErrorCode
+    commanded: Clocks
+    """When the command was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +249,7 @@ Event = (
     | WakeEnded
     | CameraChanged
     | RecordingStarted
+    | RecordingFailed
     | RecordingStopped
     | RecordingFiles
     | BluetoothChanged

@@ -52,7 +52,7 @@ class Kind(StrEnum):
     DEVICE = "device"
     """A device's id; its object's path on D-Bus."""
     RECORDS = "records"
-    """Rows: records of another class."""
+    """Rows: records of another class. None if they are not known, in a row that leaves that out."""
     RECORD = "record"
     """A record of another class, which has a D-Bus interface of its own."""
     LEVEL = "level"
@@ -64,7 +64,10 @@ class Kind(StrEnum):
     ELAPSED = "elapsed"
     """Microseconds; milliseconds in JSON."""
     OFFSET = "offset"
-    """Microseconds, signed; milliseconds in JSON. 0 also where it is not known, which another field tells."""
+    """Microseconds, signed; milliseconds in JSON. 0 also where it is not known, which another field tells,
+    unless it is left out then."""
+    BOUND = "bound"
+    """By how much an OFFSET may be wrong, microseconds; milliseconds in JSON, for the rounded offset."""
     RECORDING = "recording"
     """`recording` or `idle`; true or false in JSON."""
 
@@ -140,6 +143,13 @@ def _bound(record: type[Record]) -> tuple[BoundField, ...]:
     for name, hint in hints.items():
         if get_origin(hint) is Annotated:
             plain, declared = get_args(hint)
-            records = get_args(plain)[0] if declared.kind in (Kind.RECORDS, Kind.RECORD) else None
+            records = _record_of(plain) if declared.kind in (Kind.RECORDS, Kind.RECORD) else None
             bound.append(BoundField(name, declared, type(None) in get_args(plain), records))
     return tuple(bound)
+
+
+def _record_of(hint: object) -> type[Record]:
+    """The class of a record, or of those in a tuple, that may be None."""
+    first = get_args(hint)[0]
+    found: type[Record] = get_args(first)[0] if get_origin(first) is tuple else first
+    return found

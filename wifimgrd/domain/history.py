@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
+from wifimgrd.domain.recordings import Recording
 
 DEFAULT_LIMIT: Final = 100
 LARGEST_LIMIT: Final = 1000
@@ -27,8 +29,8 @@ class HistoryKind(StrEnum):
     WAKE = "wake"
     """A sleeping camera was woken, or could not be."""
     RECORDING = "recording"
-    """A camera recorded, from `time_us` to `ended_us`, as far as that was seen; the code says why that
-    ended."""
+    """A camera records, or recorded, from `time_us` to `ended_us`, as far as that was seen; the code says why
+    that ended."""
     ADAPTER = "adapter"
     """An adapter came or went, or something was tried with one that does not work."""
     BACKEND = "backend"
@@ -52,15 +54,17 @@ class HistoryRow:
     message: str = ""
     """The code as a sentence."""
     ended_us: int = 0
-    """When a session or an interruption ended; 0 while a session lasts, and of other kinds."""
+    """When a session, an interruption or a recording ended; 0 while it lasts, and of other kinds."""
     signal_minimum: int | None = None
     """Percent."""
     signal_mean: int | None = None
     """Percent, weighted by time."""
     seen_us: int = 0
-    """When a session that has not ended was last known to last."""
+    """When a session or a recording that has not ended was last known to last."""
     interrupted_us: int = 0
     """Since when the link of a session that has not ended is interrupted; 0 while it is up."""
+    recording: Recording | None = None
+    """The other facts of a recording; None in rows of other kinds, and of earlier versions."""
 
     @property
     def subject(self) -> DeviceId | str:
@@ -110,10 +114,12 @@ class HistoryFilter:
     before: int | None = None
     """Only rows before the one with this id."""
     limit: int = DEFAULT_LIMIT
+    kind: HistoryKind | None = None
 
     def fits(self, row: HistoryRow) -> bool:
         """Whether a row is one of those, the limit aside."""
         is_meant = self.device_id is None or row.device_id == self.device_id
+        is_meant = is_meant and self.kind in (None, row.kind)
         return is_meant and (self.before is None or row.id < self.before)
 
 
@@ -142,3 +148,17 @@ def ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
     interrupted then keeps the reason of that."""
     ended_us = max(row.seen_us, row.time_us)
     return replace(row, ended_us=ended_us, interrupted_us=0, message=row.message or message)
+
+
+def recording_ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
+    """A recording whose end did not reach the history: when it was last known to last."""
+    ended_us = max(row.seen_us, row.time_us)
+    return replace(row, ended_us=ended_us, seen_us=0, code=StopReason.UNKNOWN.value, message=message)
+
+
+def without_expected(row: HistoryRow, device_id: DeviceId) -> HistoryRow:
+    """A row without that a recording expected a device, whose history is deleted."""
+    if row.recording is None or not row.recording.expected:
+        return row
+    others = tuple(one for one in row.recording.expected if one.device_id != device_id)
+    return replace(row, recording=replace(row.recording, expected=others))

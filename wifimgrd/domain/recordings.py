@@ -1,13 +1,14 @@
-"""What is kept of a recording beside its begin and end: who made it, where it is, who should have recorded, too.
+"""The facts of a recording beside its begin and end: whose it is, where it is, who should record, too.
 
 Values, without a clock and without I/O; what is not known is None.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.device import Device, DeviceId
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class ExpectedCamera:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is kept of a recording."""
+    """The facts of a recording that are kept."""
 
     serial_number: str = ""
     """The camera's."""
@@ -52,4 +53,16 @@ class Recording:
     files: tuple[RecordedFile, ...] | None = None
     """In the order in which they were written."""
     expected: tuple[ExpectedCamera, ...] = ()
-    """The cameras that were expected to record, kept with the first recording of a take."""
+    """The cameras that are expected to record. Kept with the first recording of a take, without those that
+    have recorded in it so far."""
+    take: int = 0
+    """The id of the row of the first recording of its take, in which there is that of a take before if both
+    were found to be one; 0 in rows of earlier versions."""
+    set_us: int = 0
+    """By how much this host's clock was set forward between the begin of the take and its own, microseconds;
+    negative if it was set back."""
+
+
+def expected_cameras(devices: Iterable[Device]) -> tuple[ExpectedCamera, ...]:
+    """Those of some devices that are expected."""
+    return tuple(ExpectedCamera(one.id, one.name) for one in devices if one.expected)

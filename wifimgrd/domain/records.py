@@ -35,9 +35,11 @@ from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.network import Network, Security
 from wifimgrd.domain.power import Advertiser, BluetoothState
+from wifimgrd.domain.recordings import Recording
 from wifimgrd.domain.recovery import Health
 from wifimgrd.domain.reservation import AbsentAdapter
 from wifimgrd.domain.sentences import SHARES_RADIO
+from wifimgrd.domain.takes import Take
 
 INTERFACE_NAME: Final = "The kernel's name of the interface, e.g. `wlan0`."
 
@@ -459,6 +461,14 @@ class SignalHistoryRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileRecord(Record):
+    """A file on a camera's card."""
+
+    name: Annotated[str, Field(Kind.TEXT, "Its path on the camera. Cameras name files alike.")]
+    size: Annotated[int | None, Field(Kind.BYTES, "Its size.")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRecord(Record):
     """A row of the history."""
 
@@ -486,10 +496,78 @@ class HistoryRecord(Record):
     ] = None
     message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
     ended: Annotated[
-        int | None, Field(Kind.TIME, "When a session, an interruption or a recording ended.")
+        int | None,
+        Field(
+            Kind.TIME,
+            "When a session, an interruption or a recording ended; of one that lasts there is none.",
+        ),
     ] = None
     signal_minimum: Annotated[int | None, Field(Kind.PERCENT, "The weakest signal of a session.")] = None
     signal_mean: Annotated[int | None, Field(Kind.PERCENT, "The mean signal of a session.")] = None
+    serial_number: Annotated[
+        str | None, Field(Kind.TEXT, "The serial number of the camera of a recording.")
+    ] = None
+    battery_level: Annotated[
+        int | None, Field(Kind.LEVEL, "How full its battery was at the begin of the recording.")
+    ] = None
+    battery_level_after: Annotated[
+        int | None, Field(Kind.LEVEL, "How full its battery was at the end of the recording.")
+    ] = None
+    storage_free: Annotated[
+        int | None, Field(Kind.BYTES, "What was free on its card at the begin of the recording.")
+    ] = None
+    storage_free_after: Annotated[
+        int | None, Field(Kind.BYTES, "What was free on its card at the end of the recording.")
+    ] = None
+    clock_offset: Annotated[
+        int | None,
+        Field(
+            Kind.OFFSET,
+            "Its clock minus this host's, as last read before the begin of the recording.",
+            json="clock_offset_ms",
+        ),
+    ] = None
+    clock_bound: Annotated[
+        int | None,
+        Field(Kind.BOUND, "The true offset is within that of `clock_offset`.", json="clock_bound_ms"),
+    ] = None
+    files: Annotated[
+        tuple[FileRecord, ...] | None,
+        Field(Kind.RECORDS, "The files of the recording, in the order in which they were written."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingRecord(Record):
+    """A camera that was expected to record in a take, and did not."""
+
+    device_id: Annotated[int, Field(Kind.ID, "The device, which may have been removed since.")]
+    device_name: Annotated[str, Field(Kind.TEXT, "Its name at that time.")]
+    code: Annotated[
+        str | None,
+        Field(Kind.TEXT, "Why the command to record failed, if it was told to.", _one_of(ErrorCode)),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeRecord(Record):
+    """A take: the recordings from the begin of one while no other runs until none runs."""
+
+    time: Annotated[int, Field(Kind.TIME, "When its first recording began.")]
+    ended: Annotated[int | None, Field(Kind.TIME, "When its last recording ended; without it, one runs.")] = (
+        None
+    )
+    recordings: Annotated[
+        tuple[HistoryRecord, ...],
+        Field(Kind.RECORDS, "Its recordings, as rows of the history, the first one first."),
+    ]
+    missing: Annotated[
+        tuple[MissingRecord, ...],
+        Field(
+            Kind.RECORDS,
+            "The devices with a driver that were expected when it began, and have no recording in it.",
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -775,6 +853,8 @@ def network_record(network: Network) -> NetworkRecord:
 def history_record(row: HistoryRow) -> HistoryRecord:
     """A row of the history for clients."""
     has_signal = row.signal_minimum is not None and row.signal_mean is not None
+    known = row.recording or Recording()
+    files = known.files
     return HistoryRecord(
         id=row.id,
         time=max(0, row.time_us),
@@ -787,6 +867,27 @@ def history_record(row: HistoryRow) -> HistoryRecord:
         ended=row.ended_us or None,
         signal_minimum=row.signal_minimum if has_signal else None,
         signal_mean=row.signal_mean if has_signal else None,
+        serial_number=known.serial_number or None,
+        battery_level=known.battery_level,
+        battery_level_after=known.battery_level_after,
+        storage_free=known.storage_free,
+        storage_free_after=known.storage_free_after,
+        clock_offset=known.clock_offset_us,
+        clock_bound=known.clock_bound_us,
+        files=None if files is None else tuple(FileRecord(name=one.name, size=one.size) for one in files),
+    )
+
+
+def take_record(take: Take) -> TakeRecord:
+    """A take for clients."""
+    return TakeRecord(
+        time=max(0, take.time_us),
+        ended=take.ended_us or None,
+        recordings=tuple(map(history_record, take.recordings)),
+        missing=tuple(
+            MissingRecord(device_id=one.device_id, device_name=one.device_name, code=one.code or None)
+            for one in take.missing
+        ),
     )
 
 

@@ -112,6 +112,11 @@ def ended_while_stopped() -> str:
     return "It ended while the hub was stopped; the time given is when it was last known to be up."
 
 
+def recording_ended_unrecorded() -> str:
+    """Why a recording ended of whose end the history knows nothing."""
+    return "It stopped while no history was kept; the time given is when it was last known to record."
+
+
 def restored_while_stopped() -> str:
     """Why a link was interrupted that came back while the hub did not run."""
     return "It was interrupted when the hub was stopped; its end is when the hub found it again."

@@ -31,7 +31,7 @@ _NOTHING: Final = CameraReading()
 _PARTS: Final[Mapping[str, Collection[str]]] = MappingProxyType(
     {
         RECORDING: ("recording_since_us", "recorded_s", "stop_reason"),
-        "clock_offset_us": ("clock_read_us",),
+        "clock_offset_us": ("clock_read_us", "clock_bound_us", "clock_drift_ppm"),
     }
 )
 """The other values that are unknown while one is held."""

@@ -29,6 +29,7 @@ from wifimgrd.http.api.interfaces import Interfaces
 from wifimgrd.http.api.metrics import Metrics
 from wifimgrd.http.api.models import Models
 from wifimgrd.http.api.recording import Recording
+from wifimgrd.http.api.takes import Takes
 from wifimgrd.http.channel.channel import Channel
 from wifimgrd.http.channel.event_stream import EventStream
 from wifimgrd.http.description.resource import Description
@@ -107,6 +108,7 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
         Models(client, prefix, settings.models),
         Interfaces(client, prefix),
         History(client, prefix),
+        Takes(client, prefix),
         Connect(client, prefix, channel),
         Devices(client, prefix, channel),
         DeviceCommands(client, prefix),

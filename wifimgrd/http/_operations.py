@@ -55,6 +55,8 @@ class Operation:
     answer: object = None
     """The type of the answer's body; None if it has none, or if it is not JSON."""
     media_types: tuple[str, ...] = (JSON,)
+    others: Mapping[str, object] = field(default_factory=dict)
+    """Other forms of the answer that a client may ask for (Accept): their media types, and their types."""
     errors: tuple[str, ...] = ()
     """Error codes beside those that every path can answer with."""
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -1,10 +1,11 @@
-"""Parsing of requests: device ids, waits, idempotency keys and JSON bodies."""
+"""Parsing of requests: device ids, numbers, times, waits, idempotency keys and JSON bodies."""
 
 from __future__ import annotations
 
 import re
 import zlib
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 from aiohttp import ClientPayloadError, web
@@ -30,10 +31,12 @@ KEY_LIMIT: Final = 255
 _WINDOW_BITS: Final = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 """By content coding, for zlib."""
 _INTEGER: Final = re.compile(r"-?[0-9]+")
+_NUMBER: Final = re.compile("[0-9]{1,19}")
 _SECONDS: Final = re.compile(r"[0-9]{1,10}(\.[0-9]{1,30})?")
 _SWITCH: Final = {"0": False, "1": True, "false": False, "true": True}
 SwitchText = Annotated[str, Keywords(enum=list(_SWITCH), default="0")]
 """The type of a query parameter that is on or off."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_DEVICE: Final = 0
 """An id that is never assigned."""
 
@@ -49,6 +52,32 @@ def integer_id(text: str, name: str) -> int:
     if not _INTEGER.fullmatch(text):
         raise invalid(f"{name} must be an integer")
     return int(text) if len(text) <= 20 else _NO_DEVICE
+
+
+def query_number(request: web.Request, name: str, highest: int) -> int | None:
+    """A query parameter that is a whole number, from 1 on; None if it is not given."""
+    values = request.query.getall(name, [])
+    if not values:
+        return None
+    if len(values) > 1 or not _NUMBER.fullmatch(values[0]) or not 1 <= int(values[0]) <= highest:
+        raise invalid(f"{name} must be given once, as a whole number from 1 to {highest}")
+    return int(values[0])
+
+
+def query_time(request: web.Request, name: str, least: int) -> int:
+    """A query parameter that is a time, microseconds since the epoch; 0 if it is not given.
+
+    `least` stands for any time before it: a question about another century has an answer, an empty one.
+    """
+    values = request.query.getall(name, [])
+    if not values:
+        return 0
+    try:
+        [value] = values
+        since_epoch = datetime.fromisoformat(value) - _EPOCH  # TypeError without a zone
+    except (ValueError, TypeError):
+        raise invalid(f"{name} must be given once, as a time in RFC 3339 with its zone") from None
+    return max(least, since_epoch // timedelta(microseconds=1))
 
 
 @Parameter("id", int, "The device's id.", place="path", required=True)

@@ -84,6 +84,7 @@ _FIELDS: Final[Mapping[str, _Field]] = MappingProxyType(
         "clock_offset_us": _number("x", -_FURTHEST_CLOCK_US, _FURTHEST_CLOCK_US),
         "clock_read_us": _TIME,
         "clock_bound_us": _number("x", 0, _FURTHEST_CLOCK_US),
+        "clock_drift_ppm": _number("i", -1000, 1000),
         "model": _TEXT,
         "serial_number": _TEXT,
         "firmware_version": _TEXT,

@@ -66,6 +66,11 @@ def settings_json(ssid: bytes) -> dict[str, str]:
         return {"ssid": ssid.decode("utf-8", "replace"), "ssid_hex": ssid.hex()}
 
 
+def _bound_ms(microseconds: int) -> int:
+    """A bound for an offset that is rounded to milliseconds, by up to half a one."""
+    return -(-(microseconds + 500) // 1000)
+
+
 def _frozen(value: Mapping[str, object]) -> Mapping[str, object]:
     return MappingProxyType(dict(value))
 
@@ -166,6 +171,14 @@ FORMS: Final[Mapping[Kind, Form]] = MappingProxyType(
             int,
             keywords={"description": "Milliseconds."},
             to_json=lambda microseconds: round(microseconds / 1000),
+            unit="Microseconds",
+        ),
+        Kind.BOUND: Form(
+            "x",
+            int,
+            -1,
+            {"description": "Milliseconds.", "minimum": 0},
+            to_json=_bound_ms,
             unit="Microseconds",
         ),
         Kind.RECORDING: Form(

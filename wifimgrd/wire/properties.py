@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeVar
 
 from wifimgrd.bus.library import Variant
-from wifimgrd.bus.packing import Value
+from wifimgrd.bus.packing import ROWS_SIGNATURE, Value
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.fields import BoundField, Kind, Record, fields_of
 from wifimgrd.domain.records import (
@@ -17,12 +17,15 @@ from wifimgrd.domain.records import (
     BluetoothRecord,
     CameraRecord,
     DeviceRecord,
+    FileRecord,
     HistoryRecord,
     InterfaceRecord,
+    MissingRecord,
     NetworkRecord,
     OutcomeRecord,
     ResultRecord,
     ServiceRecord,
+    TakeRecord,
 )
 from wifimgrd.wire.kinds import FORMS, Conversion
 
@@ -31,7 +34,7 @@ Properties = Mapping[str, Any]
 
 _Record = TypeVar("_Record", bound=Record)
 
-_LEAVES_OUT: Final = frozenset({HistoryRecord})
+_LEAVES_OUT: Final = frozenset({HistoryRecord, FileRecord, MissingRecord, TakeRecord})
 """Records in whose rows an entry is left out for None; in others its empty value stands for None."""
 _LONGEST_LINE: Final = 100
 _AS_XML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -79,7 +82,7 @@ def _encoder(one: BoundField) -> Conversion:
     """How a value is converted for D-Bus."""
     form = FORMS[one.field.kind]
     if one.records is not None:
-        return lambda records: list(map(variants_of, records))
+        return lambda records: list(map(row_of, records))
     if one.is_nullable:
         return lambda value: form.empty if value is None else form.to_dbus(value)
     return form.to_dbus
@@ -101,7 +104,7 @@ def properties_of(record: Record, interface: str = "") -> dict[str, object]:
     if (inner := _INNER.get((type(record), interface))) is not None:
         return properties_of(getattr(record, inner.attribute))
     return {
-        one.property_name: one.encode(getattr(record, one.attribute))
+        one.property_name: _value(one.signature, one.encode(getattr(record, one.attribute)))
         for one in _ENTRIES[type(record)]
         if one.interface == interface
     }
@@ -150,7 +153,16 @@ def row_of(record: Record) -> dict[str, Value]:
 
 def variants_of(record: Record) -> dict[str, Variant]:
     """A record as a row, for an outgoing message."""
-    return {name: Variant(signature, value) for name, (signature, value) in row_of(record).items()}
+    return _variants(row_of(record))
+
+
+def _variants(row: Mapping[str, Value]) -> dict[str, Variant]:
+    return {name: Variant(signature, _value(signature, value)) for name, (signature, value) in row.items()}
+
+
+def _value(signature: str, value: Any) -> object:
+    """A value of a field for an outgoing message."""
+    return list(map(_variants, value)) if signature == ROWS_SIGNATURE else value
 
 
 def record_of(kind: type[_Record], row: Properties) -> _Record:
@@ -202,10 +214,14 @@ def _comment(text: str) -> list[str]:
 def _row_texts(record: type[Record]) -> list[str]:
     """The description of each entry of a record's rows."""
     leaves_out = record in _LEAVES_OUT
-    return [
-        f"`{one.row_name}` ({FORMS[one.field.kind].signature}): {_described(one, leaves_out=leaves_out)}"
-        for one in fields_of(record)
-    ]
+    texts = []
+    for one in fields_of(record):
+        head = f"`{one.row_name}` ({FORMS[one.field.kind].signature}):"
+        text = f"{head} {_described(one, leaves_out=leaves_out)}"
+        if one.records is not None and one.records is not HistoryRecord:  # which its own method describes
+            text += f" In each: {' '.join(_row_texts(one.records))}"
+        texts.append(text)
+    return texts
 
 
 def _described(one: BoundField, *, leaves_out: bool = False) -> str:
@@ -225,6 +241,9 @@ _RECORDS: Final[tuple[type[Record], ...]] = (
     InterfaceRecord,
     NetworkRecord,
     HistoryRecord,
+    FileRecord,
+    MissingRecord,
+    TakeRecord,
     AbsentRecord,
     BluetoothRecord,
     OutcomeRecord,

@@ -45,6 +45,12 @@ class HistoryInMemory:
     def unended(self) -> Sequence[HistoryRow]:
         return [row for row in self.rows.values() if row.kind == "session" and not row.ended_us]
 
+    @property
+    def last_recordings(self) -> Sequence[HistoryRow]:
+        recordings = [row for row in self.rows.values() if row.kind == "recording"]
+        last = {row.device_id: row.id for row in recordings}
+        return [row for row in recordings if not row.ended_us or last[row.device_id] == row.id]
+
     def put(self, rows: Sequence[HistoryRow]) -> None:
         self.written_s.append(asyncio.get_running_loop().time())
         self.rows |= {row.id: row for row in rows}

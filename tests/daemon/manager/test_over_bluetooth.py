@@ -32,12 +32,13 @@ from wifimgrd.domain.errors import (
     CameraRefused,
     Cancelled,
     DeviceNotReachable,
+    ErrorCode,
     NotConnected,
     NotPaired,
     Unconfirmed,
     WifimgrdError,
 )
-from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.domain.events import CameraChanged, RecordingFailed, RecordingStarted, RecordingStopped
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.simulator.emulators import EmulatedCamera
 
@@ -258,6 +259,27 @@ def test_such_a_camera_is_not_started_again_by_itself(on_bench: RunOnBench) -> N
         assert Problem.NOT_RECORDING.value in [entry.get("code") for entry in logs]
         assert [entry for entry in logs if entry["event"] == "recording_failed"] == []
         assert sent == [CameraCommand.START]
+
+    on_bench(test)
+
+
+def test_a_recording_that_was_started_over_bluetooth_begins_as_others(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await with_wifi_off(bench)
+        await bench.hub.cameras.start_recording(device)
+        [begun] = bench.story.of(RecordingStarted)
+        assert begun.device_id == device
+
+    on_bench(test)
+
+
+def test_a_failure_over_bluetooth_is_reported_with_its_code(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        device = await with_wifi_off(bench)
+        bench.world.set_fault("refuses-recording", {"ssid": SSID})
+        await refused(bench.hub.cameras.start_recording(device), CameraRefused, "the camera refused")
+        [failed] = bench.story.of(RecordingFailed)
+        assert (failed.device_id, failed.code) == (device, ErrorCode.CAMERA_REFUSED)
 
     on_bench(test)
 

@@ -9,6 +9,8 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from structlog.testing import capture_logs
@@ -19,12 +21,13 @@ from wifimgrd.daemon.store._history import _DELETE_SURPLUS, FILE_NAME, MIGRATION
 from wifimgrd.daemon.store._steady_clock import SteadyClock
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
+from wifimgrd.domain.recordings import ExpectedCamera, RecordedFile, Recording
 
 NOW_US = time.time_ns() // 1000
 DAY_S = 86_400
 
 
-def row(number: int, device: int = 1, **more: int) -> HistoryRow:
+def row(number: int, device: int = 1, **more: Any) -> HistoryRow:
     return HistoryRow(
         number, NOW_US + number, HistoryKind.FAILURE, DeviceId(device), "Front", "wlan0", "busy", "no", **more
     )
@@ -69,6 +72,133 @@ async def test_sessions_that_have_not_ended_are_known_at_the_next_start(tmp_path
     await history.close()
     history = await SqliteHistory.open(tmp_path, 100, 90)
     assert list(history.unended) == [lasts]
+    await history.close()
+
+
+RECORDING = Recording(
+    "SN1",
+    battery_level=0,
+    battery_level_after=100,
+    storage_free=0,
+    storage_free_after=2**40,
+    clock_offset_us=-1500,
+    clock_bound_us=12_000,
+    files=(RecordedFile("100GOPRO/GX010123.MP4", 5), RecordedFile('"; DROP TABLE history', None)),
+    expected=(ExpectedCamera(DeviceId(2), "Tail\ud800", "not-connected"), ExpectedCamera(DeviceId(12), "12")),
+    take=1,
+    set_us=-3600,
+)
+
+
+def recorded(number: int, recording: Recording | None = RECORDING, device: int = 1) -> HistoryRow:
+    return replace(row(number, device, recording=recording), kind=HistoryKind.RECORDING)
+
+
+@pytest.mark.parametrize("recording", [RECORDING, Recording(), Recording(files=()), None])
+async def test_what_is_kept_of_a_recording_outlives_a_restart(
+    tmp_path: Path, recording: Recording | None
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([recorded(1, recording)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    [read] = await history.read(HistoryFilter())
+    if recording is RECORDING:  # SQLite has no lone surrogates
+        recording = replace(
+            recording, expected=(ExpectedCamera(DeviceId(2), "Tail\\ud800", "not-connected"), ANY)
+        )
+    assert read.recording == recording
+    await history.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no JSON",
+        "[]",
+        "7",
+        "null",
+        "[" * 100_000,
+        '{"battery_level":101}',
+        '{"battery_level":true}',
+        '{"battery_level":"80"}',
+        '{"storage_free":-1}',
+        '{"clock_offset_us":1e9}',
+        '{"clock_bound_us":9223372036854775808}',
+        '{"serial_number":7}',
+        '{"files":7}',
+        '{"files":[["a"]]}',
+        '{"files":[["a",-1]]}',
+        '{"files":{"a":1}}',
+        '{"expected":[[0,"a",""]]}',
+        '{"expected":[["1","a",""]]}',
+        '{"expected":"abc"}',
+        '{"take":-1}',
+    ],
+)
+async def test_of_a_damaged_recording_nothing_but_its_begin_and_end_is_known(
+    tmp_path: Path, text: str
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([recorded(1)])
+    await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
+        file.execute("UPDATE history SET recording = ?", (text,))
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert list(await history.read(HistoryFilter())) == [recorded(1, None)]
+    assert list(history.last_recordings) == [recorded(1, None)]
+    history.forget(DeviceId(2))
+    assert list(await history.read(HistoryFilter())) == [recorded(1, None)]
+    await history.close()
+
+
+async def test_members_of_a_later_version_are_ignored(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([recorded(1)])
+    await history.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as file:
+        file.execute("""UPDATE history SET recording = '{"serial_number":"SN1","lens":"wide"}'""")
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert list(await history.read(HistoryFilter())) == [recorded(1, Recording("SN1"))]
+    await history.close()
+
+
+async def test_the_last_recording_of_each_device_and_those_without_an_end_are_known_at_the_next_start(
+    tmp_path: Path,
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    ended = {number: replace(recorded(number), ended_us=NOW_US + 9) for number in (1, 2, 4)}
+    other = replace(recorded(3, device=2), ended_us=NOW_US + 9)
+    history.put([ended[1], recorded(5), ended[2], ended[4], other, row(6)])
+    history.put([replace(ended[4], id=7)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert [one.id for one in history.last_recordings] == [3, 5, 7]
+    await history.close()
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+async def test_a_forgotten_device_was_not_expected_by_the_recordings_of_others(
+    tmp_path: Path, is_written: bool
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    plain = replace(
+        RECORDING, expected=(ExpectedCamera(DeviceId(12), "12"), ExpectedCamera(DeviceId(2), "Tail"))
+    )
+    history.put([recorded(1, plain), recorded(2, device=2)])
+    if is_written:
+        await history.read(HistoryFilter())
+    history.forget(DeviceId(2))
+    [left] = await history.read(HistoryFilter())
+    assert left == recorded(1, replace(plain, expected=(ExpectedCamera(DeviceId(12), "12"),)))
+    await history.close()
+
+
+async def test_the_rows_of_one_kind_are_read_alone(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    history.put([row(1), recorded(2), row(3), recorded(4, device=2), recorded(5)])
+    wanted = HistoryFilter(before=5, kind=HistoryKind.RECORDING)
+    assert [one.id for one in await history.read(wanted)] == [4, 2]
     await history.close()
 
 

@@ -29,6 +29,7 @@ from wifimgrd.domain.bonds import UNKNOWN, Claim
 from wifimgrd.domain.device import Device, DeviceId, Failure, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow
+from wifimgrd.domain.recordings import Recording
 
 SAMPLES = Path(__file__).with_name("written_by_b22c93f")
 """Both files as that version's code wrote them, with a device that was removed and a session that lasts."""
@@ -144,6 +145,26 @@ async def test_a_history_that_b22c93f_wrote_goes_on(tmp_path: Path) -> None:
     opened = await SqliteHistory.open(tmp_path, 100, DAYS)
     assert await opened.read(HistoryFilter()) == [added, *before]
     await opened.close()
+
+
+@pytest.mark.parametrize("before", range(1, len(history.MIGRATIONS)))
+async def test_the_recordings_of_a_history_of_each_earlier_schema_are_kept(
+    tmp_path: Path, before: int
+) -> None:
+    columns = "id, time_us, kind, device_id, device_name, interface, code, message, ended_us, seen_us"
+    with closing(sqlite3.connect(tmp_path / history.FILE_NAME, isolation_level=None)) as old:
+        migrate(old, history.MIGRATIONS[:before])
+        values = f"1, {BEGAN_US}, 'recording', 1, 'Front', '', 'stopped', 'It was.', {BEGAN_US + SECOND}, 0"
+        old.execute(f"INSERT INTO history ({columns}) VALUES ({values})")
+    opened = await SqliteHistory.open(tmp_path, 100, DAYS)
+    row = HistoryRow(
+        1, BEGAN_US, HistoryKind.RECORDING, DeviceId(1), "Front", "", "stopped", "It was.", BEGAN_US + SECOND
+    )
+    assert await opened.read(HistoryFilter()) == [row]
+    assert list(opened.last_recordings) == [row]
+    opened.put([replace(row, id=2, recording=Recording("SN1"))])
+    await opened.close()
+    assert version(tmp_path / history.FILE_NAME) == len(history.MIGRATIONS)
 
 
 @pytest.mark.parametrize("before", range(1, SCHEMA_VERSION + 1))

@@ -169,7 +169,7 @@ async def test_a_version_without_the_battery_leaves_the_samples_to_the_next_upgr
     store.put_signals({FRONT: kept})
     await store.close()
     with monkeypatch.context() as older:
-        older.setattr(history, "MIGRATIONS", history.MIGRATIONS[:3])
+        older.setattr(history, "MIGRATIONS", (*history.MIGRATIONS[:3], *history.MIGRATIONS[4:]))
         store = await opened(tmp_path)
         assert await all_of(store, FRONT) == {}
         await store.close()

@@ -19,7 +19,8 @@ from wifimgrd.domain.signal_history import SignalSample
 
 MEMBERS = {
     "id", "time", "device_id", "device_name", "kind", "interface", "code", "message", "ended",
-    "signal_minimum", "signal_mean",
+    "signal_minimum", "signal_mean", "serial_number", "battery_level", "battery_level_after", "storage_free",
+    "storage_free_after", "clock_offset_ms", "clock_bound_ms", "files",
 }  # fmt: skip
 
 

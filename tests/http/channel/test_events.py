@@ -23,10 +23,18 @@ from wifimgrd.client.changes import (
     InterfaceRemoved,
     RecordingStopped,
     ServiceChanged,
+    TakeEnded,
 )
 from wifimgrd.client.channel_messages import ChannelMessages, Message
-from wifimgrd.client.json_records import device_json, interface_json
-from wifimgrd.domain.records import CameraRecord, DeviceRecord, InterfaceRecord, ServiceRecord
+from wifimgrd.client.json_records import device_json, interface_json, take_json
+from wifimgrd.domain.records import (
+    CameraRecord,
+    DeviceRecord,
+    HistoryRecord,
+    InterfaceRecord,
+    ServiceRecord,
+    TakeRecord,
+)
 from wifimgrd.wire.properties import updated
 
 UPDATE = "device.connection_status.update"
@@ -325,3 +333,13 @@ def test_the_end_of_a_recording_is_a_message() -> None:
     translator.resynchronise(ServiceRecord(), [CONNECTED])
     [message] = translator.messages(RecordingStopped(3, "full"))
     assert (message.type, message.data) == ("device.recording.stopped", {"id": 3, "reason": "full"})
+
+
+def test_the_end_of_a_take_is_a_message() -> None:
+    translator = Translator()
+    row = HistoryRecord(id=7, time=5, kind="recording", device_id=3, device_name="Front", ended=9)
+    take = TakeRecord(time=5, ended=9, recordings=(row,), missing=())
+    [message] = translator.messages(TakeEnded(take))
+    assert (message.type, message.numbered) == ("take.ended", True)
+    assert message.data == take_json(take)
+    assert message.data["recordings"][0]["device_name"] == "Front"

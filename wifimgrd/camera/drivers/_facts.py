@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from wifimgrd.camera.drivers.clock_bounds import ClockBounds
 from wifimgrd.domain.camera import CameraReading, RecordingState, StopReason
 
 _SECOND_US: Final = 1_000_000
@@ -98,6 +99,14 @@ class Facts:
             self._ended_us = 0
             self.reading = replace(self.reading, stop_reason=reason)
 
-    def has_clock(self, offset_us: int, at_us: int) -> None:
-        """Its clock minus this host's."""
-        self.reading = replace(self.reading, clock_offset_us=offset_us, clock_read_us=at_us)
+    def has_clock(self, clock: ClockBounds, host_us: int, steady_us: int) -> None:
+        """Its clock minus this host's, by what is known of it now; the times are those of one moment, by this
+        host's clock and by that of `clock`."""
+        if (bounds := clock.now) is not None:
+            self.reading = replace(
+                self.reading,
+                clock_offset_us=bounds.middle_us + steady_us - host_us,
+                clock_bound_us=(bounds.width_us + 1) // 2,
+                clock_drift_ppm=clock.told_drift_ppm,
+                clock_read_us=host_us,
+            )

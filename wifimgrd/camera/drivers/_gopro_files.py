@@ -29,7 +29,6 @@ _LOOPED: Final = re.compile(r"G([A-Z])([A-Z]{2})([0-9]{4})\.(?:MP4|360|36P)")
 _CHAPTER_OF_OLDER: Final = "P"
 """The letter of their further chapters, which are counted from 1 anew."""
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
-_HALF_SECOND_US: Final = MICROSECONDS // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +143,9 @@ def _parse(name: object) -> tuple[str, int, bool] | None:
 
 
 def _created(item: Mapping[str, Any], shift_us: int) -> int | None:
-    """When a file was created, by this host's clock."""
+    """When a file was created, by this host's clock. Both clocks tell whole seconds, cut off."""
     told_s = _whole(item.get("cre"))
-    return None if told_s is None else told_s * MICROSECONDS + _HALF_SECOND_US - shift_us
+    return None if told_s is None else told_s * MICROSECONDS - shift_us
 
 
 def _whole(value: object) -> int | None:

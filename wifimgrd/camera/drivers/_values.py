@@ -17,7 +17,6 @@ _LARGEST_SPACE: Final = 1 << 53
 _LONGEST_S: Final = 366 * 86400
 """Of a recording, and of what fits on a card."""
 _FURTHEST_ZONE_MIN: Final = 14 * 60
-_HALF_SECOND_US: Final = MICROSECONDS // 2
 _WRITTEN_TIME: Final = re.compile(
     r"(\d{4})[:_-](\d{1,2})[:_-](\d{1,2})[ _T](\d{1,2})[:_](\d{1,2})[:_](\d{1,2})(?:([+-])(\d{2}):(\d{2}))?",
     re.ASCII,
@@ -95,7 +94,7 @@ def text(value: object) -> str:
 
 def written_time(value: object, offset_s: int) -> int | None:
     """A time such as `2026:05:18 01:04:29+08:00`, microseconds since the epoch; without a zone it is local,
-    `offset_s` after UTC. Cameras cut the fraction of the second off, so half a second is added."""
+    `offset_s` after UTC."""
     found = _WRITTEN_TIME.fullmatch(value) if isinstance(value, str) and len(value) <= _LONGEST_TEXT else None
     if found is None:
         return None
@@ -105,7 +104,7 @@ def written_time(value: object, offset_s: int) -> int | None:
     try:
         zone = timezone(timedelta(seconds=offset_s))
         moment = datetime(*(int(part) for part in parts), tzinfo=zone)  # type: ignore[misc,arg-type]
-        return round(moment.timestamp()) * MICROSECONDS + _HALF_SECOND_US
+        return round(moment.timestamp()) * MICROSECONDS
     except (ValueError, OverflowError):
         return None
 

@@ -65,18 +65,16 @@ class GoProDriver(HttpGoPro):
 
     # -- clock
 
-    def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Compare its clock, in its own time zone if it tells that, which includes summer time."""
+    def ask_clock(self, offset_s: int) -> Conversation[tuple[int, Answer] | None]:
+        """It says its own time zone, or none: then it is this host's. The zone includes summer time."""
         answer = yield self._get("/gopro/camera/get_date_time")
         self._has_zone = answer.code == _OK
         if not self._has_zone:
-            return
+            return None
         found = json_object(answer.body)
-        at_us = answer.moment_us
         written = f"{text(found.get('date'))} {text(found.get('time'))}"
         said_us = written_time(written, zone_s(found.get("tzone"), offset_s))
-        if said_us is not None:
-            self.facts.has_clock(said_us - at_us, at_us)
+        return None if said_us is None else (said_us, answer)
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set the local time at the beginning of a second."""

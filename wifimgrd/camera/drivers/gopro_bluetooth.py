@@ -14,6 +14,7 @@ from wifimgrd.camera.drivers import gopro_messages as messages
 from wifimgrd.camera.drivers._values import local, written_time, zone_s
 from wifimgrd.camera.drivers.gopro_state import GoPro, Status
 from wifimgrd.camera.drivers.protocol import (
+    Answer,
     Conversation,
     HostTime,
     Nonsense,
@@ -95,18 +96,17 @@ class GoProBluetoothDriver(GoPro):
 
     # -- clock
 
-    def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Compare its clock, in its own time zone if it has one."""
+    def ask_clock(self, offset_s: int) -> Conversation[tuple[int, Answer] | None]:
+        """It says its own time zone if it has one."""
         answer = yield Request(messages.GET_LOCAL_DATE_TIME)
         if answer.code == self.accepted:
             offset_s = zone_s(messages.zone_of(answer.body), offset_s)
         else:
             answer = yield Request(messages.GET_DATE_TIME)
         if answer.code != self.accepted:
-            return
-        at_us = answer.moment_us
-        if (said_us := written_time(messages.date_time_of(answer.body), offset_s)) is not None:
-            self.facts.has_clock(said_us - at_us, at_us)
+            return None
+        said_us = written_time(messages.date_time_of(answer.body), offset_s)
+        return None if said_us is None else (said_us, answer)
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set the local time at the beginning of a second, with its zone if the camera has one."""

@@ -321,14 +321,13 @@ class Insta360Driver(NetworkDriver):
 
     # -- clock
 
-    def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Its clock counts seconds since the epoch; half of one is added for the fraction that is cut off."""
+    def ask_clock(self, offset_s: int) -> Conversation[tuple[int, Answer] | None]:
+        """Its clock counts seconds since the epoch."""
         del offset_s
         answer = yield self._get(Option.TIME, Option.ZONE)
         found = _options(answer)
-        if found is not None and 0 < (said := found.number(Option.TIME)) < _LATEST_S:
-            offset_us = said * MICROSECONDS + MICROSECONDS // 2 - answer.moment_us
-            self.facts.has_clock(offset_us, answer.moment_us)
+        said_s = 0 if found is None else found.number(Option.TIME)
+        return (said_s * MICROSECONDS, answer) if 0 < said_s < _LATEST_S else None
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set time and time zone at the beginning of a second."""

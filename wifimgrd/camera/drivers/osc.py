@@ -373,15 +373,14 @@ class OscDriver(NetworkDriver):
 
     # -- clock
 
-    def read_clock(self, offset_s: int) -> Conversation[None]:
-        """A Theta has a time zone; the others are compared with the local time."""
+    def ask_clock(self, offset_s: int) -> Conversation[tuple[int, Answer] | None]:
+        """A Theta has a time zone; the others say the local time."""
         name = "dateTimeZone" if self._is_theta else "_dateTime"
         answer = yield self._get_options(name)
         if _error_of(answer) is not None:
-            return
-        at_us = answer.moment_us
-        if (said_us := written_time(_options(answer).get(name), offset_s)) is not None:
-            self.facts.has_clock(said_us - at_us, at_us)
+            return None
+        said_us = written_time(_options(answer).get(name), offset_s)
+        return None if said_us is None else (said_us, answer)
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set the local time and its zone at the beginning of a second, of a Theta."""

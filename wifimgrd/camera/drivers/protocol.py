@@ -16,6 +16,7 @@ from typing import ClassVar, Final, TypeVar
 
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
+from wifimgrd.camera.drivers.clock_bounds import ClockAnswer, ClockBounds
 from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.domain.camera import WRONG_CLOCK_US, CameraReading
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, Unconfirmed, WifimgrdError
@@ -59,15 +60,22 @@ class Answer:
     """By this host's clock, microseconds since the epoch."""
     took_us: int = 0
     """From the sending of the request to the answer."""
+    steady_us: int = 0
+    """When it was received, by a clock that nobody sets."""
 
     @property
     def moment_us(self) -> int:
         """When the camera probably made it, by this host's clock."""
         return self.received_us - self.took_us // 2
 
-    def timed(self, received_us: int, took_us: int) -> Answer:
-        """The same with its times."""
-        return replace(self, received_us=received_us, took_us=took_us)
+    def timed(self, received_us: int, took_us: int, steady_us: int | None = None) -> Answer:
+        """The same with its times; `steady_us` is that of the host's clock if it is not given."""
+        steady_us = received_us if steady_us is None else steady_us
+        return replace(self, received_us=received_us, took_us=took_us, steady_us=steady_us)
+
+    def says(self, second_us: int) -> ClockAnswer:
+        """It says that it is this second, microseconds since the epoch."""
+        return ClockAnswer(second_us, self.steady_us - self.took_us, self.steady_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +158,8 @@ class Driver(ABC):
 
     def __init__(self) -> None:
         self.facts = Facts()
+        self.clock = ClockBounds()
+        """What its answers said of its clock since it was set."""
 
     @property
     def reading(self) -> CameraReading:
@@ -164,10 +174,23 @@ class Driver(ABC):
     def read(self) -> Conversation[None]:
         """Read its state."""
 
-    def read_clock(self, offset_s: int) -> Conversation[None]:
-        """Read its clock, if it has one that can be read; `offset_s` is this host's local time minus UTC."""
+    def ask_clock(self, offset_s: int) -> Conversation[tuple[int, Answer] | None]:
+        """Ask what time it is: the second that it says, microseconds since the epoch, and the answer; None if
+        it has no clock that can be read. `offset_s` is this host's local time minus UTC."""
         del offset_s
-        yield from ()
+        return None
+        yield  # which makes it a generator
+
+    def read_clock(self, offset_s: int) -> Conversation[bool]:
+        """Ask once, and narrow what is known of its clock; false if that cannot be read."""
+        told = yield from self.ask_clock(offset_s)
+        if told is None:
+            return False
+        second_us, answer = told
+        self.clock = self.clock.heard(answer.says(second_us))
+        if self.clock.is_over or self.clock.last is None:  # a later series says less than the last, so far
+            self.facts.has_clock(self.clock, answer.moment_us, answer.steady_us - answer.took_us // 2)
+        return True
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
         """Set its clock to this host's; raises NotSupported, as of a camera that takes no time."""
@@ -178,11 +201,9 @@ class Driver(ABC):
     def check_clock(self, offset_s: int) -> Conversation[None]:
         """Read the clock that was just set; raises CameraRefused if it is wrong all the same. One that cannot
         be read is believed."""
-        before_us = self.reading.clock_read_us
-        yield from self.read_clock(offset_s)
-        found = self.reading
-        is_read = found.clock_offset_us is not None and found.clock_read_us != before_us
-        if is_read and abs(found.clock_offset_us or 0) >= WRONG_CLOCK_US:
+        self.clock = ClockBounds()
+        is_read = yield from self.read_clock(offset_s)
+        if is_read and abs(self.reading.clock_offset_us or 0) >= WRONG_CLOCK_US:
             raise CameraRefused(self.keeps_time)
 
     def register_host(self, host: str) -> Conversation[str]:

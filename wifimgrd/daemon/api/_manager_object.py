@@ -25,9 +25,11 @@ from wifimgrd.domain.records import (
     network_record,
     outcome_record,
     result_record,
+    take_record,
 )
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.rig import Everyone
+from wifimgrd.domain.takes import parse_take_filter
 from wifimgrd.wire import names
 from wifimgrd.wire.properties import properties_of, row_of, variants_of
 
@@ -95,6 +97,7 @@ class ManagerObject(ExportedInterface):
             "StopRecording": partial(self._record, False),
             "Reload": self._reload,
             "GetHistory": self._get_history,
+            "GetTakes": self._get_takes,
             "ForgetHistory": self._forget_history,
             "Diagnose": self._diagnose,
         }
@@ -175,6 +178,11 @@ class ManagerObject(ExportedInterface):
         wanted = parse_filter(*typed(tuple[dict[str, object]], call.body))
         rows = await self._history.read(wanted)
         return (pack_rows(row_of(history_record(one)) for one in rows),)
+
+    async def _get_takes(self, call: MethodCall) -> Sequence[object]:
+        wanted = parse_take_filter(*typed(tuple[dict[str, object]], call.body))
+        takes = await self._history.takes(wanted)
+        return (pack_rows(row_of(take_record(one)) for one in takes),)
 
     async def _forget_history(self, call: MethodCall) -> Sequence[object]:
         self._history.forget(DeviceId(typed(tuple[int, dict[str, object]], call.body)[0]))

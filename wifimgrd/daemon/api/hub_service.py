@@ -19,7 +19,7 @@ from wifimgrd.daemon.manager.hub import Hub
 from wifimgrd.domain.camera import EndSeen
 from wifimgrd.domain.commands import OPTIONAL_INTERFACES
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.errors import BackendUnavailable, WifimgrdError
 from wifimgrd.domain.events import (
     AbsentAdaptersChanged,
     AdapterRecovery,
@@ -49,11 +49,12 @@ from wifimgrd.domain.records import (
     absent_record,
     device_record,
     interface_record,
+    take_record,
 )
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import names
 from wifimgrd.wire.kinds import valid_text
-from wifimgrd.wire.properties import has_interface, properties_of
+from wifimgrd.wire.properties import has_interface, properties_of, variants_of
 
 
 class HubService:
@@ -110,6 +111,7 @@ class HubService:
             self._export(*interfaces_of(hub, device_record(device), history))
         if world is not None:
             self._export(SimulatorObject(world))
+        history.recordings.take_over.subscribe(self._take_over)
         self._server.open()
 
     def refuse(self) -> None:
@@ -218,6 +220,16 @@ class HubService:
     def _change_service(self, manager: ManagerObject, record: ServiceRecord) -> None:
         manager.record = record
         self._change(manager, properties_of(record))
+
+    def _take_over(self, last_id: int) -> None:
+        self._tasks.start("take-ended", self._tell_take(last_id), expected=(WifimgrdError,))
+
+    async def _tell_take(self, last_id: int) -> None:
+        """Send the signal of a take that is over; nothing if its rows were deleted."""
+        take = await self._history.take_of(last_id)
+        if take is not None:
+            body = [variants_of(take_record(take))]
+            self._connection.emit(names.ROOT_PATH, names.MANAGER, "TakeEnded", "a{sv}", body)
 
     # -- objects and their signals
 

@@ -14,6 +14,7 @@ from wifimgrd.domain.camera_steps import REFRESH_S
 from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import Device
 from wifimgrd.domain.errors import Unconfirmed
+from wifimgrd.domain.recordings import ExpectedCamera, Recording
 from wifimgrd.domain.steadiness import RECORDING, Steadiness
 
 _log = structlog.get_logger()
@@ -93,6 +94,23 @@ class Camera:
     def is_recording_held(self) -> bool:
         """It was read last while that changed too often: it may record or not."""
         return RECORDING in self.steadiness.held
+
+
+def recording_at_begin(
+    camera: Camera, before: CameraReading, expected: tuple[ExpectedCamera, ...]
+) -> Recording:
+    """The facts of a recording that has begun since the reading `before`. Its clock is that of before, unless
+    the clock was set since."""
+    reading, is_set = camera.reading, camera.corrected_us == before.clock_read_us
+    has_clock = before.clock_read_us and not is_set
+    return Recording(
+        reading.serial_number,
+        battery_level=reading.battery_level,
+        storage_free=reading.storage_free,
+        clock_offset_us=before.clock_offset_us if has_clock else None,
+        clock_bound_us=before.clock_bound_us if has_clock else None,
+        expected=expected,
+    )
 
 
 def log_held(device: Device, before: Steadiness, now: Steadiness) -> None:

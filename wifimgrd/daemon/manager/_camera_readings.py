@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from wifimgrd.daemon.manager._camera import Camera, cancel, log_held, log_problems
+from wifimgrd.daemon.manager._camera import (
+    Camera,
+    cancel,
+    log_held,
+    log_problems,
+    recording_at_begin,
+)
 from wifimgrd.daemon.manager._camera_clocks import CameraClocks
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
@@ -32,7 +39,8 @@ from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
-from wifimgrd.domain.events import CameraChanged, RecordingStopped
+from wifimgrd.domain.events import CameraChanged, RecordingStarted, RecordingStopped
+from wifimgrd.domain.recordings import ExpectedCamera, expected_cameras
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -45,6 +53,10 @@ records again by then, and the link of one that was switched off has ended."""
 
 _STOPS_US: Final = 5_000_000
 """A camera that records so long after it was told to stop has not done that: its end has another cause."""
+
+
+Turn = RecordingStarted | RecordingStopped
+"""The begin or the end of a recording."""
 
 
 class CameraReadings:
@@ -137,14 +149,21 @@ class CameraReadings:
 
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed. A recording that was not seen to end is over for this hub."""
-        device, began_us = entry.device, entry.device.recording_began_us
+        device, began_us, reading = entry.device, entry.device.recording_began_us, entry.camera.reading
         camera = self.cameras.get(device.id)
         now = self._state.clocks()
         ended_us = now.host_us if camera is None else camera.noted.time_of(now)
         self._forget(entry)
         if began_us:
             over = RecordingStopped(
-                device.id, device.name, StopReason.UNKNOWN, began_us, EndSeen.NEVER, ended_us=ended_us
+                device.id,
+                device.name,
+                StopReason.UNKNOWN,
+                began_us,
+                EndSeen.NEVER,
+                ended_us=ended_us,
+                battery_level=reading.battery_level,
+                storage_free=reading.storage_free,
             )
             self._state.publish(over)
 
@@ -162,7 +181,7 @@ class CameraReadings:
         entry, camera = self._state.entries.get(device_id), self.cameras.get(device_id)
         if entry is None or camera is None or not camera.is_attached:
             return
-        over = self.take(entry, camera, reading)
+        turns = self.take(entry, camera, reading)
         reading = camera.reading
         is_read, camera.has_been_read = camera.has_been_read or bool(reading.clock_read_us), True
         if camera.is_clock_due and is_read and reading.recording is not None:
@@ -170,26 +189,27 @@ class CameraReadings:
             if self._state.settings.set_clock and reading.recording is RecordingState.IDLE:
                 camera.corrected_us = reading.clock_read_us
                 self._tasks.start("clock", self._correct_clock(entry, camera))
-        self.publish(entry, camera, over)
+        self.publish(entry, camera, turns)
         reads, camera.reads = camera.reads, []
         for waiter in reads:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> RecordingStopped | None:
-        """A camera was read; returns the end of a recording, which is told after what was read."""
-        camera.said = reading
+    def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> Sequence[Turn]:
+        """A camera was read; returns the end and the begin of recordings, which are told after what was
+        read."""
+        camera.said, before = reading, camera.reading
         if reading.clock_read_us not in (0, camera.corrected_us):
             camera.corrected_us = 0
         reading = camera.reading = self._steady(entry, camera, reading)
         self.set_wish(entry, camera, camera.wish.seen(reading, self._state.clock()))
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
-        over = self._follow_recording(entry, camera)
+        turns = self._follow_recording(entry, camera, before)
         is_recording = reading.recording is RecordingState.RECORDING
         began_us = camera.began_us if is_recording else None  # the one that was seen first
         camera.reading = replace(reading, recording_since_us=began_us)
-        return over
+        return turns
 
     @staticmethod
     def _steady(entry: DeviceEntry, camera: Camera, reading: CameraReading) -> CameraReading:
@@ -209,11 +229,11 @@ class CameraReadings:
         )
         self._state.record(entry, device, at_once=at_once)
 
-    def publish(self, entry: DeviceEntry, camera: Camera, over: RecordingStopped | None) -> None:
-        """Publish what was read, and then the end of a recording."""
+    def publish(self, entry: DeviceEntry, camera: Camera, turns: Sequence[Turn]) -> None:
+        """Publish what was read, and then the end and the begin of recordings."""
         self.compare(entry, camera)
-        if over is not None:
-            self._state.publish(over)
+        for turn in turns:
+            self._state.publish(turn)
 
     async def _correct_clock(self, entry: DeviceEntry, camera: Camera) -> None:
         """Set the clock of a camera that was connected."""
@@ -230,41 +250,48 @@ class CameraReadings:
 
     # -- recordings
 
-    def _follow_recording(self, entry: DeviceEntry, camera: Camera) -> RecordingStopped | None:
-        """A recording may have begun or ended; returns the end, if it is told now."""
-        reading, over = camera.reading, None
+    def _follow_recording(self, entry: DeviceEntry, camera: Camera, before: CameraReading) -> Sequence[Turn]:
+        """A recording may have ended, and one begun; returns what is told of that now."""
+        reading, turns = camera.reading, list[Turn]()
         is_recording = reading.recording is RecordingState.RECORDING
         goes_on = is_recording or camera.is_recording_held  # to the next file, or with what is not known
         if camera.ending is not None and goes_on:
             cancel(camera.ending)
             camera.ending = None
         elif camera.began_us and ended(camera.recorded_s, reading):
-            over = self._ended(entry, camera)
+            turns += self._ended(entry, camera)
         if not is_recording:
-            return over
+            return turns
         if not camera.began_us:
             camera.began_us, camera.is_stopped = reading.recording_since_us or reading.read_us, False
             camera.noted = self._state.clocks()
             _log.info("recording_started", device=entry.device.id, device_name=entry.device.name)
-            self._remember(entry, camera)
+            self._remember(entry, camera, at_once=True)  # a row of the history follows
+            recording = recording_at_begin(camera, before, self._expected())
+            turns.append(RecordingStarted(entry.device.id, entry.device.name, camera.began_us, recording))
         camera.link_error = ""
         if camera.is_stopped and not camera.stops and reading.read_us > camera.wish.since_us + _STOPS_US:
             camera.is_stopped = False
         if reading.recorded_s is not None:
             camera.recorded_s = reading.recorded_s
-        return over
+        return turns
 
-    def _ended(self, entry: DeviceEntry, camera: Camera) -> RecordingStopped | None:
+    def _expected(self) -> tuple[ExpectedCamera, ...]:
+        """The cameras that are expected, and that the hub has a driver for."""
+        devices = (entry.device for _, entry in sorted(self._state.entries.items()))
+        return expected_cameras(one for one in devices if self._state.model(one).control is not None)
+
+    def _ended(self, entry: DeviceEntry, camera: Camera) -> Sequence[RecordingStopped]:
         """A recording has ended. Without a cause that is told a moment later."""
         if not camera.has_been_read or not camera.is_attached or camera.is_released:
-            return self._over(entry, camera, EndSeen.LATER)
+            return [self._over(entry, camera, EndSeen.LATER)]
         is_unexplained = self._reason(camera) is StopReason.UNKNOWN
         if is_unexplained and camera.reading.recording is RecordingState.IDLE:
             if camera.ending is None:
                 loop = asyncio.get_running_loop()
                 camera.ending = loop.call_later(_ENDING_S, self._end, entry, camera, EndSeen.DIRECTLY)
-            return None
-        return self._over(entry, camera, EndSeen.DIRECTLY)
+            return []
+        return [self._over(entry, camera, EndSeen.DIRECTLY)]
 
     def end_seen(self, entry: DeviceEntry, camera: Camera) -> None:
         """Tell the end of a recording that has been seen, if that waits: another one may begin now."""
@@ -283,7 +310,15 @@ class CameraReadings:
         device, reason = entry.device, self._reason(camera)
         ended_us = camera.noted.time_of(self._state.clocks())
         over = RecordingStopped(
-            device.id, device.name, reason, camera.began_us, seen, camera.link_error, ended_us
+            device.id,
+            device.name,
+            reason,
+            camera.began_us,
+            seen,
+            camera.link_error,
+            ended_us,
+            camera.reading.battery_level,
+            camera.reading.storage_free,
         )
         self._files.ended(entry, camera, over)
         cancel(camera.ending)
@@ -299,10 +334,11 @@ class CameraReadings:
         self._remember(entry, camera)
         return over
 
-    def _remember(self, entry: DeviceEntry, camera: Camera) -> None:
+    def _remember(self, entry: DeviceEntry, camera: Camera, *, at_once: bool = False) -> None:
         """Store the recording that has not been seen to end: it may outlive this process."""
         began_us, recorded_s = camera.began_us, camera.recorded_s
-        self._state.record(entry, replace(entry.device, recording_began_us=began_us, recorded_s=recorded_s))
+        device = replace(entry.device, recording_began_us=began_us, recorded_s=recorded_s)
+        self._state.record(entry, device, at_once=at_once)
 
     # -- what it should do
 

@@ -25,6 +25,7 @@ from wifimgrd.domain.camera import (
     Wish,
 )
 from wifimgrd.domain.camera_control import CameraControl, OpenCameraSocket
+from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import (
     DeviceNotReachable,
@@ -33,6 +34,7 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
+from wifimgrd.domain.events import RecordingFailed
 from wifimgrd.domain.rig import Everyone, RigCamera, commanded
 from wifimgrd.runtime.tasks import Tasks
 
@@ -107,7 +109,7 @@ class Cameras:
         """Start or stop recording on several cameras at once, each with a result of its own: on those of a
         list, of which one that is not connected may be told over Bluetooth, and on `everyone`, of whom nobody
         is searched for."""
-        listed = dict.fromkeys(device_ids)
+        at, listed = self._state.clocks(), dict.fromkeys(device_ids)
         wanted = dict.fromkeys((*listed, *commanded(self._rig(), everyone, on=on)))
         if everyone is Everyone.RIG and not on:
             self._end_wishes(wanted)
@@ -131,13 +133,24 @@ class Cameras:
                     over_bluetooth.append(entry)
                 else:
                     entries[device_id] = entry
+        if on:
+            told = {one.device.id for one in over_bluetooth}
+            self._tell_failures({one: results[one] for one in results if one not in told}, at)
         found = await asyncio.gather(
             self._record(entries, self._send, on=on),
             *(self._record_over_bluetooth(entry, on=on) for entry in over_bluetooth),
         )
         for one in found:
             results |= one
+            if on:
+                self._tell_failures(one, at)
         return {one: results[one] for one in wanted}
+
+    def _tell_failures(self, results: Mapping[DeviceId, CommandResult], at: Clocks) -> None:
+        """Publish which cameras have not done a command to record that was given `at` a moment."""
+        for device_id, result in results.items():
+            if result.error is not None:
+                self._state.publish(RecordingFailed(device_id, result.error.code, at))
 
     def _end_wishes(self, but: Container[DeviceId]) -> None:
         """All are told to stop: no other camera is to begin once it is connected again."""
@@ -300,8 +313,8 @@ class Cameras:
         camera = self.readings.cameras.get(entry.device.id)
         is_other = camera is None or (camera.is_attached and camera.driver.records_over_network)
         if camera is not None and answer.reading.read_us and not is_other:
-            over = self.readings.take(entry, camera, answer.reading)
-            self.readings.publish(entry, camera, over)
+            turns = self.readings.take(entry, camera, answer.reading)
+            self.readings.publish(entry, camera, turns)
         return answer.result
 
     # -- over the network

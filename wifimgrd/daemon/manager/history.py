@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from wifimgrd.daemon.manager._recording_history import RecordingHistory
 from wifimgrd.daemon.manager._signal_history import SignalHistory
 from wifimgrd.daemon.manager._state import Clock, Steady, loop_s
 from wifimgrd.daemon.ports import HistoryStore
@@ -22,14 +23,27 @@ from wifimgrd.domain.events import (
     Event,
     InterfaceAdded,
     InterfaceRemoved,
+    RecordingFailed,
+    RecordingFiles,
+    RecordingStarted,
     RecordingStopped,
     SignalChanged,
     WakeEnded,
 )
-from wifimgrd.domain.history import HistoryFilter, HistoryKind, HistoryRow, SignalMean, ended_unseen
+from wifimgrd.domain.history import (
+    LARGEST_LIMIT,
+    HistoryFilter,
+    HistoryKind,
+    HistoryRow,
+    SignalMean,
+    ended_unseen,
+)
+from wifimgrd.domain.takes import Take, TakeFilter, TakeReader
 
 _CHECKPOINT_S: Final = 300.0
-"""The interval at which the duration of running sessions is written."""
+"""The interval at which the duration of what lasts is written."""
+_ROWS_A_TAKE: Final = 4
+"""So many rows are read at a time for each take that is wanted."""
 
 
 @dataclass(slots=True)
@@ -64,7 +78,7 @@ class _Session:
 
 
 class History:
-    """An EventSink. Events before `start` are dropped: the sessions are then made of the hub's state."""
+    """An EventSink. Events before `start` are dropped: what lasts is then made of the hub's state."""
 
     def __init__(self, store: HistoryStore, clock: Clock, steady_s: Steady = loop_s) -> None:
         self._steady_s = steady_s
@@ -75,7 +89,7 @@ class History:
         self._statuses: dict[DeviceId, DeviceStatus] = {}
         """Devices that are not DISCONNECTED, by the last event."""
         self._checkpoint: asyncio.TimerHandle | None = None
-        """Runs while there are sessions."""
+        """Runs while there are rows without an end."""
         self._backend = ""
         self._name_of: Callable[[DeviceId], str] = str
         self._last_backend: tuple[str, str] | None = None
@@ -84,6 +98,7 @@ class History:
         """The devices that were removed before `start`."""
         self.signals = SignalHistory(store, clock)
         """The signal and the battery of each device, also for clients."""
+        self.recordings = RecordingHistory(self._put, self._new_id, self._now)
 
     def keep_in(self, store: HistoryStore) -> None:
         """Keep the history in another store, before `start`."""
@@ -96,7 +111,7 @@ class History:
     def start(
         self, backend: str, statuses: Iterable[DeviceStatus], name_of: Callable[[DeviceId], str]
     ) -> None:
-        """Continue the sessions that outlived the hub, end the others, and accept events.
+        """Continue the sessions and recordings that outlived the hub, end the others, and accept events.
 
         `backend` is the name of the backend, `name_of` returns the name of a device.
         """
@@ -104,6 +119,8 @@ class History:
         self._name_of = name_of
         self._forgotten.clear()
         self._started = True
+        statuses = list(statuses)
+        self.recordings.start(self._store.last_recordings, statuses)
         unended = {row.device_id: row for row in self._store.unended}
         for row in self._store.unended:
             if unended[row.device_id] is not row:
@@ -123,9 +140,8 @@ class History:
             self._put(ended_unseen(row, sentences.ended_while_stopped()))
 
     async def read(self, wanted: HistoryFilter) -> list[HistoryRow]:
-        """The newest rows that match, the newest first, those of sessions with their present values."""
-        now = self._now()
-        fresh = {session.row.id: session.current(now) for session in self._sessions.values()}
+        """The newest rows that match, the newest first, those that have no end with their present values."""
+        fresh = {row.id: row for row in self._unended(self._now())}
         on_disk = await self._store.read(wanted)
         rows = {row.id: row for row in on_disk}
         lowest = on_disk[-1].id if len(on_disk) == wanted.limit else 0
@@ -133,19 +149,47 @@ class History:
         newest = sorted(rows.values(), key=lambda row: row.id, reverse=True)
         return newest[: wanted.limit]
 
+    def _unended(self, now: Clocks) -> list[HistoryRow]:
+        sessions = (session.current(now) for session in self._sessions.values())
+        return [*sessions, *self.recordings.current()]
+
+    async def takes(self, wanted: TakeFilter) -> list[Take]:
+        """The newest takes that match, the newest first; raises InternalError."""
+        return await self._takes(wanted, None)
+
+    async def take_of(self, last_id: int) -> Take | None:
+        """The take whose newest row has an id; None if that was deleted."""
+        found = await self._takes(TakeFilter(limit=1), last_id + 1)
+        return found[0] if found and found[0].recordings[-1].id == last_id else None
+
+    async def _takes(self, wanted: TakeFilter, before: int | None) -> list[Take]:
+        """The same, of rows before the one with an id."""
+        reader, found = TakeReader(), list[Take]()
+        limit = min(LARGEST_LIMIT, _ROWS_A_TAKE * wanted.limit)
+        while len(found) < wanted.limit:
+            rows = await self.read(HistoryFilter(before=before, limit=limit, kind=HistoryKind.RECORDING))
+            found += filter(wanted.fits, reader.add(rows))
+            if len(rows) < limit:
+                found += filter(wanted.fits, reader.finish())
+                break
+            before = rows[-1].id
+        return found[: wanted.limit]
+
     def forget(self, device_id: DeviceId) -> None:
         """Delete the rows and the samples of a device that was removed."""
         self.signals.forget(device_id)
+        self.recordings.forget(device_id)
         self._sessions.pop(device_id, None)
         self._store.forget(device_id)
         if not self._started:
             self._forgotten.add(device_id)
 
     async def stop(self) -> None:
-        """Write how long the sessions have lasted; those whose links stay up continue."""
+        """Write how long the sessions and recordings have lasted; those that go on continue later."""
         self._started = False
         self.signals.stop()
-        self._write_sessions()
+        self.recordings.stop()
+        self._write_unended()
         await self._store.close()
 
     def publish(self, event: Event) -> None:
@@ -162,7 +206,7 @@ class History:
             case ConnectionFailed(device_id, failure):
                 if device_id not in self._sessions:
                     self._failed(device_id, failure.code, failure.message)
-            case WakeEnded() | RecordingStopped():
+            case WakeEnded() | RecordingStarted() | RecordingFailed() | RecordingStopped() | RecordingFiles():
                 self._of_camera(event)
             case InterfaceAdded(status=added):
                 adapter = added.interface.adapter
@@ -183,22 +227,21 @@ class History:
                         HistoryKind.BACKEND, known[0], sentences.backend_state(self._backend, *known)
                     )
 
-    def _of_camera(self, event: WakeEnded | RecordingStopped) -> None:
+    def _of_camera(
+        self, event: WakeEnded | RecordingStarted | RecordingFailed | RecordingStopped | RecordingFiles
+    ) -> None:
         match event:
             case WakeEnded(device_id, error):
                 code, message = (error.code.value, error.message) if error else ("", sentences.woken())
                 self._record(HistoryKind.WAKE, code, message, device_id=device_id)
-            case RecordingStopped(device_id, name, reason, since_us, seen, link_error, ended_us):
-                text = sentences.recording_ended(reason, seen, link_error)
-                self._record(
-                    HistoryKind.RECORDING,
-                    reason.value,
-                    text,
-                    device_id=device_id,
-                    device_name=name,
-                    since_us=since_us,
-                    ended_us=ended_us,
-                )
+            case RecordingStarted():
+                self.recordings.started(event)
+            case RecordingFailed():
+                self.recordings.failed(event)
+            case RecordingStopped():
+                self.recordings.stopped(event)
+            case RecordingFiles():
+                self.recordings.has_files(event)
 
     # -- sessions and failures
 
@@ -312,15 +355,12 @@ class History:
         message: str,
         *,
         device_id: DeviceId | None = None,
-        device_name: str = "",
         interface: str = "",
         since_us: int = 0,
         ended_us: int = 0,
     ) -> None:
         """Something that happened now, or that began at `since_us` and has ended at `ended_us`."""
-        name, now_us = device_name, self._clock()
-        if not name and device_id is not None:
-            name = self._name_of(device_id)
+        name, now_us = "" if device_id is None else self._name_of(device_id), self._clock()
         row = HistoryRow(self._new_id(), now_us, kind, device_id, name, interface, code, message)
         self._put(
             replace(row, time_us=since_us, ended_us=max(ended_us or now_us, since_us)) if since_us else row
@@ -339,15 +379,16 @@ class History:
         self._check_later()
 
     def _check_later(self) -> None:
-        if self._started and self._sessions and self._checkpoint is None:
-            self._checkpoint = asyncio.get_running_loop().call_later(_CHECKPOINT_S, self._write_sessions)
+        if self._started and self._checkpoint is None and (self._sessions or self.recordings.any_runs):
+            self._checkpoint = asyncio.get_running_loop().call_later(_CHECKPOINT_S, self._write_unended)
 
-    def _write_sessions(self) -> None:
-        """Write how long the running sessions have lasted until now."""
+    def _write_unended(self) -> None:
+        """Write how long what has no end has lasted until now."""
         if self._checkpoint is not None:
             self._checkpoint.cancel()
             self._checkpoint = None
         now = self._now()
-        if rows := [session.stored(now) for session in self._sessions.values()]:
+        sessions = (session.stored(now) for session in self._sessions.values())
+        if rows := [*sessions, *self.recordings.current()]:
             self._store.put(rows)
             self._check_later()

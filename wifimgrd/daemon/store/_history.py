@@ -14,14 +14,14 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from wifimgrd.daemon.store import _signal_table as signal_table
-from wifimgrd.daemon.store._rows import text_of
+from wifimgrd.daemon.store._history_rows import PUT, SELECT, forget_expected, row_of, values_of
 from wifimgrd.daemon.store._schema import check_integrity, migrate, refuse_newer, set_aside, sync_directory
 from wifimgrd.daemon.store._steady_clock import SteadyClock
 from wifimgrd.daemon.store._worker import Gathering, Worker
 from wifimgrd.daemon.store._writing import BACKGROUND_BUSY_MS, bad_row_dropped, transaction
 from wifimgrd.daemon.store.errors import SchemaFromFuture, StoreDamaged, StoreError, is_passing, plain_text
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.history import LARGEST_ID, HistoryFilter, HistoryKind, HistoryRow
+from wifimgrd.domain.history import LARGEST_ID, HistoryFilter, HistoryKind, HistoryRow, without_expected
 from wifimgrd.domain.signal_history import MINUTE_US, Samples, SignalSample
 
 _log: Any = structlog.get_logger(__name__)
@@ -36,26 +36,11 @@ _SHARE: Final = 4
 """One of so many rows may be of one kind of one device or interface."""
 _WAITING_ROWS: Final = 2000
 _WAITING_SAMPLES: Final = 20_000
-_COLUMNS: Final = (
-    "id",
-    "time_us",
-    "kind",
-    "device_id",
-    "device_name",
-    "interface",
-    "code",
-    "message",
-    "ended_us",
-    "signal_minimum",
-    "signal_mean",
-    "seen_us",
-    "interrupted_us",
+_LAST_RECORDINGS: Final = (
+    SELECT + " WHERE kind = 'recording' AND (ended_us = 0 OR id IN (SELECT max(id) FROM history"  # noqa: S608
+    " WHERE kind = 'recording' GROUP BY device_id)) ORDER BY id"
 )
-_SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM history"  # noqa: S608
 _IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
-_PUT: Final = (
-    f"INSERT OR REPLACE INTO history ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-)
 _SUBJECTS: Final = "SELECT DISTINCT kind, coalesce(device_id, interface) FROM history"
 _OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, interface) = ?2"
 _DELETE_SURPLUS: Final = (
@@ -97,6 +82,11 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (),
     # 5: the rows of one kind of one device or interface are counted
     ("CREATE INDEX history_subject ON history (kind, coalesce(device_id, interface), id)",),
+    # 6: what is kept of a recording, as JSON; and rows of recordings that have not ended
+    (
+        "ALTER TABLE history ADD COLUMN recording TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX history_recording ON history (id) WHERE kind = 'recording'",
+    ),
 )
 """As those of the state (`_schema.py`). Another kind of row needs none: older versions omit it."""
 
@@ -128,7 +118,11 @@ class _Batch:
     def forget(self, device_id: DeviceId) -> None:
         """Delete what there is of a device until now."""
         self.forgotten.add(device_id)
-        self.rows = {row.id: row for row in self.rows.values() if row.device_id != device_id}
+        self.rows = {
+            row.id: without_expected(row, device_id)
+            for row in self.rows.values()
+            if row.device_id != device_id
+        }
         self.samples.pop(device_id, None)
 
     def followed_by(self, later: _Batch) -> _Batch:
@@ -170,8 +164,10 @@ class SqliteHistory:
         self.next_id: int = connection.execute(
             "SELECT max(coalesce((SELECT max(id) + 1 FROM history), 1), (SELECT next_id FROM counter))"
         ).fetchone()[0]
-        found = connection.execute(_SELECT + " WHERE kind = 'session' AND ended_us = 0 ORDER BY id")
-        self.unended: Sequence[HistoryRow] = [_row_of(one) for one in found]
+        found = connection.execute(SELECT + " WHERE kind = 'session' AND ended_us = 0 ORDER BY id")
+        self.unended: Sequence[HistoryRow] = [row_of(one) for one in found]
+        found = connection.execute(_LAST_RECORDINGS)
+        self.last_recordings: Sequence[HistoryRow] = [row_of(one) for one in found]
 
     @classmethod
     async def open(
@@ -281,13 +277,14 @@ class SqliteHistory:
     def _put(self, connection: sqlite3.Connection, batch: _Batch) -> None:
         for device_id in batch.forgotten:
             connection.execute("DELETE FROM history WHERE device_id = ?", (device_id,))
+            forget_expected(connection, device_id)
             signal_table.forget(connection, device_id)
         signal_table.put(connection, batch.samples)
         connection.execute("UPDATE counter SET next_id = ?1 WHERE next_id < ?1", (batch.next_id,))
         if batch.rows:
             for row in batch.rows.values():
                 with bad_row_dropped(row=row.id):
-                    connection.execute(_PUT, _values(row))
+                    connection.execute(PUT, values_of(row))
             self._prune_subjects(connection, batch)
             # Links that are interrupted all the time leave room for everything else.
             connection.execute(
@@ -318,15 +315,17 @@ class SqliteHistory:
         connection.executemany(_DELETE_SURPLUS, [(*one, self._rows // _SHARE) for one in subjects])
 
     def _rows_of(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
-        conditions, values = [_IS_KNOWN], list[int]()
+        conditions, values = [_IS_KNOWN], list[object]()
+        if wanted.kind is not None:
+            conditions = [f"kind = '{wanted.kind.value}'"]  # as in the condition of an index
         if wanted.device_id is not None:
             conditions.append("device_id = ?")
             values.append(wanted.device_id)
         if wanted.before is not None:
             conditions.append("id < ?")
             values.append(wanted.before)
-        query = f"{_SELECT} WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
-        found = [_row_of(one) for one in self._connection.execute(query, (*values, wanted.limit))]
+        query = f"{SELECT} WHERE {' AND '.join(conditions)} ORDER BY id DESC LIMIT ?"
+        found = [row_of(one) for one in self._connection.execute(query, (*values, wanted.limit))]
         fresh = {row.id: row for row in self._unwritten.rows.values() if wanted.fits(row)}
         if fresh or self._unwritten.forgotten:
             kept = {row.id: row for row in found if row.device_id not in self._unwritten.forgotten}
@@ -367,25 +366,3 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _values(row: HistoryRow) -> tuple[Any, ...]:
-    return (
-        row.id,
-        row.time_us,
-        row.kind.value,
-        row.device_id,
-        text_of(row.device_name),
-        text_of(row.interface),
-        text_of(row.code),
-        text_of(row.message),
-        row.ended_us,
-        row.signal_minimum,
-        row.signal_mean,
-        row.seen_us,
-        row.interrupted_us,
-    )
-
-
-def _row_of(values: tuple[Any, ...]) -> HistoryRow:
-    return HistoryRow(values[0], values[1], HistoryKind(values[2]), *values[3:])

@@ -14,6 +14,7 @@ class NoHistory:
 
     next_id = 1
     unended: Sequence[HistoryRow] = ()
+    last_recordings: Sequence[HistoryRow] = ()
 
     def put(self, rows: Sequence[HistoryRow]) -> None:
         """Drop rows."""

@@ -3,9 +3,7 @@ device, with its battery."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated
 
 from aiohttp import web
 
@@ -18,11 +16,8 @@ from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_ID, LARGEST_LIMIT
 from wifimgrd.http._json_text import json_response
 from wifimgrd.http._operations import Operation, Parameter
-from wifimgrd.http._requests import invalid, path_id
+from wifimgrd.http._requests import path_id, query_number, query_time
 from wifimgrd.http._routes import Routes
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_NUMBER: Final = re.compile("[0-9]{1,19}")
 
 
 @Parameter(
@@ -32,7 +27,7 @@ _NUMBER: Final = re.compile("[0-9]{1,19}")
 )
 def query_device(request: web.Request) -> int | None:
     """The query parameter `device_id`, if it is given."""
-    return _number(request, "device_id", LARGEST_ID)
+    return query_number(request, "device_id", LARGEST_ID)
 
 
 @Parameter(
@@ -42,7 +37,7 @@ def query_device(request: web.Request) -> int | None:
 )
 def query_before(request: web.Request) -> int | None:
     """The query parameter `before`, if it is given."""
-    return _number(request, "before", LARGEST_ID)
+    return query_number(request, "before", LARGEST_ID)
 
 
 @Parameter(
@@ -52,41 +47,19 @@ def query_before(request: web.Request) -> int | None:
 )
 def query_limit(request: web.Request) -> int | None:
     """The query parameter `limit`, if it is given."""
-    return _number(request, "limit", LARGEST_LIMIT)
-
-
-def _number(request: web.Request, name: str, highest: int) -> int | None:
-    values = request.query.getall(name, [])
-    if not values:
-        return None
-    if len(values) > 1 or not _NUMBER.fullmatch(values[0]) or not 1 <= int(values[0]) <= highest:
-        raise invalid(f"{name} must be given once, as a whole number from 1 to {highest}")
-    return int(values[0])
+    return query_number(request, "limit", LARGEST_LIMIT)
 
 
 @Parameter("since", Time, "Only samples from then on.")
 def query_since(request: web.Request) -> int:
     """The query parameter `since`, microseconds since the epoch; 0 if it is not given."""
-    return _time(request, "since", 0)
+    return query_time(request, "since", 0)
 
 
 @Parameter("until", Time, "Only samples before then.")
 def query_until(request: web.Request) -> int:
     """The query parameter `until`, microseconds since the epoch; 0 if it is not given."""
-    return _time(request, "until", 1)
-
-
-def _time(request: web.Request, name: str, least: int) -> int:
-    """`least` stands for any time before it: a question about another century has an answer, an empty one."""
-    values = request.query.getall(name, [])
-    if not values:
-        return 0
-    try:
-        [value] = values
-        since_epoch = datetime.fromisoformat(value) - _EPOCH  # TypeError without a zone
-    except (ValueError, TypeError):
-        raise invalid(f"{name} must be given once, as a time in RFC 3339 with its zone") from None
-    return max(least, since_epoch // timedelta(microseconds=1))
+    return query_time(request, "until", 1)
 
 
 class History:
