@@ -310,3 +310,16 @@ async def test_a_camera_that_is_detached_meanwhile_is_not_connected(hub: Hub) ->
         await searching
     with pytest.raises(NotConnected):
         await hub.find()
+
+
+@hurried
+async def test_a_camera_that_is_slow_only_with_its_list_is_not_taken_for_one_that_does_not_answer(
+    hub: Hub,
+) -> None:
+    camera = GoPro(instead={LIST: SILENT})
+    await hub.attached(camera)
+    infos = camera.requests.count("/gopro/camera/info")
+    with pytest.raises(DeviceNotReachable):
+        await hub.find()
+    await hub.read_again()
+    assert camera.requests.count("/gopro/camera/info") == infos, "it is not begun with anew"

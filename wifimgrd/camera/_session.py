@@ -393,7 +393,7 @@ class Session:
 
     async def recorded_files(self, recording: PastRecording) -> tuple[RecordedFile, ...] | None:
         """Find the files of a recording that has ended, unless a command comes; None if it is not certain
-        which these are. Raises CameraBusy, and as a command does if the camera does not answer."""
+        which these are. Raises CameraBusy and DeviceNotReachable."""
         async with self._search.running(), self._turn:
             try:
                 await self._begin()
@@ -407,8 +407,8 @@ class Session:
                 self._drop()
                 return None
             except (DeviceNotReachable, InterfaceLost, DeviceNotFound, OSError) as error:
-                self._poked.set()
-                raise self._failed(error) from None
+                self._poked.set()  # a camera may be slow only with its list: whether it answers is read now
+                raise DeviceNotReachable(str(error)) from None
             return self._search.found(files, recording)
 
     @asynccontextmanager
