@@ -55,6 +55,13 @@ _NIGHT_PHOTO: Final = 18
 _DIRECTORY: Final = "100GOPRO"
 _CHAPTER_BYTES: Final = 4_000_000_000
 
+_OF_VIDEOS: Final[Mapping[str, object]] = {
+    "ct": "0", "us": "0", "eis": "0", "pta": "0", "ao": "auto", "tr": "0", "mp": "0", "cl": "0", "hc": "0",
+    "hi": [], "w": "1920", "h": "1080", "fps": "60000", "fps_denom": "1001", "profile": "255",
+    "avc_profile": "255", "subsample": "0", "rot": "0", "mahs": "0",
+}  # fmt: skip
+"""The information about each video, but for its own time, size and length."""
+
 _Route = Callable[["GoProEmulator", Request], Response]
 
 
@@ -301,8 +308,9 @@ class GoProEmulator(HttpEmulator):
         for file in self._camera.files:
             for item in self._chapters(file):
                 if wanted == f"{_DIRECTORY}/{item['n']}":
+                    told = {name: item[name] for name in ("cre", "s", "ls")}
                     lasts = str(int(int(item["s"]) / BYTES_PER_S))
-                    return Response({"ct": "0", "cre": item["cre"], "s": item["s"], "dur": lasts})
+                    return Response({**_OF_VIDEOS, **told, "dur": lasts, "gumi": f"{file.number:032x}"})
         return Response({"error": "not found"}, HTTPStatus.NOT_FOUND)
 
     def _set_turbo(self, request: Request) -> Response:
