@@ -6,13 +6,14 @@ Facts: https://gopro.github.io/OpenGoPro/http. Which routes there are depends on
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Final
 
 from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState, TemperatureState
-from wifimgrd.simulator.emulators._camera import BYTES_PER_S, EmulatedCamera, Ended, Refusal, Refused
+from wifimgrd.simulator.emulators import _gopro_card as card
+from wifimgrd.simulator.emulators._camera import EmulatedCamera, Refusal, Refused
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
 
@@ -52,15 +53,6 @@ _GROUPS: Final[Mapping[int, int]] = {1000: 12, 1001: 17, 1002: 13}
 _VIDEO: Final = 1000
 _PHOTO: Final = 1001
 _NIGHT_PHOTO: Final = 18
-_DIRECTORY: Final = "100GOPRO"
-_CHAPTER_BYTES: Final = 4_000_000_000
-
-_OF_VIDEOS: Final[Mapping[str, object]] = {
-    "ct": "0", "us": "0", "eis": "0", "pta": "0", "ao": "auto", "tr": "0", "mp": "0", "cl": "0", "hc": "0",
-    "hi": [], "w": "1920", "h": "1080", "fps": "60000", "fps_denom": "1001", "profile": "255",
-    "avc_profile": "255", "subsample": "0", "rot": "0", "mahs": "0",
-}  # fmt: skip
-"""The information about each video, but for its own time, size and length."""
 
 _Route = Callable[["GoProEmulator", Request], Response]
 
@@ -277,41 +269,17 @@ class GoProEmulator(HttpEmulator):
         return _DONE
 
     def _media(self, request: Request) -> Response:  # noqa: ARG002
-        files = [dict(item) for file in self._camera.files for item in self._chapters(file)]
-        media = [{"d": _DIRECTORY, "fs": files}] if files else []
-        return Response({"id": self._camera.settings.serial_number, "media": media})
-
-    def _chapters(self, file: Ended) -> Iterator[Mapping[str, str]]:
-        """As the media list has them; their times are local."""
-        sizes = [_CHAPTER_BYTES] * (file.size // _CHAPTER_BYTES) + [file.size % _CHAPTER_BYTES]
-        for index, size in enumerate(sizes):
-            began_s = file.began_s + index * _CHAPTER_BYTES / BYTES_PER_S
-            created = str(int(began_s + self._camera.zone_min * 60))
-            yield {
-                "n": f"GX{index + 1:02}{file.number % 10_000:04}.MP4",
-                "cre": created,
-                "mod": created,
-                "glrv": "0",
-                "ls": "-1",
-                "s": str(size),
-            }
+        return Response(card.media_list(self._camera))
 
     def _last_captured(self, request: Request) -> Response:  # noqa: ARG002
-        if (last := self._camera.last_ended) is None:
-            return Response({}, HTTPStatus.NO_CONTENT)
-        *_, newest = self._chapters(last)
-        return Response({"file": newest["n"], "folder": _DIRECTORY})
+        found = card.last_captured(self._camera)
+        return Response(found, HTTPStatus.OK if found else HTTPStatus.NO_CONTENT)
 
     def _media_info(self, request: Request) -> Response:
-        if (wanted := request.query.get("path")) is None:
+        if (path := request.query.get("path")) is None:
             return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
-        for file in self._camera.files:
-            for item in self._chapters(file):
-                if wanted == f"{_DIRECTORY}/{item['n']}":
-                    told = {name: item[name] for name in ("cre", "s", "ls")}
-                    lasts = str(int(int(item["s"]) / BYTES_PER_S))
-                    return Response({**_OF_VIDEOS, **told, "dur": lasts, "gumi": f"{file.number:032x}"})
-        return Response({"error": "not found"}, HTTPStatus.NOT_FOUND)
+        found = card.information(self._camera, path)
+        return Response(found) if found else Response({"error": "not found"}, HTTPStatus.NOT_FOUND)
 
     def _set_turbo(self, request: Request) -> Response:
         self._turbo = request.query.get("p") == "1"
