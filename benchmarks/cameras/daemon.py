@@ -23,6 +23,7 @@ from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera import CameraDriver, CommandResult
 from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator import parts
 
@@ -90,6 +91,12 @@ class _Control:
     async def register_host(self, device_id: DeviceId) -> str:
         """See CameraControl."""
         return await self._started.register_host(device_id)
+
+    async def recorded_files(
+        self, device_id: DeviceId, began_us: int, ended_us: int
+    ) -> tuple[RecordedFile, ...] | None:
+        """See CameraControl."""
+        return await self._started.recorded_files(device_id, began_us, ended_us)
 
 
 def _run(ports: Sequence[int], bus: str) -> None:

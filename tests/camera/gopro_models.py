@@ -42,6 +42,8 @@ ROUTES: Final[Mapping[str, frozenset[str]]] = {
     "/gopro/camera/state": _since(9),
     "/gopro/camera/stream/start": _since(9),
     "/gopro/camera/stream/stop": _since(9),
+    "/gopro/media/info": _since(9),
+    "/gopro/media/last_captured": _since(12),
     "/gopro/media/list": _since(9),
     "/gopro/media/turbo_transfer": _since(9),
     "/gopro/version": _since(9),

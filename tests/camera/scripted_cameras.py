@@ -140,10 +140,14 @@ class GoPro(Http):
     )
     does: bool = True
     """Whether it does what it says."""
+    files: list[Mapping[str, str]] = field(default_factory=list)
+    """On its card, as the media list has them."""
 
     def reply(self, target: str, body: bytes) -> bytes:
         parts = urlsplit(target)
         match parts.path:
+            case "/gopro/media/list":
+                return answer({"id": "1", "media": [{"d": "100GOPRO", "fs": self.files}]})
             case "/gopro/camera/info":
                 info = {
                     "model_name": self.model,
@@ -183,6 +187,14 @@ class Theta(Http):
         }
     )  # fmt: skip
 
+    file: dict[str, Any] = field(
+        default_factory=lambda: {
+            "fileUrl": "http://192.168.1.1/files/100RICOH/R0010015.MP4", "size": 77, "_recordTime": 100,
+            "dateTimeZone": "2001:01:15 07:58:20+00:00", "isProcessed": True,
+        }
+    )  # fmt: skip
+    """On its card."""
+
     def name(self, target: str, body: bytes) -> str:
         return json.loads(body)["name"] if target.endswith("execute") else target
 
@@ -209,6 +221,9 @@ class Theta(Http):
                 self.state["_captureStatus"] = "shooting"
             case "camera.stopCapture":
                 self.state["_captureStatus"] = "idle"
+                return answer({"state": "done", "results": {"fileUrls": [self.file["fileUrl"]]}})
+            case "camera.listFiles":
+                return answer({"state": "done", "results": {"entries": [self.file], "totalEntries": 1}})
         return answer({"name": command["name"], "state": "done"})
 
 
@@ -261,6 +276,8 @@ class Insta360:
     kept_alive: asyncio.Event = field(default_factory=asyncio.Event)
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+    file: bytes = b"/DCIM/Camera01/VID_20250521_103429_00_001.insv"
+    """On its card."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.writers.append(writer)
@@ -306,6 +323,9 @@ class Insta360:
                 self.state = 1
             case 5:
                 self.state = 0
+                body = nested(1, nested(1, self.file) + number(2, 77) + number(3, 100))
+            case 13:
+                body = nested(1, self.file) + number(2, 1)
         return message(200, sequence, body)
 
     def push(self, code: int, body: bytes = b"") -> None:

@@ -17,7 +17,8 @@ from wifimgrd.camera._service import CameraService
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult, RecordingState
 from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import CameraRefused, NotConnected, WifimgrdError
+from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotConnected, WifimgrdError
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire.private_process import process, serve
 
@@ -40,6 +41,10 @@ class ScriptedControl:
         self.errors: list[WifimgrdError] = []
         self.reading = CameraReading(read_us=1, battery_level=80)
         self.clocks: list[DeviceId] = []
+        self.files: tuple[RecordedFile, ...] | None = None
+        """Those of each recording."""
+        self.spans: list[tuple[int, int]] = []
+        """Of the recordings whose files were wanted."""
         self.is_stopped = False
         self.never = False
         """Commands do not end before `stop`."""
@@ -110,6 +115,14 @@ class ScriptedControl:
         if device_id == REFUSING:
             raise CameraRefused("it knows no hosts")
         return f"camera {device_id}"
+
+    async def recorded_files(
+        self, device_id: DeviceId, began_us: int, ended_us: int
+    ) -> tuple[RecordedFile, ...] | None:
+        if device_id == REFUSING:
+            raise CameraBusy("it records")
+        self.spans.append((began_us, ended_us))
+        return self.files
 
 
 async def _serve(bus: str, linger_s: float) -> None:

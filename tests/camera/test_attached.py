@@ -29,6 +29,7 @@ from wifimgrd.domain.errors import (
     NotConnected,
     ServiceRefused,
 )
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
@@ -160,6 +161,28 @@ async def test_each_command_has_a_result_of_its_own(daemon: Daemon, control: Scr
     await daemon.call("SetClock", "t", 2)
     assert control.clocks == [2]
     assert await error_of(daemon.call("SetClock", "t", int(REFUSING))) == "CameraRefused"
+
+
+async def test_the_files_of_a_recording_are_told(daemon: Daemon, control: ScriptedControl) -> None:
+    for device in (1, REFUSING):
+        await daemon.attach(device)
+    assert await daemon.call("RecordedFiles", "ttt", 1, 5, 7) == [False, []]
+    control.files = (RecordedFile("100GOPRO/GX010001.MP4", 1 << 40), RecordedFile("100GOPRO/GX020001.MP4"))
+    told = [["100GOPRO/GX010001.MP4", 1 << 40], ["100GOPRO/GX020001.MP4", -1]]
+    assert await daemon.call("RecordedFiles", "ttt", 1, 5, 7) == [True, told]
+    assert control.spans == [(5, 7), (5, 7)]
+    assert await error_of(daemon.call("RecordedFiles", "ttt", int(REFUSING), 5, 7)) == "CameraBusy"
+
+
+@pytest.mark.parametrize(
+    "files", [(RecordedFile("x" * 256),), (RecordedFile("a\nb"),), (), (RecordedFile("x"),) * 65]
+)
+async def test_files_beyond_the_bounds_are_not_told(
+    daemon: Daemon, control: ScriptedControl, files: tuple[RecordedFile, ...]
+) -> None:
+    await daemon.attach(1)
+    control.files = files
+    assert await daemon.call("RecordedFiles", "ttt", 1, 5, 7) == [False, []]
 
 
 # -- sockets

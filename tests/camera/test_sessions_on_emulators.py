@@ -24,6 +24,7 @@ from wifimgrd.domain.camera import (
 )
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraRefused, DeviceNotReachable, NotSupported, Unconfirmed
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, Emulator, emulator
 
@@ -134,6 +135,11 @@ def tells_heat(hub: Hub) -> bool:
     return not is_silent and hub.camera.settings.model != "RICOH THETA S"
 
 
+def no_clock(hub: Hub) -> bool:
+    """Its clock cannot be read."""
+    return hub.driver in {CameraDriver.GOPRO_GPCONTROL, CameraDriver.NOVATEK}
+
+
 def level(hub: Hub) -> int:
     """How full its battery, which has 80 %, is by what it says: Novatek's firmware knows four steps."""
     return 100 if hub.driver is CameraDriver.NOVATEK else 80
@@ -170,6 +176,37 @@ async def test_it_starts_and_stops(hub: Hub) -> None:
     assert not hub.camera.is_recording
     await hub.until(lambda reading: reading.is_recording is False)
     assert len(hub.camera.files) == 1
+
+
+@only(*DRIVEN_OVER_NETWORK)
+async def test_it_tells_the_file_of_a_recording_and_no_other(hub: Hub) -> None:
+    """The second one of its card; those whose clock cannot be read are told after the hub has set it."""
+    await hub.until(lambda reading: reading.read_us != 0)
+    await hub.sessions.set_clock(DeviceId(1))
+    hub.camera.start()
+    hub.camera.stop()
+    hub.camera.files[0] = replace(hub.camera.files[0], began_s=hub.camera.files[0].began_s - 60)
+    assert await hub.record(on=True) is None
+    began_us = (await hub.until(lambda reading: reading.is_recording is True)).recording_since_us
+    assert began_us is not None
+    assert await hub.record(on=False) is None
+    await hub.until(lambda reading: reading.is_recording is False)
+    await hub.until(lambda reading: reading.clock_read_us != 0 or no_clock(hub))
+    found = await hub.sessions.recorded_files(DeviceId(1), began_us, time.time_ns() // 1000)
+    names = {
+        CameraDriver.GOPRO: "100GOPRO/GX010002.MP4",
+        CameraDriver.GOPRO_GPCONTROL: "100GOPRO/GX010002.MP4",
+        CameraDriver.OSC: "100RICOH/R0010002.MP4",
+    }
+    size = hub.camera.files[1].size
+    match hub.driver:
+        case CameraDriver.NOVATEK:
+            assert found is None
+        case CameraDriver.INSTA360:
+            assert found is not None
+            assert (found[0].name[-9:], found[0].size) == ("_002.insv", size)
+        case driver:
+            assert found == (RecordedFile(names[driver], size),)
 
 
 @only("hero9")

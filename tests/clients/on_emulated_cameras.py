@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,7 +83,9 @@ def insta360(network: Path, address: str) -> Iterator[Insta360]:
 
 def test_open_gopro(network: Path) -> None:
     with camera(network, "gopro", "--listen", "172.22.189.51:8080", "--battery", "61", "--card-gb", "32"):
-        assert told(network, "with_open_gopro.py", "289") == {
+        found = told(network, "with_open_gopro.py", "289")
+        times = found.pop("times")
+        assert found == {
             "model": "HERO12 Black",
             "firmware": "H23.01.02.32.00",
             "done": [True] * 8,
@@ -92,7 +95,10 @@ def test_open_gopro(network: Path) -> None:
             "card_kb": 31_250_000,
             "encoding": [True, False],
             "files": ["100GOPRO/GX010001.MP4"],
+            "last": "100GOPRO/GX010001.MP4",
         }
+    assert times[0] == times[1]
+    assert datetime.fromtimestamp(int(times[0]), UTC).date() == date(2024, 7, 5), "of its own clock"
 
 
 async def test_open_gopro_behind_the_hub_by_the_cameras_address() -> None:

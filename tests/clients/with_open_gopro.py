@@ -35,6 +35,8 @@ async def main() -> None:
         done.append((await command.set_shutter(shutter=constants.Toggle.DISABLE)).ok)
         idle = (await command.get_camera_state()).data
         files = (await command.get_media_list()).data.files
+        last = (await command.get_last_captured_media()).data
+        metadata = (await command.get_media_metadata(path=last.as_path)).data
     told = {
         "model": info.model_name,
         "firmware": info.firmware_version,
@@ -45,6 +47,8 @@ async def main() -> None:
         "card_kb": idle[StatusId.SD_CARD_CAPACITY],
         "encoding": [bool(recording[StatusId.ENCODING]), bool(idle[StatusId.ENCODING])],
         "files": [file.filename for file in files],
+        "last": last.as_path,
+        "times": [files[0].creation_timestamp, metadata.creation_timestamp],
     }
     sys.stdout.write(json.dumps(told))
 

@@ -31,6 +31,7 @@ from wifimgrd.camera.drivers.gopro import GoProDriver
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
 from wifimgrd.camera.drivers.insta360 import Insta360Driver
 from wifimgrd.camera.drivers.osc import OscDriver
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.camera.drivers.protocol import (
     Answer,
     Conversation,
@@ -41,12 +42,16 @@ from wifimgrd.camera.drivers.protocol import (
 )
 from wifimgrd.domain.camera import CameraCommand, CameraReading
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported
+from wifimgrd.domain.recorded_files import recorded_files
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
 
 T = TypeVar("T")
 SEED: Final = seed()
 DURATION_S: Final = duration_s("10s", "WIFIMGRD_FUZZ") / 4
 """For each driver."""
+FILE_S: Final = 100
+"""The length of the recording whose files are on the cards."""
 ROUNDS: Final = 12
 """Conversations in one case."""
 MOST_REQUESTS: Final = 80
@@ -115,6 +120,9 @@ class Chance:
 def http(kind: type[GoPro | Theta], chance: Chance) -> Callable[[bytes], bytes]:
     """A camera that speaks HTTP."""
     camera, noise = kind(), RandomHttp(chance.random)
+    if isinstance(camera, GoPro):
+        created = str(979_545_600 - FILE_S)  # before what its clock shows
+        camera.files = [{"n": f"GX0{chapter}0123.MP4", "cre": created, "s": "77"} for chapter in (1, 2)]
 
     def reply(request: bytes) -> bytes:
         head, _, body = request.partition(b"\r\n\r\n")
@@ -258,6 +266,17 @@ def check(reading: CameraReading) -> None:
     assert reading.stop_reason is None or reading.is_recording is not True
 
 
+def check_files(files: tuple[RecordedFile, ...] | None) -> None:
+    """They are within bounds, and none is told twice."""
+    assert files is None or recorded_files([(file.name, file.size) for file in files]) == files
+
+
+def past(talk: Talk, chance: Chance) -> PastRecording:
+    """A recording, often one of FILE_S."""
+    ended_us = talk.now_us - chance.random.choice((0, 0, 0, 3_000_000, 60_000_000))
+    return PastRecording(ended_us - chance.random.choice((FILE_S, FILE_S, 0, 900)) * 1_000_000, ended_us)
+
+
 def play(driver: NetworkDriver, camera: Callable[[bytes], bytes], chance: Chance) -> int:
     """Some conversations, of all kinds; how many ended well."""
     talk = Talk(driver, camera)
@@ -271,6 +290,7 @@ def play(driver: NetworkDriver, camera: Callable[[bytes], bytes], chance: Chance
             lambda: talk(driver.read_clock(chance.random.choice((0, 3600, -43_200)))),
             lambda: talk(driver.set_clock(HostTime(talk.now_us, 3600, is_dst=False))),
             lambda on=on: talk.command(on=on),  # type: ignore[misc]
+            lambda: check_files(talk(driver.recorded_files(past(talk, chance)))),
             lambda: driver.pushed(Push(chance.random.randrange(8192, 8216), chance.protobuf()), talk.now_us),
         )
         try:

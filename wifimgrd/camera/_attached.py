@@ -16,6 +16,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import Cancelled, InvalidRequest
 from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import recorded_files
 from wifimgrd.wire.camera_readings import encode
 from wifimgrd.wire.private_service import Handlers
 
@@ -81,6 +82,7 @@ class AttachedCameras:
             calls.RECORD: self._record,
             calls.SET_CLOCK: self._set_clock,
             calls.REGISTER_HOST: self._register_host,
+            calls.RECORDED_FILES: self._recorded_files,
             calls.GIVE_SOCKET: self._give_socket,
             calls.REFUSE_SOCKET: self._refuse_socket,
         }
@@ -93,6 +95,11 @@ class AttachedCameras:
 
     async def _register_host(self, _: MethodCall, device: int) -> tuple[str]:
         return (await self._control.register_host(DeviceId(device)),)
+
+    async def _recorded_files(
+        self, _: MethodCall, device: int, began: int, ended: int
+    ) -> tuple[bool, list[list[object]]]:
+        return recorded_files.encode(await self._control.recorded_files(DeviceId(device), began, ended))
 
     async def _give_socket(self, call: MethodCall, serial: int, _: int) -> None:
         self._wanted.give(serial, call.passed)

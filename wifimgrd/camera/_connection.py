@@ -41,7 +41,8 @@ class SessionLimits:
     margin_s: float = 0.5
     """By how much a command ends before its caller's limit."""
     bytes_per_s: int = 64 * 1024
-    """That are read from one camera; the rest waits. The largest answer still comes in time."""
+    """That are read from one camera; the rest waits. The largest answer still comes in time, also one whose
+    request allows more."""
     pushes_per_s: int = 10
     """That are looked at."""
     unsent_bytes: int = 16 * 1024
@@ -89,6 +90,7 @@ class Connection(asyncio.BufferedProtocol):
         self._second_s = 0.0
         """The begin of the second in which these are counted."""
         self._bytes = 0
+        self._bytes_per_s = limits.bytes_per_s
         self._pushes = 0
         self._timer: asyncio.TimerHandle | None = None
         self._resuming: asyncio.TimerHandle | None = None
@@ -123,7 +125,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_over:
             self._fail_waiter(ConnectionEnded(heard=False))
             return
-        self._parser.expect()
+        self._parser.expect(request.most_bytes)
+        self._bytes_per_s = max(self._limits.bytes_per_s, request.most_bytes)
         self._number = request.number
         self._heard = False
         self._sent_s = self._loop.time()
@@ -176,7 +179,7 @@ class Connection(asyncio.BufferedProtocol):
         if now_s - self._second_s >= 1:
             self._second_s, self._bytes, self._pushes = now_s, 0, 0
         self._bytes += size
-        if self._bytes > self._limits.bytes_per_s and self._transport is not None:
+        if self._bytes > self._bytes_per_s and self._transport is not None:
             self._transport.pause_reading()
             self._resuming = self._loop.call_at(self._second_s + 1, self._transport.resume_reading)
 

@@ -13,7 +13,9 @@ import structlog
 
 from wifimgrd.camera._clock_series import ClockSeries
 from wifimgrd.camera._connection import Connection, ConnectionEnded, SessionLimits
+from wifimgrd.camera._file_search import FileSearch
 from wifimgrd.camera.conversations import Clock, converse, settle
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.camera.drivers.protocol import (
     UNREADABLE,
     Answer,
@@ -28,6 +30,7 @@ from wifimgrd.camera.drivers.protocol import (
 from wifimgrd.domain.camera import CameraReading, CommandResult
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
+    CameraBusy,
     CameraRefused,
     DeviceNotFound,
     DeviceNotReachable,
@@ -36,6 +39,7 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
 Report = Callable[[DeviceId, CameraReading], None]
@@ -45,6 +49,8 @@ _T = TypeVar("_T")
 _BROKE: Final = "the connection to the camera broke"
 _LOST: Final = (DeviceNotReachable, InterfaceLost, NotConnected, DeviceNotFound, Nonsense, OSError)
 """After these a camera that was sent a command may have done it."""
+_FRESH_US: Final = 2_000_000
+"""A camera that was read before is read again before its files are searched for."""
 _RESTART: Final = Backoff(first_s=1.0, last_s=60.0)
 """After a bug: sessions end their own failures."""
 
@@ -134,6 +140,7 @@ class Session:
             driver, self._turn, self._connect, self._read_clock, self._fail, tasks, steady, limits
         )
         self._poked = asyncio.Event()
+        self._search = FileSearch()
         self._command: Request | None = None
         self.is_commanded = False
         """A command to the camera is under way."""
@@ -291,6 +298,7 @@ class Session:
 
     async def record(self, attempt: Attempt, gate: Gate) -> CommandResult:
         """Start or stop recording, when the gate opens."""
+        self._search.give_way()
         async with self._turn:
             attempt.has_turn = self.is_commanded = True
             is_settled = False
@@ -383,9 +391,30 @@ class Session:
         async with self._command_turn():
             return await self._converse(self._driver.register_host(host))
 
+    async def recorded_files(self, recording: PastRecording) -> tuple[RecordedFile, ...] | None:
+        """Find the files of a recording that has ended, unless a command comes; None if it is not certain
+        which these are. Raises CameraBusy and DeviceNotReachable."""
+        async with self._search.running(), self._turn:
+            try:
+                await self._begin()
+                if not 0 <= self._clock() - self._driver.reading.read_us < _FRESH_US:
+                    await self._converse(self._driver.read())  # it may have begun to record
+                    self._publish()
+                if self._driver.reading.is_recording is not False:
+                    raise CameraBusy("the camera may record")
+                files = await self._converse(self._driver.recorded_files(recording))
+            except Nonsense:  # as a list that is too large: it is read over another connection
+                self._drop()
+                return None
+            except (DeviceNotReachable, InterfaceLost, DeviceNotFound, OSError) as error:
+                self._poked.set()  # a camera may be slow only with its list: whether it answers is read now
+                raise DeviceNotReachable(str(error)) from None
+            return self._search.found(files, recording)
+
     @asynccontextmanager
     async def _command_turn(self) -> AsyncIterator[None]:
         """The turn of a command; raises why it has failed."""
+        self._search.give_way()
         async with self._turn:
             try:
                 await self._begin()

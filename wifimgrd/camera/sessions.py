@@ -12,6 +12,7 @@ from wifimgrd.camera._connection import SessionLimits
 from wifimgrd.camera._session import Attempt, Gate, Session
 from wifimgrd.camera.conversations import UNCONFIRMED, Clock, steady_us
 from wifimgrd.camera.drivers import driver_class
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.domain.camera import (
     COMMAND_OF_MANY_S,
     COMMAND_S,
@@ -21,6 +22,7 @@ from wifimgrd.domain.camera import (
 from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, NotConnected, Unconfirmed, WifimgrdError
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.kernel.bluetooth import host_uuid
 from wifimgrd.runtime.tasks import Tasks
 
@@ -163,6 +165,15 @@ class CameraSessions:
         Raises the errors that `record` has, and NotSupported."""
         session = self._session(device_id)
         return await self._in_time(session, "register-host", session.register_host(host_uuid()))
+
+    async def recorded_files(
+        self, device_id: DeviceId, began_us: int, ended_us: int
+    ) -> tuple[RecordedFile, ...] | None:
+        """Find the files of a recording that has ended, on a camera that is idle; None if it is not certain
+        which these are. Raises the errors that `record` has."""
+        session = self._session(device_id)
+        work = session.recorded_files(PastRecording(began_us, ended_us))
+        return await self._in_time(session, "recorded-files", work)
 
     def _session(self, device_id: DeviceId) -> Session:
         if (session := self._sessions.get(device_id)) is None:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from wifimgrd.domain.camera import CameraDriver, CameraReading, CommandResult
 from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain.recordings import RecordedFile
 
 OpenCameraSocket = Callable[[DeviceId, int], Awaitable[socket.socket]]
 """Opens a TCP connection to a port of a connected camera, not blocking; the caller closes it. Raises
@@ -51,3 +52,12 @@ class CameraControl(Protocol):
     async def register_host(self, device_id: DeviceId) -> str:
         """Have an attached camera take commands over Bluetooth of this host, and switch its Bluetooth on;
         returns the name that it advertises. Raises the errors that `record` has, and NotSupported."""
+
+    async def recorded_files(
+        self, device_id: DeviceId, began_us: int, ended_us: int
+    ) -> tuple[RecordedFile, ...] | None:
+        """Find the files of a recording that has ended, in the order in which they were written, on an
+        attached camera that is idle; the times are by this host's clock as it goes now. None if it is not
+        certain which these are. Raises CameraBusy if the camera records, has not finished them, or is
+        commanded meanwhile: no command waits for this; and DeviceNotReachable, NotConnected,
+        BackendUnavailable."""

@@ -138,6 +138,18 @@ switch its Bluetooth on.
 
 name: what the camera advertises.
 Errors: CameraRefused, DeviceNotReachable, NotConnected, NotSupported, BackendUnavailable."""
+RECORDED_FILES: Final = member("RecordedFiles", device="t", began="t", ended="t").returning(
+    known="b", files="a(sx)"
+)
+"""Find the files of a recording that has ended, on an attached camera that is idle. A command to the camera
+ends it.
+
+began, ended: microseconds since the epoch, by the host's clock as it goes now.
+known: false if it is not certain which files these are.
+files: in the order in which they were written, at most 64: the path on the camera, at most 255 printable
+  characters, and the size in bytes; -1 = not known.
+Errors: CameraBusy if it records, has not finished the files, or is commanded, DeviceNotReachable,
+NotConnected, BackendUnavailable."""
 GIVE_SOCKET: Final = member("GiveSocket", serial="t", socket="h")
 """The connection that SOCKET_WANTED asked for, which the process closes.
 
@@ -189,7 +201,8 @@ INTERFACE: Final = PrivateInterface(
     methods=(
         *(GET_STATUS, SEARCH, WAKE, RESTART_ACCESS_POINT, SLEEP, COMMAND, PAIR, UNPAIR, CANCEL, RELEASE),
         *(END_LINKS, GET_BONDS),
-        *(ATTACH, DETACH, RECORD, SET_CLOCK, REGISTER_HOST, GIVE_SOCKET, REFUSE_SOCKET),
+        *(ATTACH, DETACH, RECORD, SET_CLOCK, REGISTER_HOST, RECORDED_FILES),
+        *(GIVE_SOCKET, REFUSE_SOCKET),
     ),
     signals=(SOCKET_WANTED, CAMERA_READ, UNFIT, BONDING, LINKS_CHANGED, ADVERTISED, STATUS_CHANGED),
 )

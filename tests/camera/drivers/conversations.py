@@ -53,16 +53,19 @@ class Talk:
     paused_s: float = 0.0
 
     def __call__(self, conversation: Conversation[T]) -> T:
-        return talked(conversation, lambda step: self.exchange(step.data, step.number), self.pause)
+        return talked(conversation, self.answer, self.pause)
 
     def pause(self, seconds: float) -> None:
         self.paused_s += seconds
         self.now_us += round(seconds * 1_000_000)
 
-    def exchange(self, data: bytes, number: int) -> Answer:
+    def answer(self, request: Request) -> Answer:
+        return self.exchange(request.data, request.number, request.most_bytes)
+
+    def exchange(self, data: bytes, number: int, most_bytes: int = 0) -> Answer:
         self.requests.append(data)
         parser = self.driver.parser()
-        parser.expect()
+        parser.expect(most_bytes)
         found = [*parser.feed(self.camera(data))]
         if not found and (last := parser.end()) is not None:
             found.append(last)

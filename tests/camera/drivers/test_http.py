@@ -145,6 +145,25 @@ def test_one_request_at_a_time() -> None:
         parser.expect()
 
 
+@pytest.mark.parametrize(
+    "head",
+    [b"Content-Length: %d\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n%x\r\n", b"\r\n"],
+    ids=["length", "chunks", "until closed"],
+)
+def test_a_request_may_allow_a_larger_answer_of_its_own(head: bytes) -> None:
+    data = OK + (head % len(LONG) if b"%" in head else head) + LONG
+    with pytest.raises(Nonsense, match="too large"):
+        parse(data)
+    parser = HttpParser()
+    parser.expect(len(LONG))
+    found = parser.feed(data + b"\r\n0\r\n\r\n" if b"chunked" in head else data)
+    assert (found[0] if found else parser.end()) == Answer(200, LONG)
+    if parser.is_reusable:
+        parser.expect()
+        with pytest.raises(Nonsense, match="too large"):
+            parser.feed(data)
+
+
 PIECES = st.sampled_from(
     [
         OK,

@@ -94,3 +94,28 @@ async def test_a_take_that_is_over_is_told(hub: Hub, bus: BusConnection) -> None
     await bus.round_trip()
     [signal] = ends
     assert [signal.body[0]] == await rows(bus, "GetTakes")
+
+
+async def test_a_take_is_told_with_the_files_of_its_recordings(hub: Hub, bus: BusConnection) -> None:
+    devices = [
+        await recording(hub, codename) for codename in ("gopro-hero12", "insta360-x4", "ricoh-theta-x")
+    ]
+    told, is_over = list[TakeEnded](), asyncio.Event()
+
+    def heard(change: object) -> None:
+        if isinstance(change, TakeEnded):
+            told.append(change)
+            is_over.set()
+
+    end = hub.client.subscribe(heard)
+    await hub.client.record(devices, on=False)
+    async with asyncio.timeout(60):
+        await is_over.wait()
+    end()
+    [take] = await rows(bus, "GetTakes")
+    files = {row["device_id"]: row["files"] for row in take["recordings"]}
+    for device, end_of_name in zip(devices, ("/GX010001.MP4", "_00_001.insv", "/R0010001.MP4"), strict=True):
+        [file] = files[device]
+        assert file["name"].endswith(end_of_name)
+        assert file["size"] > 0
+    assert len(told) == 1

@@ -34,6 +34,7 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.runtime.tasks import Backoff, Tasks
 from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
@@ -169,6 +170,21 @@ async def test_the_clock_is_set(
         await daemon.register_host(REFUSING)
     with pytest.raises(NotConnected):
         await daemon.register_host(TWO)
+
+
+async def test_the_files_of_a_recording_are_found(
+    daemon: ProcessControl, service: CameraService, control: ScriptedControl
+) -> None:
+    for device_id in (ONE, REFUSING):
+        daemon.attach(device_id, GOPRO)
+    assert await daemon.recorded_files(ONE, 5, 7) is None
+    control.files = (RecordedFile("100GOPRO/GX010001.MP4", 77), RecordedFile("100GOPRO/GX020001.MP4"))
+    assert await daemon.recorded_files(ONE, -5, 7) == control.files
+    assert control.spans == [(5, 7), (0, 7)]
+    with pytest.raises(CameraBusy, match="it records"):
+        await daemon.recorded_files(REFUSING, 5, 7)
+    with pytest.raises(NotConnected):
+        await daemon.recorded_files(TWO, 5, 7)
 
 
 async def test_a_camera_that_comes_back_is_attached_anew(

@@ -44,6 +44,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, DeviceUpdated, RecordingStopped
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.domain.rig import Everyone
 
 S = 1_000_000
@@ -75,6 +76,12 @@ class ScriptedControl:
     """Cameras that do not tell whether they record."""
     is_unseen: bool = False
     """Cameras are not read after a command."""
+    files: dict[DeviceId, tuple[RecordedFile, ...]] = field(default_factory=dict)
+    """Those of each recording of a camera."""
+    asked: list[tuple[DeviceId, int, int]] = field(default_factory=list)
+    """For the files of which recordings."""
+    file_errors: list[WifimgrdError] = field(default_factory=list)
+    """With which the next searches for files fail."""
 
     async def start(self, listener: CameraControlListener, open_socket: OpenCameraSocket) -> None:
         self.listener = listener
@@ -113,6 +120,15 @@ class ScriptedControl:
         if device_id in self.refuses:
             raise self.refuses[device_id]
         return self.advertised
+
+    async def recorded_files(
+        self, device_id: DeviceId, began_us: int, ended_us: int
+    ) -> tuple[RecordedFile, ...] | None:
+        self.asked.append((device_id, began_us, ended_us))
+        await asyncio.sleep(self.answer_s)
+        if self.file_errors:
+            raise self.file_errors.pop(0)
+        return self.files.get(device_id)
 
     def says(self, device_id: DeviceId, **values: Any) -> None:
         """A camera says something new."""

@@ -94,7 +94,7 @@ async def http(
     async with asyncio.timeout(5):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         length = int(head.lower().partition("content-length: ")[2].split("\r\n")[0])
-        return int(head.split(" ")[1]), json.loads(await reader.readexactly(length))
+        return int(head.split(" ")[1]), json.loads(await reader.readexactly(length) or b"null")
 
 
 HELLO: Final = b"\x06\x00\x00syNceNdinS"

@@ -54,6 +54,34 @@ async def test_a_recording_from_its_start_to_its_file() -> None:
         assert (file["n"], file["s"]) == ("GX010001.MP4", "156250000")
 
 
+async def test_the_newest_file_and_what_it_is() -> None:
+    async with served(CameraDriver.GOPRO) as one:
+        assert await get(one, "/gopro/media/last_captured") == (204, None)
+        one.camera.start()
+        one.clock.passed_s = 12.5
+        one.camera.stop()
+        found = await get(one, "/gopro/media/last_captured")
+        assert found == (200, {"file": "GX010001.MP4", "folder": "100GOPRO"})
+        _, told = await get(one, "/gopro/media/info?path=100GOPRO/GX010001.MP4")
+        assert (told["s"], told["dur"]) == ("156250000", "12")
+        assert (await get(one, "/gopro/media/info?path=100GOPRO/GX010002.MP4"))[0] == 404
+
+
+async def test_a_long_recording_has_chapters_of_4_gb_by_local_time() -> None:
+    async with served(CameraDriver.GOPRO) as one:
+        one.camera.set_zone(-90)
+        began_s = one.camera.clock_s
+        one.camera.start()
+        one.clock.passed_s = 400
+        one.camera.stop()
+        files = (await get(one, "/gopro/media/list"))[1]["media"][0]["fs"]
+        assert [(file["n"], file["s"]) for file in files] == [
+            ("GX010001.MP4", "4000000000"),
+            ("GX020001.MP4", "1000000000"),
+        ]
+        assert [int(file["cre"]) - int(began_s) for file in files] == [-5400, -5400 + 320]
+
+
 @pytest.mark.parametrize(
     ("settings", "key", "value"),
     [

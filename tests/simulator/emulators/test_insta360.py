@@ -113,7 +113,9 @@ async def test_it_says_why_it_has_stopped(reason: StopReason, number: int) -> No
         client = await Insta360Client.open(one)
         await client.call(START, (1, 1))
         one.camera.set_stops(0, reason)
-        assert await pushed_until(client, 8201) == {1: number}
+        told = await pushed_until(client, 8201)
+        assert told[1] == number
+        assert nested(told[2])[1] == b"/DCIM/Camera01/VID_20251009_085320_00_001.insv"
         assert await pushed_until(client, 8208) == {1: 0, 2: 0}
 
 
@@ -126,7 +128,7 @@ async def test_it_tells_when_it_happens() -> None:
     client = await Insta360Client.open(live)
     camera.set_stops(0.3, StopReason.SLOW_CARD)
     await client.call(START, (1, 1))
-    assert await pushed_until(client, 8201) == {1: 4}
+    assert (await pushed_until(client, 8201))[1] == 4
     await live.close()
 
 

@@ -151,6 +151,27 @@ async def test_a_recording() -> None:
         assert (await execute(streams, "camera.stopCapture"))[0] == 403
 
 
+async def test_its_newest_videos_come_first() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await in_video_mode(one)
+        for _ in range(3):
+            one.camera.start()
+            one.clock.passed_s += 20
+            one.camera.stop()
+        wanted: dict[str, Any] = {"fileType": "video", "entryCount": 2, "maxThumbSize": 0}
+        results = (await execute(streams, "camera.listFiles", **wanted))[1]["results"]
+        assert (results["totalEntries"], len(results["entries"])) == (3, 2)
+        newest = results["entries"][0]
+        assert (newest["name"], newest["size"], newest["_recordTime"]) == ("R0010003.MP4", 250_000_000, 20)
+        assert newest["fileUrl"] == (await state(streams))["state"]["_latestFileUrl"]
+        images = await execute(streams, "camera.listFiles", **wanted | {"fileType": "image"})
+        assert images[1]["results"] == {"entries": [], "totalEntries": 0}
+        for wrong in ({"entryCount": 0}, {"fileType": "x"}, {"entryCount": "1"}):
+            assert (await execute(streams, "camera.listFiles", **wanted | wrong))[0] == 400
+        one.camera.start()
+        assert (await execute(streams, "camera.listFiles", **wanted))[0] == 403
+
+
 async def test_it_records_in_the_right_mode_only() -> None:
     async with served(CameraDriver.OSC, THETA_X) as one:
         refused, told = await execute(await one.connect(80), "camera.startCapture")

@@ -1,14 +1,25 @@
-"""A GoPro over HTTP, in either of its two languages: where it says which camera it is, and its state."""
+"""A GoPro over HTTP, in either of its two languages: where it says which camera it is, its state and its
+files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from wifimgrd.camera.drivers import _gopro_files as files
 from wifimgrd.camera.drivers._http import HttpParser, get
 from wifimgrd.camera.drivers._values import json_object, member, text
 from wifimgrd.camera.drivers.gopro_state import GoPro, Status
-from wifimgrd.camera.drivers.protocol import Conversation, NetworkDriver, Nonsense, Parser, Request
+from wifimgrd.camera.drivers.past_recording import PastRecording
+from wifimgrd.camera.drivers.protocol import (
+    Conversation,
+    NetworkDriver,
+    Nonsense,
+    Parser,
+    Request,
+    unfinished,
+)
+from wifimgrd.domain.recordings import RecordedFile
 
 _OK: Final = 200
 _NOT_FOUND: Final = 404
@@ -22,6 +33,12 @@ class HttpGoPro(GoPro, NetworkDriver):
     identity_at: ClassVar[Sequence[str]]
     """Where it says which camera it is: the first of these that it has."""
     state_at: ClassVar[str]
+    media_list_at: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shift_us: int | None = None
+        """The local time that its clock shows minus this host's clock, if the hub has set it."""
 
     def parser(self) -> Parser:
         """For a new connection."""
@@ -55,3 +72,28 @@ class HttpGoPro(GoPro, NetworkDriver):
 
     def _take_mode(self, told: Mapping[str, Any]) -> None:
         """Take a mode that is not a status of Open GoPro."""
+
+    # -- files
+
+    def recorded_files(self, recording: PastRecording) -> Conversation[tuple[RecordedFile, ...] | None]:
+        """Those of the media list that were created while it ran. None if the camera's clock is not known, or
+        the list is too large."""
+        if self._flag(Status.BUSY):
+            raise unfinished()
+        shift_us = yield from self._shift()
+        if shift_us is None:
+            return None
+        return (yield from self._find_files(recording, shift_us))
+
+    def _shift(self) -> Conversation[int | None]:
+        """The local time that its clock shows minus this host's clock; None if that is not known."""
+        yield from ()
+        return self._shift_us
+
+    def _find_files(
+        self, recording: PastRecording, shift_us: int
+    ) -> Conversation[tuple[RecordedFile, ...] | None]:
+        answer = yield get(self.host, self.media_list_at, files.LIST_BYTES)
+        if answer.code != _OK:
+            return None
+        return files.files_in(json_object(answer.body), recording, shift_us, answer.moment_us)

@@ -16,7 +16,7 @@ from wifimgrd.runtime.http_answers import NotHttp, begin_of_answer
 
 HEAD_BYTES: Final = 16 * 1024
 BODY_BYTES: Final = 256 * 1024
-"""The largest answer: a GoPro's whole state has some 6 kB."""
+"""The largest answer, if the request does not allow a larger one: a GoPro's whole state has some 6 kB."""
 _FIELDS: Final = 100
 _CHUNK_LINE: Final = 256
 """Bytes of the line before a chunk."""
@@ -30,9 +30,10 @@ _LENGTH: Final = re.compile(rb"[0-9]{1,9}")
 _CHUNK: Final = re.compile(rb"0*([0-9A-Fa-f]{1,6})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?")
 
 
-def get(host: str, target: str) -> Request:
-    """A GET."""
-    return Request(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n\r\n".encode())
+def get(host: str, target: str, most_bytes: int = 0) -> Request:
+    """A GET; `most_bytes` as Request has them."""
+    head = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: application/json\r\n\r\n"
+    return Request(head.encode(), most_bytes=most_bytes)
 
 
 def post(host: str, target: str, content: Mapping[str, object], fields: Mapping[str, str]) -> Request:
@@ -59,11 +60,13 @@ class HttpParser(Parser):
         """Of the body or the chunk."""
         self._interim = 0
         self._is_complete = False
+        self._most = BODY_BYTES
 
-    def expect(self) -> None:
+    def expect(self, most_bytes: int = 0) -> None:
         """A request was sent; raises Nonsense if an answer is due already."""
         if self._step is not None or not self.is_reusable:
             raise Nonsense("the last answer is not over")
+        self._most = most_bytes or BODY_BYTES
         self._step = self._before_head
         self._interim = 0
 
@@ -146,6 +149,8 @@ class HttpParser(Parser):
             self._step = self._chunk_line
         elif lengths:
             self._left = _length(lengths)
+            if self._left > self._most:
+                raise Nonsense("the camera's answer is too large")
             self._step = self._content
             self._is_complete = self._left == 0
         else:
@@ -163,7 +168,7 @@ class HttpParser(Parser):
 
     def _take(self, size: int) -> None:
         piece = self._buffer[:size]
-        if len(self._body) + len(piece) > BODY_BYTES:
+        if len(self._body) + len(piece) > self._most:
             raise Nonsense("the camera's answer is too large")
         self._body += piece
         self._left = max(0, self._left - len(piece))
@@ -177,7 +182,7 @@ class HttpParser(Parser):
         if size is None:
             raise Nonsense("the camera's answer has a chunk without a length")
         self._left = int(size[1], 16)
-        if len(self._body) + self._left > BODY_BYTES:
+        if len(self._body) + self._left > self._most:
             raise Nonsense("the camera's answer is too large")
         self._step = self._chunk if self._left else self._trailer
         self._interim = 0
@@ -228,6 +233,4 @@ def _tokens(fields: Mapping[bytes, Sequence[bytes]], name: bytes) -> list[bytes]
 def _length(lengths: Sequence[bytes]) -> int:
     if len(set(lengths)) != 1 or not _LENGTH.fullmatch(lengths[0]):
         raise Nonsense("the camera's answer has a length that is not clear")
-    if (length := int(lengths[0])) > BODY_BYTES:
-        raise Nonsense("the camera's answer is too large")
-    return length
+    return int(lengths[0])

@@ -49,6 +49,7 @@ class Fields:
     def __init__(self, data: bytes) -> None:
         """Raises Nonsense."""
         self._values: dict[int, int | bytes] = {}
+        self._contents: list[tuple[int, bytes]] = []
         at, count = 0, 0
         while at < len(data):
             key, at = _varint(data, at)
@@ -65,7 +66,8 @@ class Fields:
                 at += 8
             case 2:
                 size, at = _varint(data, at)
-                self._values[key >> 3] = data[at : at + size]
+                self._values[key >> 3] = content = data[at : at + size]
+                self._contents.append((key >> 3, content))
                 at += size
             case 5:
                 at += 4
@@ -93,6 +95,10 @@ class Fields:
         """The bytes of a text; empty if there is none."""
         found = self._values.get(field, b"")
         return found if isinstance(found, bytes) else b""
+
+    def contents(self, field: int) -> list[bytes]:
+        """The bytes of each text of a field that is repeated."""
+        return [content for one, content in self._contents if one == field]
 
     def message(self, field: int) -> Fields | None:
         """The message in a field; None if there is none. Raises Nonsense."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from wifimgrd.camera.drivers import _gopro_files as files
 from wifimgrd.camera.drivers._gopro_http import HttpGoPro
 from wifimgrd.camera.drivers._values import json_object, local, text, written_time, zone_s
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.camera.drivers.protocol import (
+    MICROSECONDS,
     Answer,
     Conversation,
     HostTime,
@@ -15,9 +18,12 @@ from wifimgrd.camera.drivers.protocol import (
 )
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.errors import CameraRefused, NotSupported, WifimgrdError
+from wifimgrd.domain.recordings import RecordedFile
 
 _OK: Final = 200
 _NOT_FOUND: Final = 404
+_ONE_CHAPTER_US: Final = 60 * MICROSECONDS
+"""A shorter recording has one chapter: these have some 4 GB."""
 _OVER_BLUETOOTH: Final = "a HERO9 starts and stops only over Bluetooth: pair it with this hub"
 
 
@@ -28,11 +34,16 @@ class GoProDriver(HttpGoPro):
     # HERO12 and newer have the first; one owner's HERO9 has the second, from before Open GoPro.
     identity_at = ("/gopro/camera/info", "/gp/gpControl/info")
     state_at = "/gopro/camera/state"
+    media_list_at = "/gopro/media/list"
 
     def __init__(self) -> None:
         super().__init__()
         self._has_zone = True
         """Its clock has a time zone, and can be read: not so on HERO9 and HERO10."""
+        self._tells_last = True
+        """It says which file is its newest one: HERO12 and newer."""
+        self._was_other = False
+        """That was one of another recording when it was asked last."""
 
     # -- commands
 
@@ -76,6 +87,37 @@ class GoProDriver(HttpGoPro):
         answer = yield self._get(f"/gopro/camera/set_date_time?{query}")
         if answer.code != _OK:
             raise CameraRefused(f"the camera does not take the time (HTTP {answer.code})")
+        self._shift_us = host.offset_s * MICROSECONDS
+
+    # -- files
+
+    def _shift(self) -> Conversation[int | None]:
+        """Read its clock where that can be read: somebody may have set it, or its zone."""
+        answer = yield self._get("/gopro/camera/get_date_time")
+        if answer.code != _OK:
+            return self._shift_us
+        found = json_object(answer.body)
+        shown_us = written_time(f"{text(found.get('date'))} {text(found.get('time'))}", 0)
+        return None if shown_us is None else shown_us - answer.moment_us
+
+    def _find_files(
+        self, recording: PastRecording, shift_us: int
+    ) -> Conversation[tuple[RecordedFile, ...] | None]:
+        """Of a short recording, the newest file. Where that is another one, as a photo that was taken since,
+        and where there may be several chapters, those of the list, which is long on a full card."""
+        is_asked_again, self._was_other = self._was_other, False
+        if recording.length_us < _ONE_CHAPTER_US and self._tells_last and not is_asked_again:
+            answer = yield self._get("/gopro/media/last_captured")
+            self._tells_last = answer.code != _NOT_FOUND
+            found = json_object(answer.body) if answer.code == _OK else {}
+            if path := files.only_chapter(found.get("folder"), found.get("file")):
+                answer = yield self._get(f"/gopro/media/info?path={path}")
+                info = json_object(answer.body) if answer.code == _OK else {}
+                self._was_other = True  # unless this shows that it is not
+                found_files = files.the_file(path, info, recording, shift_us)
+                self._was_other = False
+                return found_files
+        return (yield from super()._find_files(recording, shift_us))
 
 
 class Hero9Driver(GoProDriver):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from wifimgrd.camera.drivers._gopro_http import HttpGoPro
 from wifimgrd.camera.drivers._values import local, whole
 from wifimgrd.camera.drivers.gopro_state import Status
-from wifimgrd.camera.drivers.protocol import Conversation, HostTime, Request
+from wifimgrd.camera.drivers.protocol import MICROSECONDS, Conversation, HostTime, Request
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.errors import CameraRefused
 
@@ -26,6 +26,7 @@ class GpControlDriver(HttpGoPro):
 
     identity_at = ("/gp/gpControl/info",)
     state_at = "/gp/gpControl/status"
+    media_list_at = "/gp/gpMediaList"
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,6 +66,7 @@ class GpControlDriver(HttpGoPro):
         answer = yield self._get(f"{_COMMAND}/setup/date_time?p=" + "".join(f"%{part:02x}" for part in parts))
         if answer.code != self.accepted:
             raise CameraRefused(f"the camera does not take the time (HTTP {answer.code})")
+        self._shift_us = host.offset_s * MICROSECONDS
 
 
 DRIVERS: Final = {CameraDriver.GOPRO_GPCONTROL: GpControlDriver}

@@ -12,10 +12,12 @@ from dataclasses import replace
 from enum import IntEnum
 from typing import Final
 
+from wifimgrd.camera.drivers import _insta360_files as files
 from wifimgrd.camera.drivers import _protobuf as protobuf
 from wifimgrd.camera.drivers._protobuf import Fields
 from wifimgrd.camera.drivers._refusals import refusal, require_card
 from wifimgrd.camera.drivers._values import percent, seconds, space, text
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.camera.drivers.protocol import (
     MICROSECONDS,
     Answer,
@@ -36,6 +38,7 @@ from wifimgrd.domain.camera import (
     StorageState,
 )
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, WifimgrdError
+from wifimgrd.domain.recordings import RecordedFile
 
 FRAME_BYTES: Final = 64 * 1024
 """The largest frame; those of a preview, which nobody asks for, may be larger."""
@@ -57,6 +60,7 @@ class Code(IntEnum):
     STOP = 5
     SET_OPTIONS = 7
     GET_OPTIONS = 8
+    FILES = 13
     STATUS = 15
     OK = 200
     FAILED = 500
@@ -141,8 +145,8 @@ class FrameParser(Parser):
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def expect(self) -> None:
-        """Answers carry the number of their request."""
+    def expect(self, most_bytes: int = 0) -> None:
+        """Answers carry the number of their request, and are frames."""
 
     def feed(self, data: bytes) -> Sequence[Answer | Push]:
         """Add bytes; raises Nonsense."""
@@ -191,6 +195,8 @@ class Insta360Driver(NetworkDriver):
         self._is_taking_photos = False
         self._reason: StopReason | None = None
         """The reason that the camera has sent by itself since the last command."""
+        self._stopped = files.NamedFile()
+        """When it has stopped last."""
 
     @property
     def hello(self) -> bytes:
@@ -296,6 +302,23 @@ class Insta360Driver(NetworkDriver):
     def _explained(self, said: str, *, on: bool) -> CameraRefused:
         return refusal(self.reading, said, on=on, reason=self._reason)
 
+    def take_answer(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
+        """Note the file that was stopped."""
+        video = Fields(answer.body).message(1) if answer.code == Code.OK and not on else None
+        if video is not None:
+            self._stopped = files.NamedFile.of(video, answer.moment_us)
+        return answer
+        yield  # which makes it a generator
+
+    # -- files
+
+    def recorded_files(self, recording: PastRecording) -> Conversation[tuple[RecordedFile, ...] | None]:
+        """The one that the camera has named when it has stopped, if that has all of the recording, and that
+        of the other lens. None if the camera does not list all its files in three answers."""
+        if not self._stopped.is_of(recording):
+            return None
+        return (yield from files.find(self._stopped, lambda body: self._request(Code.FILES, body)))
+
     # -- clock
 
     def ask_clock(self, offset_s: int) -> Conversation[tuple[int, Answer] | None]:
@@ -321,9 +344,13 @@ class Insta360Driver(NetworkDriver):
     def pushed(self, push: Push, now_us: int) -> float | None:
         """Take battery, card and recording; after how many seconds there is more to read."""
         try:
-            return self._take_push(push.code, Fields(push.body), now_us)
+            found = Fields(push.body)
+            after_s = self._take_push(push.code, found, now_us)
+            if push.code == Code.STOPPED and (video := found.message(2)) is not None:
+                self._stopped = files.NamedFile.of(video, now_us)
         except Nonsense:
             return _AT_ONCE
+        return after_s
 
     def _take_push(self, code: int, found: Fields, now_us: int) -> float | None:
         after_s = _AT_ONCE

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from wifimgrd.camera.drivers import _osc_files as files
 from wifimgrd.camera.drivers._http import HttpParser, get, post
 from wifimgrd.camera.drivers._refusals import refusal, require_card
 from wifimgrd.camera.drivers._values import (
@@ -26,6 +27,7 @@ from wifimgrd.camera.drivers._values import (
     whole,
     written_time,
 )
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.camera.drivers.protocol import (
     MICROSECONDS,
     Answer,
@@ -37,6 +39,7 @@ from wifimgrd.camera.drivers.protocol import (
     Pause,
     Request,
     no_clock,
+    unfinished,
 )
 from wifimgrd.domain.camera import (
     BatteryState,
@@ -47,6 +50,7 @@ from wifimgrd.domain.camera import (
     TemperatureState,
 )
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, WifimgrdError
+from wifimgrd.domain.recordings import RecordedFile
 
 _FIELDS: Final[Mapping[str, str]] = {
     "Content-Type": "application/json;charset=utf-8",
@@ -133,6 +137,8 @@ class OscDriver(NetworkDriver):
         self._status: str | None = None
         self._card = ""
         self._errors: frozenset[str] = frozenset()
+        self._stopped = files.NamedFiles()
+        """By the last command to stop."""
 
     @property
     def _words(self) -> _Words:
@@ -339,8 +345,11 @@ class OscDriver(NetworkDriver):
         return self._execute(self._words.start if on else self._words.stop)
 
     def take_answer(self, answer: Answer, *, on: bool) -> Conversation[Answer]:
-        """In the wrong mode, set the mode and try once more."""
+        """In the wrong mode, set the mode and try once more; note the files of what was stopped."""
         error = _error_of(answer)
+        if error is None and not on:
+            results = member(json_object(answer.body), "results")
+            self._stopped = files.NamedFiles.in_results(results, answer.moment_us)
         if error is None or error.code != _WRONG_MODE or not on:
             return answer
         yield from self.read_recording()
@@ -385,6 +394,25 @@ class OscDriver(NetworkDriver):
         )
         if (error := _error_of(answer)) is not None:
             raise CameraRefused(f"the camera does not take the time: {error.said}")
+
+    # -- files
+
+    def recorded_files(self, recording: PastRecording) -> Conversation[tuple[RecordedFile, ...] | None]:
+        """Those that the camera has named when it was told to stop; if it has ended otherwise, of a Theta,
+        the one by its time and its length. Level 1 has neither."""
+        is_named, offset_us = self._stopped.are_of(recording), self.reading.clock_offset_us
+        if self._session or not (is_named or (self._is_theta and offset_us is not None)):
+            return None
+        answer = yield self._execute("camera.listFiles", files.LATEST_VIDEOS)
+        error = _error_of(answer)
+        if error is not None and error.code in _BUSY_ERRORS:
+            raise unfinished()
+        results = {} if error is not None else member(json_object(answer.body), "results")
+        if is_named:
+            return files.named_files(results, self._stopped)
+        if offset_us is None or error is not None:
+            return None
+        return files.file_in(results, recording, offset_us, answer.moment_us)
 
     # -- Bluetooth
 

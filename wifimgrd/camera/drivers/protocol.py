@@ -17,8 +17,10 @@ from typing import ClassVar, Final, TypeVar
 from wifimgrd.camera.drivers._facts import Facts
 from wifimgrd.camera.drivers._refusals import refusal
 from wifimgrd.camera.drivers.clock_bounds import ClockAnswer, ClockBounds
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.domain.camera import WRONG_CLOCK_US, CameraReading
 from wifimgrd.domain.errors import CameraBusy, CameraRefused, NotSupported, Unconfirmed, WifimgrdError
+from wifimgrd.domain.recordings import RecordedFile
 
 _T = TypeVar("_T")
 MICROSECONDS: Final = 1_000_000
@@ -42,6 +44,8 @@ class Request:
     data: bytes
     number: int = 0
     """The number that its answer carries; 0 if answers carry none."""
+    most_bytes: int = 0
+    """That the body of its answer may have; 0 = as many as of every answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +132,10 @@ class Parser(ABC):
     """Whether the camera takes another request on this connection."""
 
     @abstractmethod
-    def expect(self) -> None:
-        """A request was sent. Where answers have no number, the next one is its answer, and one that comes
-        without a request is Nonsense. Raises Nonsense if the camera cannot take the request."""
+    def expect(self, most_bytes: int = 0) -> None:
+        """A request was sent, with `most_bytes` as it has them. Where answers have no number, the next one is
+        its answer, and one that comes without a request is Nonsense. Raises Nonsense if the camera cannot
+        take the request."""
 
     @abstractmethod
     def feed(self, data: bytes) -> Sequence[Answer | Push]:
@@ -207,6 +212,14 @@ class Driver(ABC):
         del host
         raise NotSupported("this camera does not register hosts")
         yield  # which makes it a generator
+
+    def recorded_files(self, recording: PastRecording) -> Conversation[tuple[RecordedFile, ...] | None]:
+        """Find the files of a recording that has ended, in the order in which they were written, with at most
+        three requests, while the camera is idle. None if that is not certain, as of a camera that does not
+        say it. Raises CameraBusy if the camera has not finished them: then once more."""
+        del recording
+        yield from ()
+        return None
 
     @abstractmethod
     def prepare(self, *, on: bool) -> Conversation[bool]:
@@ -294,6 +307,11 @@ class NetworkDriver(Driver):
 def busy_recording() -> CameraBusy:
     """Why a clock is not set now."""
     return CameraBusy("the camera records, and its clock is not set meanwhile")
+
+
+def unfinished() -> CameraBusy:
+    """Why the files of a recording are not told now."""
+    return CameraBusy("the camera has not finished the files of its recording")
 
 
 def no_clock() -> NotSupported:

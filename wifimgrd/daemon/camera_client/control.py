@@ -29,9 +29,11 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
+from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.runtime.tasks import Backoff, Kept, Tasks
 from wifimgrd.wire import camera_calls as calls
 from wifimgrd.wire import camera_names as names
+from wifimgrd.wire import recorded_files
 from wifimgrd.wire.camera_readings import decode
 from wifimgrd.wire.private_calls import Member
 
@@ -254,6 +256,19 @@ class ProcessControl:
         reply = await self._command([device_id], calls.REGISTER_HOST, [int(device_id)], COMMAND_S)
         [name] = typed(tuple[str], reply)
         return name
+
+    async def recorded_files(
+        self, device_id: DeviceId, began_us: int, ended_us: int
+    ) -> tuple[RecordedFile, ...] | None:
+        """See CameraControl.recorded_files."""
+        if device_id not in self._wanted:
+            raise NotConnected(_NOT_CONNECTED)
+        body = [int(device_id), max(0, began_us), max(0, ended_us)]
+        reply = await self._command([device_id], calls.RECORDED_FILES, body, COMMAND_S)
+        try:
+            return recorded_files.decode(*typed(tuple[bool, list[tuple[str, int]]], reply))
+        except BusError:
+            return None
 
     async def _command(
         self,

@@ -69,6 +69,11 @@ class NoControl:
         del device_id
         raise self._error
 
+    async def recorded_files(self, device_id: DeviceId, began_us: int, ended_us: int) -> NoReturn:
+        """Raises BackendUnavailable."""
+        del device_id, began_us, ended_us
+        raise self._error
+
 
 class RightClock:
     """Implements `wifimgrd.daemon.ports.HostClock`: that of a simulated world is always right."""

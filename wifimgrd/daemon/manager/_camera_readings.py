@@ -20,6 +20,7 @@ from wifimgrd.daemon.manager._camera import (
 from wifimgrd.daemon.manager._camera_clocks import CameraClocks
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
+from wifimgrd.daemon.manager._recorded_files import RecordedFiles
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import (
@@ -67,12 +68,14 @@ class CameraReadings:
         self._control = control
         self._clocks = clocks
         self._tasks = tasks
+        self._files = RecordedFiles(state, control, tasks)
         self.cameras: dict[DeviceId, Camera] = {}
         self.not_recording = Notice[DeviceEntry]()
         """A connected camera should record, and has not for some time; said again as long as that is so."""
 
     def stop(self) -> None:
         """End all; cameras go on with what they do."""
+        self._files.stop()
         for device_id, camera in self.cameras.items():
             self._end_timers(camera)
             if (entry := self._state.entries.get(device_id)) is not None:
@@ -131,6 +134,7 @@ class CameraReadings:
             is_commanded = entry.state is DeviceState.DISCONNECTING
             self._end(entry, camera, EndSeen.DIRECTLY if is_commanded else EndSeen.SWITCHED_OFF)
         camera.is_attached = False
+        self._files.gone(entry.device.id)
         self._control.detach(entry.device.id)
         self._end_timers(camera)
         camera.differs_from_s = None
@@ -322,6 +326,7 @@ class CameraReadings:
             camera.reading.battery_level,
             camera.reading.storage_free,
         )
+        self._files.ended(entry, camera, over)
         cancel(camera.ending)
         camera.ending, camera.began_us, camera.recorded_s, camera.link_error = None, 0, 0, ""
         is_wanted = camera.wish.records and reason is not StopReason.STOPPED

@@ -12,7 +12,8 @@ from http import HTTPStatus
 from typing import Final
 
 from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState, TemperatureState
-from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refusal, Refused
+from wifimgrd.simulator.emulators import _gopro_card as card
+from wifimgrd.simulator.emulators._camera import EmulatedCamera, Refusal, Refused
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
 
@@ -52,7 +53,6 @@ _GROUPS: Final[Mapping[int, int]] = {1000: 12, 1001: 17, 1002: 13}
 _VIDEO: Final = 1000
 _PHOTO: Final = 1001
 _NIGHT_PHOTO: Final = 18
-_DIRECTORY: Final = "100GOPRO"
 
 _Route = Callable[["GoProEmulator", Request], Response]
 
@@ -269,9 +269,17 @@ class GoProEmulator(HttpEmulator):
         return _DONE
 
     def _media(self, request: Request) -> Response:  # noqa: ARG002
-        files = [_media_item(file) for file in self._camera.files]
-        media = [{"d": _DIRECTORY, "fs": files}] if files else []
-        return Response({"id": self._camera.settings.serial_number, "media": media})
+        return Response(card.media_list(self._camera))
+
+    def _last_captured(self, request: Request) -> Response:  # noqa: ARG002
+        found = card.last_captured(self._camera)
+        return Response(found, HTTPStatus.OK if found else HTTPStatus.NO_CONTENT)
+
+    def _media_info(self, request: Request) -> Response:
+        if (path := request.query.get("path")) is None:
+            return Response({"error": "invalid"}, HTTPStatus.BAD_REQUEST)
+        found = card.information(self._camera, path)
+        return Response(found) if found else Response({"error": "not found"}, HTTPStatus.NOT_FOUND)
 
     def _set_turbo(self, request: Request) -> Response:
         self._turbo = request.query.get("p") == "1"
@@ -334,18 +342,6 @@ class GoProEmulator(HttpEmulator):
         return self.set_clock([2000 + year, *others], 0)
 
 
-def _media_item(file: Ended) -> dict[str, str]:
-    began = str(int(file.began_s))
-    return {
-        "n": f"GX01{file.number % 10_000:04}.MP4",
-        "cre": began,
-        "mod": began,
-        "glrv": "0",
-        "ls": "-1",
-        "s": str(file.size),
-    }
-
-
 _OLD_SETTING: Final = "/gp/gpControl/setting/"
 _ROUTES: Final[Mapping[str, _Route]] = {
     "/gopro/camera/state": GoProEmulator._state,
@@ -364,6 +360,8 @@ _ROUTES: Final[Mapping[str, _Route]] = {
     "/gopro/camera/control/wired_usb": GoProEmulator._accept,
     "/gopro/camera/analytics/set_client_info": GoProEmulator._accept,
     "/gopro/media/list": GoProEmulator._media,
+    "/gopro/media/last_captured": GoProEmulator._last_captured,
+    "/gopro/media/info": GoProEmulator._media_info,
     "/gopro/media/turbo_transfer": GoProEmulator._set_turbo,
     "/gopro/version": GoProEmulator._version,
     "/gp/gpControl": GoProEmulator._old_info,
@@ -380,6 +378,7 @@ _ROUTES: Final[Mapping[str, _Route]] = {
 }
 _SINCE: Final[Mapping[str, int]] = {
     "/gopro/camera/info": _HERO12,
+    "/gopro/media/last_captured": _HERO12,
     "/gopro/camera/get_date_time": _HERO11,
     "/gopro/camera/shutter/start": _HERO10,
     "/gopro/camera/shutter/stop": _HERO10,

@@ -158,6 +158,8 @@ def _headers(lines: list[str]) -> Iterator[tuple[str, str]]:
 def _encoded(response: Response, *, closes: bool = False) -> bytes:
     is_xml = isinstance(response.content, str)
     body = str(response.content).encode() if is_xml else json.dumps(response.content).encode()
+    if response.status == HTTPStatus.NO_CONTENT:
+        body = b""
     head = [
         f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
         "Content-Type: text/xml" if is_xml else "Content-Type: application/json;charset=utf-8",

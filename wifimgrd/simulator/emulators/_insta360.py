@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState
@@ -26,6 +27,7 @@ from wifimgrd.simulator.emulators._protobuf import (
 )
 
 _MESSAGE_PORT: Final = 6666
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FRAME_LIMIT: Final = 65_536
 _SILENCE_S: Final = 10.0
 """A client that sends nothing for so long is gone; it sends a keep-alive every 2 s."""
@@ -153,8 +155,14 @@ class Insta360Emulator:
         return b""
 
     def _stop(self, fields: Fields) -> bytes:  # noqa: ARG002
-        file = self._camera.stop()
-        return encode([(1, encode([(1, _uri(file)), (2, file.size), (3, int(file.seconds))]))])
+        return encode([(1, self._video(self._camera.stop()))])
+
+    def _video(self, file: Ended) -> bytes:
+        return encode([(1, self._uri(file)), (2, file.size), (3, int(file.seconds))])
+
+    def _uri(self, file: Ended) -> str:
+        local = _EPOCH + timedelta(seconds=file.began_s, minutes=self._camera.zone_min)
+        return f"/DCIM/Camera01/VID_{local:%Y%m%d_%H%M%S}_00_{file.number:03}.insv"
 
     def _set_options(self, fields: Fields) -> bytes:
         wanted = list(numbers_of(fields, 1))
@@ -209,7 +217,7 @@ class Insta360Emulator:
         wanted = {key: value for key, value in fields if isinstance(value, int)}
         files = tuple(self._camera.files)
         shown = files[wanted.get(2, 0) :][: wanted.get(3, 100)]
-        return encode([*((1, _uri(file)) for file in shown), (2, len(files))])
+        return encode([*((1, self._uri(file)) for file in shown), (2, len(files))])
 
     def _stand_by(self, fields: Fields) -> bytes:
         if (1, 1) in fields and self._camera.is_recording:
@@ -261,7 +269,8 @@ class Insta360Emulator:
         else:
             ended = self._camera.last_ended
             if change is Change.STOPPED and ended is not None and ended.reason in _STOP_REASONS:
-                self._push(_CAPTURE_STOPPED, encode([(1, _STOP_REASONS[ended.reason])]))
+                reason = _STOP_REASONS[ended.reason]
+                self._push(_CAPTURE_STOPPED, encode([(1, reason), (2, self._video(ended))]))
             self._push(_CAPTURE_STATUS, self._capture())
 
     def _push(self, code: int, body: bytes) -> None:
@@ -274,10 +283,6 @@ def _message(code: int, sequence: int, body: bytes) -> bytes:
         _MESSAGE + code.to_bytes(2, "little") + b"\x02" + sequence.to_bytes(3, "little") + b"\x80\x00\x00"
     )
     return header + body
-
-
-def _uri(file: Ended) -> str:
-    return f"/DCIM/Camera01/VID_{int(file.began_s)}_00_{file.number:03}.insv"
 
 
 _HANDLERS: Final[Mapping[int, Callable[[Insta360Emulator, Fields], bytes]]] = {

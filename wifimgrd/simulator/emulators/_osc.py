@@ -214,10 +214,6 @@ class OscEmulator(HttpEmulator):
 
     def _read_only(self) -> Results:
         camera = self._camera
-        local = _EPOCH + timedelta(seconds=int(camera.clock_s), minutes=camera.zone_min)
-        sign = "-" if camera.zone_min < 0 else "+"
-        hours, minutes = divmod(abs(camera.zone_min), 60)
-        zone = f"{sign}{hours:02}:{minutes:02}"
         told: Results = {
             "remainingSpace": camera.card_free,
             "totalSpace": camera.card_total,
@@ -226,14 +222,21 @@ class OscEmulator(HttpEmulator):
         if self._maker is Maker.INSTA360:
             return told | {
                 "_batteryCapacity": {"powerType": int(camera.charging), "powerLevel": camera.battery},
-                "_dateTime": f"{local:%Y:%m:%d %H:%M:%S}{zone}",
+                "_dateTime": self._zoned(camera.clock_s),
                 "_sysTimestamp": int(camera.clock_s),
             }
         return told | {
             "remainingVideoSeconds": camera.seconds_left,
-            "dateTimeZone": f"{local:%Y:%m:%d %H:%M:%S}{zone}",
+            "dateTimeZone": self._zoned(camera.clock_s),
             "clientVersion": self._level,
         }
+
+    def _zoned(self, moment_s: float) -> str:
+        """A moment of its clock, with its time zone."""
+        zone_min = self._camera.zone_min
+        local = _EPOCH + timedelta(seconds=int(moment_s), minutes=zone_min)
+        hours, minutes = divmod(abs(zone_min), 60)
+        return f"{local:%Y:%m:%d %H:%M:%S}{'-' if zone_min < 0 else '+'}{hours:02}:{minutes:02}"
 
     def _set_options(self, parameters: Parameters) -> Results:
         wanted = parameters.get("options")
@@ -312,6 +315,29 @@ class OscEmulator(HttpEmulator):
         self._camera.start()
         return {}
 
+    def _list_files(self, parameters: Parameters) -> Results:
+        count, kind = parameters.get("entryCount"), parameters.get("fileType")
+        if type(count) is not int or "maxThumbSize" not in parameters:
+            raise _Failed("missingParameter", "entryCount or maxThumbSize is missing.")
+        if count < 1 or kind not in {"all", "image", "video"}:
+            raise _Failed("invalidParameterValue", "There are no such files.")
+        if self._camera.is_recording:
+            raise _Failed("disabledCommand", "It is shooting.")
+        files = [] if kind == "image" else list(reversed(self._camera.files))
+        return {"entries": [self._entry(file) for file in files[:count]], "totalEntries": len(files)}
+
+    def _entry(self, file: Ended) -> Results:
+        url = self._url(file)
+        return {
+            "name": url.rpartition("/")[2],
+            "fileUrl": url,
+            "size": file.size,
+            "dateTimeZone": self._zoned(file.began_s),
+            "isProcessed": True,
+            "previewUrl": "",
+            "_recordTime": int(file.seconds),
+        }
+
     def _stop(self, parameters: Parameters) -> Results:  # noqa: ARG002
         return {"fileUrls": [self._url(self._camera.stop())]}
 
@@ -348,6 +374,7 @@ _COMMANDS: Final[Mapping[tuple[int, str], Callable[[OscEmulator, Parameters], Re
     (2, "camera.setOptions"): OscEmulator._set_options,
     (2, "camera.startCapture"): OscEmulator._start,
     (2, "camera.stopCapture"): OscEmulator._stop,
+    (2, "camera.listFiles"): OscEmulator._list_files,
     (2, "camera._finishWlan"): OscEmulator._sleep,
     (2, "camera._setBluetoothDevice"): OscEmulator._set_host,
 }
