@@ -1,9 +1,9 @@
 """`make bench`: measure, print one table, keep it as JSON.
 
-BENCH=host (simulated world), cameras (emulated ones), day (a hub at work), page (in a browser), tiles
-(against nginx), fleet (many hubs at one broker), lab (real 802.11 in a guest), backends, connects or wakes
-(only a part of that: the comparison of the backends, of that only connects, or cameras that sleep) or all
-(default). Each part imports what it needs, so that it runs without what only the others need.
+BENCH=host (simulated world), cameras (emulated ones), clocks (theirs), day (a hub at work), page (in a
+browser), tiles (against nginx), fleet (many hubs at one broker), lab (real 802.11 in a guest), backends,
+connects or wakes (only a part of that: the comparison of the backends, of that only connects, or cameras that
+sleep) or all (default). Each part imports what it needs, so that it runs without what only the others need.
 BENCH=trace measures nothing: it draws the time line of a connect by each backend, and keeps it in
 benchmarks/trace-*.txt.
 The exit status is 1 where a target was missed, and 2 where a part could not be measured: what the others have
@@ -31,6 +31,7 @@ from benchmarks.table import Row, rendered
 _PARTS: Final = {
     "host": "benchmarks.host.part",
     "cameras": "benchmarks.cameras.part",
+    "clocks": "benchmarks.clocks",
     "day": "benchmarks.day",
     "page": "benchmarks.page.part",
     "tiles": "benchmarks.tiles.part",

@@ -42,7 +42,7 @@ async def test_the_empty_page_of_the_default_world_calls_nothing_a_gopro_that_is
         assert await told(rows) == words
         await expect(page.get_by_role("button", name="Pair and add GoPro 0001")).to_be_visible()
         shown = (await page.locator(".empty").inner_text()).splitlines()
-        assert {one for one in shown if "GoPro" in one} == {"GoPro 0001", "GoPro HERO12"}, "its name and the model it advertises"
+        assert {one for one in shown if "GoPro" in one} == {"GoPro 0001", "GoPro HERO12"}, "name, model"
         await hub.add_camera(b"GP25149999", "gopro-pass-9")
         await page.get_by_role("button", name="Search again").click()
         await expect(rows).to_have_count(len(words) + 1)

@@ -67,6 +67,8 @@ class Hub:
     reading: CameraReading = field(default_factory=CameraReading)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     serving: set[asyncio.Task[None]] = field(default_factory=set)
+    host_off_us: int = 0
+    """By how much the host's clock was set forward."""
 
     async def open_socket(self, device_id: DeviceId, port: int) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -90,7 +92,7 @@ class Hub:
 
     async def until(self, condition: Callable[[CameraReading], bool]) -> CameraReading:
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(40):
                 while not condition(self.reading):
                     self.changed.clear()
                     await self.changed.wait()
@@ -107,16 +109,20 @@ async def hub(request: pytest.FixtureRequest) -> AsyncIterator[Hub]:
     driver, settings = request.param
     camera = EmulatedCamera(settings)
     tasks = Tasks("test")
-    sessions = CameraSessions(tasks.part("sessions"), lambda: time.time_ns() // 1000, LIMITS)
-    hub = Hub(driver, camera, emulator(driver, camera), sessions)
-    await sessions.start(hub, hub.open_socket)
+
+    def host_us() -> int:
+        return time.time_ns() // 1000 + one.host_off_us
+
+    sessions = CameraSessions(tasks.part("sessions"), host_us, LIMITS)
+    one = Hub(driver, camera, emulator(driver, camera), sessions)
+    await sessions.start(one, one.open_socket)
     sessions.attach(DeviceId(1), driver)
-    yield hub
+    yield one
     await sessions.stop()
     await tasks.stop()
-    for task in hub.serving:
+    for task in one.serving:
         task.cancel()
-    await asyncio.gather(*hub.serving, return_exceptions=True)
+    await asyncio.gather(*one.serving, return_exceptions=True)
 
 
 def only(*names: str) -> pytest.MarkDecorator:
@@ -307,3 +313,70 @@ async def test_an_insta360_without_its_own_port(hub: Hub) -> None:
         assert camera.is_recording is on
     with pytest.raises(NotSupported):
         await hub.sessions.set_clock(DeviceId(1))
+
+
+# -- clocks by bisection
+
+SLACK_US = 20_000
+"""Between a look at the camera's clock and one at the host's."""
+READABLE = ("gopro", "insta360", "theta-x", "theta-s")
+
+
+def error_us(hub: Hub) -> float:
+    """By how much what the hub says of the clock is wrong."""
+    return abs((hub.camera.clock_s - time.time()) * 1e6 - (hub.reading.clock_offset_us or 0))
+
+
+def is_close(reading: CameraReading) -> bool:
+    return reading.clock_bound_us is not None and reading.clock_bound_us < 200_000
+
+
+@only(*READABLE)
+@pytest.mark.parametrize("offset_s", [0.37, -7.81])
+async def test_its_clock_is_read_to_a_few_hundredths_of_a_second(hub: Hub, offset_s: float) -> None:
+    hub.camera.set_clock_off(offset_s)
+    await hub.until(lambda reading: is_close(reading) and reading.clock_offset_us is not None)
+    assert error_us(hub) <= (hub.reading.clock_bound_us or 0) + SLACK_US
+
+
+@only("gopro", "insta360")
+async def test_after_it_was_set_it_says_how_well(hub: Hub) -> None:
+    await hub.until(is_close)
+    hub.camera.set_clock_off(3600)
+    await hub.sessions.set_clock(DeviceId(1))
+    assert hub.reading.clock_bound_us is not None
+    assert hub.reading.clock_bound_us > 400_000
+    await hub.until(is_close)
+    assert abs(hub.reading.clock_offset_us or 0) < 1_000_000
+    assert error_us(hub) <= (hub.reading.clock_bound_us or 0) + SLACK_US
+
+
+@only("gopro", "insta360")
+async def test_a_clock_that_is_set_at_the_camera_is_found_out(hub: Hub) -> None:
+    await hub.until(is_close)
+    hub.camera.set_clock_off(0.45)
+    await hub.until(lambda reading: is_close(reading) and (reading.clock_offset_us or 0) > 300_000)
+    assert error_us(hub) <= (hub.reading.clock_bound_us or 0) + SLACK_US
+
+
+@only("gopro")
+async def test_the_time_is_not_asked_for_while_it_records(hub: Hub) -> None:
+    await hub.until(lambda reading: reading.clock_read_us != 0)
+    assert await hub.record(on=True) is None
+    read_us = hub.reading.clock_read_us
+    for _ in range(20):
+        before = hub.reading.read_us
+        await hub.until(lambda reading, before=before: reading.read_us > before)  # type: ignore[misc]
+    assert hub.reading.clock_read_us == read_us
+    assert await hub.record(on=False) is None
+    await hub.until(lambda reading: reading.clock_read_us > read_us and is_close(reading))
+
+
+@only("gopro")
+async def test_a_host_clock_that_is_set_meanwhile_moves_the_offset_and_not_the_bound(hub: Hub) -> None:
+    await hub.until(is_close)
+    hub.host_off_us = 90_000_000
+    await hub.until(lambda reading: is_close(reading) and (reading.clock_offset_us or 0) < -80_000_000)
+    assert (
+        abs((hub.reading.clock_offset_us or 0) + 90_000_000) <= (hub.reading.clock_bound_us or 0) + SLACK_US
+    )

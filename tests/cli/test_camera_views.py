@@ -90,7 +90,7 @@ def test_all_that_is_known_of_a_camera() -> None:
     assert known["Battery"] == "84 %"
     assert known["Card"] == "118 GB of 128 GB free, 2 h 10 min left"
     assert known["Temperature"] == "normal"
-    assert known["Clock"].startswith("1.2 s fast, read 20")
+    assert known["Clock"].startswith("1.20 s fast, read 20")
     assert known["Camera says it is"] == "HERO12 Black, firmware H23.01.01, serial number C3501324"
     assert any("118 GB" in line for line in device_view(FRONT, screen(), NOW))
 
@@ -137,7 +137,13 @@ def test_whether_it_records(changes: dict[str, Any], word: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset_us", "word"), [(0, "right"), (-90_000_000, "90.0 s slow"), (499_000, "right")]
+    ("offset_us", "bound_us", "words"),
+    [
+        (0, 8_000, "0.00 s slow \u00b1 0.01 s"),
+        (-90_000_000, None, "90.00 s slow"),
+        (499_000, 40_000, "0.50 s fast \u00b1 0.04 s"),
+    ],
 )
-def test_how_wrong_its_clock_is(offset_us: int, word: str) -> None:
-    assert fields_of(replace(CAMERA, clock_offset=offset_us))["Clock"].startswith(f"{word}, read ")
+def test_how_wrong_its_clock_is(offset_us: int, bound_us: int | None, words: str) -> None:
+    camera = replace(CAMERA, clock_offset=offset_us, clock_bound=bound_us)
+    assert fields_of(camera)["Clock"].startswith(f"{words}, read ")

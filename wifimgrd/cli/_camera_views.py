@@ -141,12 +141,14 @@ def _amount(size: int) -> str:
 
 
 def _clock(camera: CameraRecord, now_us: int) -> str | None:
-    """By how much a camera's clock is wrong."""
+    """By how much a camera's clock is wrong, and how well that is known."""
     if camera.clock_read_at is None:
         return None
-    seconds = camera.clock_offset / 1e6
-    word = "right" if abs(seconds) < 0.5 else f"{abs(seconds):.1f} s {'fast' if seconds > 0 else 'slow'}"
-    return f"{word}, read {moment(camera.clock_read_at, now_us)}"
+    seconds, bound = camera.clock_offset / 1e6, camera.clock_bound
+    words = f"{abs(seconds):.2f} s {'fast' if seconds > 0 else 'slow'}"
+    if bound is not None:
+        words += f" \u00b1 {bound / 1e6:.2f} s"
+    return f"{words}, read {moment(camera.clock_read_at, now_us)}"
 
 
 def problems(camera: CameraRecord) -> Cell:

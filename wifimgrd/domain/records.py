@@ -97,6 +97,10 @@ class CameraRecord(Record):
     clock_offset: Annotated[
         int, Field(Kind.OFFSET, "The camera's clock minus this host's.", json="clock_offset_ms")
     ] = 0
+    clock_bound: Annotated[
+        int | None,
+        Field(Kind.BOUND, "The true offset is within that of `clock_offset`.", json="clock_bound_ms"),
+    ] = None
     clock_read_at: Annotated[
         int | None, Field(Kind.TIME, "When the clock was read; without it the offset is not known.")
     ] = None
@@ -781,6 +785,7 @@ def camera_record(status: CameraStatus) -> CameraRecord:
         recording_time_left=None if reading.time_left_s is None else reading.time_left_s * 1_000_000,
         temperature_state=_text(reading.temperature),
         clock_offset=reading.clock_offset_us or 0,
+        clock_bound=reading.clock_bound_us,
         clock_read_at=reading.clock_read_us or None,
         model=reading.model or None,
         serial_number=reading.serial_number or None,

@@ -124,6 +124,7 @@ def _without_counts(camera: CameraRecord) -> CameraRecord:
         storage_free=_known(camera.storage_free),
         recording_time_left=_known(camera.recording_time_left),
         clock_offset=0,
+        clock_bound=_known(camera.clock_bound),
         clock_read_at=_known(camera.clock_read_at),
         read_at=_known(camera.read_at),
     )

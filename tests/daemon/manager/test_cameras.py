@@ -1084,6 +1084,21 @@ def test_a_wrong_clock_is_not_a_problem_while_the_hub_sets_it(on_cameras: OnCame
     on_cameras(test)
 
 
+def test_nor_if_it_is_read_again_before_it_is_set(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, clock_offset_us=-75 * S, clock_read_us=S)
+        cameras.control.says(device, clock_offset_us=-74 * S, clock_read_us=2 * S)  # more closely
+        await asyncio.sleep(1)
+        assert cameras.control.clocks == [device]
+        told = cameras.bench.story.of(CameraChanged)
+        assert {event.status.camera.problems for event in told if event.status.camera} == {()}
+        cameras.control.says(device, clock_offset_us=-73 * S, clock_read_us=3 * S)
+        assert cameras.camera(device).problems == (Problem.CLOCK_WRONG,)
+
+    on_cameras(test)
+
+
 @pytest.mark.parametrize("error", [BackendUnavailable("no"), NotSupported("no"), CameraBusy("no")])
 def test_a_wrong_clock_that_the_hub_cannot_set_is_a_problem(
     on_cameras: OnCameras, error: WifimgrdError

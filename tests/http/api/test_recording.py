@@ -25,6 +25,7 @@ UNKNOWN: dict[str, Any] = {
     "recording_time_left_s": None,
     "temperature_state": None,
     "clock_offset_ms": None,
+    "clock_bound_ms": None,
     "clock_read_at": None,
     "model": None,
     "serial_number": None,

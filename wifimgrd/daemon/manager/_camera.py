@@ -60,6 +60,8 @@ class Camera:
     corrected_us: int = 0
     """When the clock was read that the hub is setting, or has set: that it was wrong is not a problem. 0 =
     there is none."""
+    is_corrected: bool = False
+    """The hub is setting its clock, which may be read meanwhile."""
     has_been_read: bool = False
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
     steadiness: Steadiness = field(default_factory=Steadiness)
@@ -126,6 +128,17 @@ def log_held(device: Device, before: Steadiness, now: Steadiness) -> None:
             device_name=device.name,
             value=value,
             changes=changes,
+        )
+
+
+def log_drift(device: Device, before: CameraReading, now: CameraReading) -> None:
+    """Write to the journal by how much a camera's clock drifts, once that is measured."""
+    if before.clock_drift_ppm is None and now.clock_drift_ppm is not None:
+        _log.info(
+            "camera_clock_drifts",
+            device=device.id,
+            device_name=device.name,
+            drift_ppm=now.clock_drift_ppm,
         )
 
 

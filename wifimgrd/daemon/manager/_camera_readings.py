@@ -12,6 +12,7 @@ import structlog
 from wifimgrd.daemon.manager._camera import (
     Camera,
     cancel,
+    log_drift,
     log_held,
     log_problems,
     recording_at_begin,
@@ -187,7 +188,7 @@ class CameraReadings:
         if camera.is_clock_due and is_read and reading.recording is not None:
             camera.is_clock_due = False
             if self._state.settings.set_clock and reading.recording is RecordingState.IDLE:
-                camera.corrected_us = reading.clock_read_us
+                camera.corrected_us, camera.is_corrected = reading.clock_read_us, True
                 self._tasks.start("clock", self._correct_clock(entry, camera))
         self.publish(entry, camera, turns)
         reads, camera.reads = camera.reads, []
@@ -200,7 +201,8 @@ class CameraReadings:
         read."""
         camera.said, before = reading, camera.reading
         if reading.clock_read_us not in (0, camera.corrected_us):
-            camera.corrected_us = 0
+            camera.corrected_us = reading.clock_read_us if camera.is_corrected else 0
+        log_drift(entry.device, before, reading)
         reading = camera.reading = self._steady(entry, camera, reading)
         self.set_wish(entry, camera, camera.wish.seen(reading, self._state.clock()))
         cancel(camera.silence)
@@ -237,7 +239,11 @@ class CameraReadings:
 
     async def _correct_clock(self, entry: DeviceEntry, camera: Camera) -> None:
         """Set the clock of a camera that was connected."""
-        if not await self._clocks.set_if_right(entry, lambda: camera.reading):
+        try:
+            is_set = await self._clocks.set_if_right(entry, lambda: camera.reading)
+        finally:
+            camera.is_corrected = False
+        if not is_set:
             camera.corrected_us = 0
             if self.cameras.get(entry.device.id) is camera:
                 self.compare(entry, camera)
