@@ -123,6 +123,7 @@ async def test_what_is_not_known_is_minus_one_or_empty(hub: Hub, bus: BusConnect
         "RecordingTimeLeft": -1,
         "TemperatureState": "",
         "ClockOffset": 0,
+        "ClockBound": -1,
         "ClockReadAt": 0,
         "Model": "",
         "SerialNumber": "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -119,3 +120,20 @@ async def test_a_take_is_told_with_the_files_of_its_recordings(hub: Hub, bus: Bu
         assert file["name"].endswith(end_of_name)
         assert file["size"] > 0
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_recording_that_ended_while_the_daemon_was_stopped_ends_in_its_row(
+    hub: Hub, bus: BusConnection, how: signal.Signals
+) -> None:
+    """A simulated camera does not outlive the daemon."""
+    device = await recording(hub, "gopro-hero12")
+    [before] = await rows(bus, "GetTakes")
+    await hub.end(how)
+    await hub.start()
+    await until(hub, device, lambda camera: camera.recording_state == "idle")
+    [take] = await rows(bus, "GetTakes")
+    [row] = take["recordings"]
+    assert (row["id"], row["time"]) == (before["recordings"][0]["id"], before["time"])
+    assert (row["code"], row["ended"]) == ("unknown", take["ended"])
+    assert row["serial_number"] == before["recordings"][0]["serial_number"]

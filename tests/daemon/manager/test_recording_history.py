@@ -285,6 +285,23 @@ def test_a_recording_that_began_before_the_history_was_kept_has_a_row_from_then_
     run(test())
 
 
+def test_an_end_that_is_seen_before_the_history_is_open_ends_the_row() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        [begun] = await recorded.rows()
+        await recorded.killed()
+        recorded.ends(NOSE, seen=EndSeen.LATER)
+        recorded.start()
+        [row] = await recorded.rows()
+        assert (row.id, row.code) == (begun.id, "unknown")
+        assert row.ended_us - row.time_us == pytest.approx(10 * SECOND, abs=SECOND)
+        assert row.message == "The recording stopped while the hub could not see it; why is not known."
+        recorded.begins(TAIL)
+        assert await recorded.cameras() == [["Tail"], ["Nose"]]
+
+    on_history(test)
+
+
 def test_a_recording_of_a_removed_device_ends_in_its_row() -> None:
     async def test(recorded: Recorded) -> None:
         recorded.begins(NOSE)

@@ -1,10 +1,10 @@
-"""How far a camera's clock is from this host's, by answers that have only whole seconds.
+"""The offset of a camera's clock from this host's, by answers that have only whole seconds.
 
 An answer "second d" to a question that was sent at t0, and was heard at t1, says that d - t1 <= offset <
 d + 1 s - t0. The next question is sent so that it is read at the end of a second if the offset is in the
 middle of what is left: its answer leaves one half. So each question halves the bounds, until the way there
 and back is the limit. The last two are read just before and just after the end of a second: a clock that was
-set meanwhile gives another answer. These two alone are asked again later, about where the clock should be.
+set meanwhile gives another answer. Only these two are asked again later, about where the clock should be.
 
 All times are of a clock that nobody sets or corrects (CLOCK_MONOTONIC_RAW): the host's own may be set.
 """
@@ -33,7 +33,7 @@ _HALVINGS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class ClockAnswer:
-    """What a camera said when it was asked for the time."""
+    """The answer of a camera that was asked for the time."""
 
     second_us: int
     """The second that it said, microseconds since the epoch."""
@@ -49,7 +49,7 @@ class ClockAnswer:
 
     @property
     def bounds(self) -> Bounds:
-        """What the answer says alone."""
+        """The bounds by this answer."""
         return Bounds(
             self.second_us - self.heard_us, self.second_us + _SECOND_US - self.sent_us, self.heard_us
         )
@@ -70,11 +70,11 @@ class Bounds:
 
     @property
     def middle_us(self) -> int:
-        """What is right to half the width."""
+        """Right to half the width."""
         return (self.low_us + self.high_us) // 2
 
     def narrowed(self, other: Bounds) -> Bounds:
-        """What both leave, of a moment of seconds ago and of a later one; of no width or less if they exclude
+        """The bounds that both leave, of a moment of seconds ago and of a later one; of no width or less if they exclude
         each other."""
         drift_us = round((other.at_us - self.at_us) * _LARGEST_DRIFT_PPM / _MILLION)
         low_us, high_us = self.low_us - drift_us, self.high_us + drift_us
@@ -83,7 +83,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class ClockBounds:
-    """What is known of a camera's clock."""
+    """All that is known of a camera's clock."""
 
     last: Bounds | None = None
     """By the last series of questions; None before the end of the first one."""
@@ -108,7 +108,7 @@ class ClockBounds:
 
     @property
     def now(self) -> Bounds | None:
-        """What is known: of the first series what it says so far."""
+        """The bounds by the last series, or by the first one so far."""
         return self.last or self.series
 
     def begun(self, now_us: int) -> ClockBounds:

@@ -159,7 +159,7 @@ class Driver(ABC):
     def __init__(self) -> None:
         self.facts = Facts()
         self.clock = ClockBounds()
-        """What its answers said of its clock since it was set."""
+        """The bounds of its clock, by its answers since it was set."""
 
     @property
     def reading(self) -> CameraReading:

@@ -13,7 +13,13 @@ from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import COMMAND_OF_MANY_S, EndSeen
 from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId, DeviceStatus
-from wifimgrd.domain.events import RecordingFailed, RecordingFiles, RecordingStarted, RecordingStopped
+from wifimgrd.domain.events import (
+    Event,
+    RecordingFailed,
+    RecordingFiles,
+    RecordingStarted,
+    RecordingStopped,
+)
 from wifimgrd.domain.history import HistoryKind, HistoryRow, recording_ended_unseen, without_expected
 from wifimgrd.domain.recordings import Recording, expected_cameras, kept_files
 
@@ -96,6 +102,8 @@ class RecordingHistory:
         """Only the last one may run."""
         self._failures: dict[DeviceId, RecordingFailed] = {}
         """The last failed command to each camera."""
+        self._early: OrderedDict[tuple[DeviceId | None, int], RecordingStopped] = OrderedDict()
+        """The ends of recordings before `start`, by device and begin: of some there is a row."""
         self.take_over = Notice[int]()
         """A take is over, and the files of its recordings are known, or will not be: the id of its newest
         row. Said again if a recording is found later that makes it last longer."""
@@ -103,6 +111,7 @@ class RecordingHistory:
     def start(self, known: Sequence[HistoryRow], statuses: Iterable[DeviceStatus]) -> None:
         """Go on with the recordings that outlived the hub, or began before the history; `known` are rows of
         the store, those that have not ended among them."""
+        ends, self._early = self._early, OrderedDict()
         rows = {row.device_id: row for row in known}
         statuses = list(statuses)
         began = {one.device.id: one for one in statuses if one.device.recording_began_us}
@@ -112,6 +121,8 @@ class RecordingHistory:
             if is_last and status is not None and status.device.recording_began_us == row.time_us:
                 self._go_on(status.device.id, row)
                 del began[status.device.id]
+            elif is_last and row.device_id is not None and (row.device_id, row.time_us) in ends:
+                self._go_on(row.device_id, row)
             elif not row.ended_us:
                 self._put(recording_ended_unseen(row, sentences.recording_ended_unrecorded()))
         expected = expected_cameras(one.device for one in statuses if one.camera is not None)
@@ -120,6 +131,17 @@ class RecordingHistory:
             serial_number = camera.reading.serial_number if camera is not None else ""
             recording = Recording(serial_number, expected=expected)
             self._begin(device.id, device.name, device.recording_began_us, recording)
+        for device_id, recorded in list(self._running.items()):
+            if (end := ends.get((device_id, recorded.row.time_us))) is not None:
+                self.stopped(end)
+
+    def happened_early(self, event: Event) -> None:
+        """Keep an event from before `start`, if it is the end of a recording."""
+        if not isinstance(event, RecordingStopped):
+            return
+        self._early[event.device_id, event.since_us] = event
+        if len(self._early) > _KEPT:
+            self._early.popitem(last=False)
 
     def stop(self) -> None:
         """Wait for no more files."""

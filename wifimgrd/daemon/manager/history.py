@@ -78,7 +78,8 @@ class _Session:
 
 
 class History:
-    """An EventSink. Events before `start` are dropped: what lasts is then made of the hub's state."""
+    """An EventSink. Events before `start` are dropped, except for the ends of recordings: what lasts is then
+    made of the hub's state."""
 
     def __init__(self, store: HistoryStore, clock: Clock, steady_s: Steady = loop_s) -> None:
         self._steady_s = steady_s
@@ -195,6 +196,7 @@ class History:
     def publish(self, event: Event) -> None:
         """Process an event."""
         if not self._started:
+            self.recordings.happened_early(event)
             return
         match event:
             case DeviceStateChanged(status):
