@@ -74,8 +74,8 @@ class Bounds:
         return (self.low_us + self.high_us) // 2
 
     def narrowed(self, other: Bounds) -> Bounds:
-        """The bounds that both leave, of a moment of seconds ago and of a later one; of no width or less if they exclude
-        each other."""
+        """The bounds that both leave, of a moment of seconds ago and of a later one; of no width or less if
+        they exclude each other."""
         drift_us = round((other.at_us - self.at_us) * _LARGEST_DRIFT_PPM / _MILLION)
         low_us, high_us = self.low_us - drift_us, self.high_us + drift_us
         return Bounds(max(low_us, other.low_us), min(high_us, other.high_us), other.at_us)
