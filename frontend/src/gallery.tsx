@@ -28,6 +28,7 @@ const CAMERA: Camera = {
   recording_time_left_s: 2_880,
   temperature_state: "normal",
   clock_offset_ms: 200,
+  clock_bound_ms: 20,
   clock_read_at: now,
   model: null,
   serial_number: null,

@@ -8,6 +8,9 @@ import type { Camera, Device } from "./types";
 /** A connected camera is read every 10 s, after failures every 30 s: what is older may no longer be so. */
 const FRESH_MS = 60_000;
 const GB = 1e9;
+const MS_OF_TENTH = 100;
+/** A clock that differs by less is told with its bound. */
+const NEAR_MS = 10_000;
 
 /** Whether the hub can have it start and stop recording. */
 export const takesCommands = (device: Device): boolean => device.connected && device.camera !== null;
@@ -85,9 +88,26 @@ export function problemsOf({ problems }: Pick<Camera, "problems">): ProblemWords
   return [{ ...found[0], advice: `${cause.what} ${cause.advice}` }, ...found.slice(1).filter((one) => one !== cause)];
 }
 
+/**
+ * A clock's offset with the bound of the true one, both with as many digits as the bound deserves. The bound is rounded
+ * up, never down.
+ */
+export function offsetWords({ clock_offset_ms: offset, clock_bound_ms: bound }: Pick<Camera, "clock_offset_ms" | "clock_bound_ms">): string {
+  if (offset === null) return t.takes.offsetNotKnown;
+  const digits = bound === null ? 1 : bound < MS_OF_TENTH / 10 ? 3 : bound < 10 * MS_OF_TENTH ? 2 : 1;
+  const step = 10 ** (3 - digits);
+  const rounded = Math.round(offset / step) * step;
+  // What is 0 once it is rounded has no minus.
+  const seconds = `${rounded < 0 ? "\u2212" : "+"}${(Math.abs(rounded) / 1_000).toFixed(digits)}`;
+  if (bound === null) return t.takes.offsetWithoutBound(seconds);
+  const within = Math.ceil((bound + Math.abs(offset - rounded)) / step) * step;
+  return t.takes.offset(seconds, (within / 1_000).toFixed(digits));
+}
+
 /** By how much its clock differs from the hub's; null if that is not known. */
-export function clockWords({ clock_offset_ms: offset }: Camera): string | null {
+export function clockWords({ clock_offset_ms: offset, clock_bound_ms: bound }: Camera): string | null {
   if (offset === null) return null;
+  if (bound !== null && Math.abs(offset) < NEAR_MS) return offsetWords({ clock_offset_ms: offset, clock_bound_ms: bound });
   const seconds = Math.round(Math.abs(offset) / 1000);
   return seconds === 0 ? t.reading.clockRight : t.reading.clockWrong(seconds, offset > 0);
 }

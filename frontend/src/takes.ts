@@ -3,7 +3,7 @@
 
 import type { Loss } from "./losses";
 import { t, textOf } from "./messages";
-import { elapsed, endWords } from "./reading";
+import { elapsed, endWords, offsetWords } from "./reading";
 import { printable } from "./sentences";
 import type { MissingCamera, Recording, Take } from "./types";
 
@@ -191,21 +191,8 @@ export function sentencesOf(account: Account, timeOf: (time: string) => string):
 /** How long it lasted, as a recorder shows it. */
 export const lasted = (from: number, to: number): string => elapsed(Math.max(0, Math.round((to - from) / 1_000)));
 
-const MS_OF_TENTH = 100;
 
-/**
- * A clock's offset with the bound of the true one, both with as many digits as the bound deserves. The bound is rounded
- * up, never down.
- */
-export function offsetWords({ clock_offset_ms: offset, clock_bound_ms: bound }: Recording): string {
-  if (offset === null) return t.takes.offsetNotKnown;
-  const digits = bound === null ? 1 : bound < MS_OF_TENTH / 10 ? 3 : bound < 10 * MS_OF_TENTH ? 2 : 1;
-  const step = 10 ** (3 - digits);
-  // What is 0 once it is rounded has no minus.
-  const sign = Math.round(offset / step) < 0 ? "\u2212" : "+";
-  const seconds = `${sign}${(Math.abs(Math.round(offset / step) * step) / 1_000).toFixed(digits)}`;
-  return bound === null ? t.takes.offsetWithoutBound(seconds) : t.takes.offset(seconds, ((Math.ceil(bound / step) * step) / 1_000).toFixed(digits));
-}
+export { offsetWords };
 
 /** The offsets of a camera's recordings, each once. */
 export const offsetsOf = ({ parts }: Lane): string[] => [...new Set(parts.map(offsetWords))];

@@ -253,6 +253,8 @@ async def test_the_page_of_a_camera_has_the_rest(page: Page, hub: RunningHub) ->
     await expect(button).to_have_accessible_description("The clock cannot be set while the camera records.")
     channel.say("Front", said(**IDLE, clock_offset_ms=400))
     await expect(shown.locator("dd").last).to_have_text("As the hub's")
+    channel.say("Front", said(**IDLE, clock_offset_ms=-43, clock_bound_ms=17))
+    await expect(shown.locator("dd").last).to_have_text("\u22120.04 s \u00b1 0.02")
 
 
 async def test_many_results_are_one_message(page: Page, hub: RunningHub) -> None:
