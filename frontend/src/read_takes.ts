@@ -81,7 +81,7 @@ async function carryOut(wanted: Wish): Promise<void> {
   if (wanted === "earlier" && known && oldest) {
     const found = await ask({ until: oldest.time });
     if (forgotten !== before) return;
-    hasEarlier.value = found.length === MOST;
+    hasEarlier.value = found.length > 0;
     takes.value = merged(known, found);
     return;
   }
@@ -93,7 +93,7 @@ async function carryOut(wanted: Wish): Promise<void> {
     takes.value = merged(found, known.filter((one) => one.time < since));
     return;
   }
-  hasEarlier.value = !isAll || found.length === MOST;
+  hasEarlier.value = !isAll || found.length > 0;
   takes.value = found;
 }
 
@@ -106,20 +106,26 @@ function merged(first: readonly Take[], second: readonly Take[]): Take[] {
 const CSV = "text/csv";
 /** A line of a table, whose texts may have breaks in quotes; it begins with the begin of its take. */
 const LINE = /(?:"(?:[^"]|"")*"|[^"\n])*\n/g;
+const beginOf = (line: string): string => line.slice(0, line.indexOf(","));
 /** Times have whole milliseconds here, and microseconds at the hub. */
 const STEP_MS = 1;
 
 /** Some takes, the newest first, as the hub's table for spreadsheets; throws Problem. */
 export async function readTable(wanted: readonly Take[]): Promise<Blob> {
-  const times = new Set(wanted.map((one) => one.time));
+  const missing = new Set(wanted.map((one) => one.time));
   const lines: string[] = [];
-  for (let at = 0; at < wanted.length; at += MOST) {
-    const part = wanted.slice(at, at + MOST);
-    const [newest, oldest] = [part[0]?.time ?? "", part[part.length - 1]?.time ?? ""];
-    const until = new Date(Date.parse(newest) + STEP_MS).toISOString();
+  const oldest = wanted[wanted.length - 1]?.time ?? "";
+  let until = new Date(Date.parse(wanted[0]?.time ?? "") + STEP_MS).toISOString();
+  // An answer may have fewer than all of that time: the next one goes on where it ends.
+  while (missing.size > 0) {
     const [header = "", ...rest] = (await request<string>(address({ since: oldest, until }), { accept: CSV })).match(LINE) ?? [];
-    if (at === 0) lines.push(header);
-    lines.push(...rest.filter((line) => times.has(line.slice(0, line.indexOf(",")))));
+    if (lines.length === 0) lines.push(header);
+    const told = new Set(rest.map(beginOf));
+    lines.push(...rest.filter((line) => missing.has(beginOf(line))));
+    told.forEach((time) => missing.delete(time));
+    const last = rest.length > 0 ? beginOf(rest[rest.length - 1] ?? "") : until;
+    if (last >= until) break;
+    until = last;
   }
   return new Blob(lines, { type: CSV });
 }

@@ -373,10 +373,24 @@ async def test_the_time_is_not_asked_for_while_it_records(hub: Hub) -> None:
 
 
 @only("gopro")
+async def test_a_host_clock_that_is_set_while_it_records_moves_the_offset(hub: Hub) -> None:
+    await hub.until(is_close)
+    assert await hub.record(on=True) is None
+    hub.host_off_us = -7_000_000
+    await hub.until(lambda reading: (reading.clock_offset_us or 0) > 6_000_000)
+    off_us = abs((hub.reading.clock_offset_us or 0) - 7_000_000)
+    assert off_us <= (hub.reading.clock_bound_us or 0) + SLACK_US
+
+
+@only("gopro")
 async def test_a_host_clock_that_is_set_meanwhile_moves_the_offset_and_not_the_bound(hub: Hub) -> None:
     await hub.until(is_close)
+    bound_us, read_us = hub.reading.clock_bound_us, hub.reading.clock_read_us
     hub.host_off_us = 90_000_000
-    await hub.until(lambda reading: is_close(reading) and (reading.clock_offset_us or 0) < -80_000_000)
+    await hub.until(lambda reading: (reading.clock_offset_us or 0) < -80_000_000)
+    assert hub.reading.clock_bound_us is not None
+    assert hub.reading.clock_bound_us < 200_000, bound_us
+    assert hub.reading.clock_read_us > read_us + 80_000_000
     assert (
         abs((hub.reading.clock_offset_us or 0) + 90_000_000) <= (hub.reading.clock_bound_us or 0) + SLACK_US
     )

@@ -141,7 +141,8 @@ def test_whether_it_records(changes: dict[str, Any], word: str | None) -> None:
     [
         (0, 8_000, "0.00 s slow \u00b1 0.01 s"),
         (-90_000_000, None, "90.00 s slow"),
-        (499_000, 40_000, "0.50 s fast \u00b1 0.04 s"),
+        (499_000, 40_000, "0.50 s fast \u00b1 0.05 s"),
+        (-43_000, 14_000, "0.04 s slow \u00b1 0.02 s"),
     ],
 )
 def test_how_wrong_its_clock_is(offset_us: int, bound_us: int | None, words: str) -> None:

@@ -36,6 +36,7 @@ from wifimgrd.domain.errors import (
     DeviceNotReachable,
     InterfaceLost,
     NotConnected,
+    NotSupported,
     Unconfirmed,
     WifimgrdError,
 )
@@ -167,6 +168,7 @@ class Session:
         try:
             await self._begin()
             await self._converse(self._driver.read())
+            self._driver.facts.follow_host_clock(self._clock(), self._steady())
             self._publish()
             if self._series.is_due:
                 await self._series.begin()
@@ -377,13 +379,24 @@ class Session:
             if self._driver.reading.is_recording:
                 raise busy_recording()
             await self._connect()
-            self._series.forget()
-            await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
+            try:
+                await self._converse(self._driver.set_clock(HostTime.at(self._clock())))
+            except NotSupported:
+                raise
+            except BaseException:
+                self._forget_clock()
+                raise
+            self._forget_clock()
             try:
                 await self._converse(self._driver.check_clock(HostTime.at(self._clock()).offset_s))
             finally:
                 self._publish()
             self._series.go_on()
+
+    def _forget_clock(self) -> None:
+        """The camera's clock was set, or may have been."""
+        self._series.forget()
+        self._driver.facts.forget_clock()
 
     async def register_host(self, host: str) -> str:
         """Have the camera take commands over Bluetooth of the host with a UUID; returns the name that it

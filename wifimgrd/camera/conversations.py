@@ -40,8 +40,10 @@ def now_us() -> int:
 
 
 def steady_us() -> int:
-    """By a clock that nobody sets, and that is not corrected as the host's is, microseconds."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) // 1000
+    """By a clock that nobody sets, that is not corrected as the host's is, and that goes on while the host
+    sleeps, microseconds."""
+    asleep_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()
+    return (time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + asleep_ns) // 1000
 
 
 async def converse(conversation: Conversation[_T], exchange: Exchange) -> _T:

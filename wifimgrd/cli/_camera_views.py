@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -33,6 +34,7 @@ _CARD_WORDS: Final[Mapping[str | None, str]] = {
     StorageState.SLOW: "too slow",
 }
 """The words for a card, shown instead of its space."""
+_HUNDREDTH_US: Final = 10_000
 _SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -144,10 +146,11 @@ def _clock(camera: CameraRecord, now_us: int) -> str | None:
     """By how much a camera's clock is wrong, and how well that is known."""
     if camera.clock_read_at is None:
         return None
-    seconds, bound = camera.clock_offset / 1e6, camera.clock_bound
-    words = f"{abs(seconds):.2f} s {'fast' if seconds > 0 else 'slow'}"
-    if bound is not None:
-        words += f" \u00b1 {bound / 1e6:.2f} s"
+    hundredths = round(camera.clock_offset / _HUNDREDTH_US)
+    words = f"{abs(hundredths) / 100:.2f} s {'fast' if hundredths > 0 else 'slow'}"
+    if camera.clock_bound is not None:
+        within_us = camera.clock_bound + abs(camera.clock_offset - hundredths * _HUNDREDTH_US)
+        words += f" \u00b1 {math.ceil(within_us / _HUNDREDTH_US) / 100:.2f} s"
     return f"{words}, read {moment(camera.clock_read_at, now_us)}"
 
 

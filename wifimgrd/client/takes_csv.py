@@ -37,10 +37,11 @@ COLUMNS: Final = (
     SIZES,
 )
 """Those of a row of the history, as in JSON, with three others. A camera that is missing has no `time`."""
-_FORMULA: Final = re.compile(r"[\t\r\n]|\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_SIGNS: Final = r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]"
+_FORMULA: Final = re.compile(rf"[\t\r\n]|{_SIGNS}")
 """How a text begins that a spreadsheet would take for a formula. Cameras and people choose names."""
-
-
+_FURTHER: Final = re.compile(rf";(?={_SIGNS})")
+"""The same of a further cell, where semicolons separate them, as in Germany and France."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Characters that no table has; a terminal on which it is printed would obey them."""
 
@@ -62,7 +63,7 @@ def takes_csv(takes: Iterable[TakeRecord]) -> str:
 def _files(files: Iterable[FileRecord]) -> dict[str, str]:
     files = tuple(files)
     return {
-        FILES: ";".join(one.name for one in files),
+        FILES: ";".join(_text(one.name.replace(";", "_")) for one in files),
         SIZES: ";".join("" if one.size is None else str(one.size) for one in files),
     }
 
@@ -73,5 +74,5 @@ def _cells(values: Mapping[str, object]) -> dict[str, object]:
 
 def _text(value: str) -> str:
     """A text that a spreadsheet keeps as it is: an apostrophe before it says that it is not a formula."""
-    value = _CONTROL.sub("", value)
+    value = _FURTHER.sub(";'", _CONTROL.sub("", value))
     return f"'{value}" if _FORMULA.match(value) else value

@@ -162,6 +162,13 @@ async def test_a_name_that_a_spreadsheet_would_take_for_a_formula_has_an_apostro
     assert (row["device_name"], row["files"], left["device_name"]) == (f"'{name}",) * 3
 
 
+async def test_nor_is_a_part_of_it_where_semicolons_separate_cells(served: Served, fake_hub: FakeHub) -> None:
+    files = (FileRecord(name="a.MP4", size=5), FileRecord(name="=b;+c.MP4", size=6))
+    hostile = HistoryRecord(id=1, time=1, kind="recording", device_name="a; =1;b", files=files)
+    [row] = await table(served, fake_hub, TakeRecord(time=1, recordings=(hostile,), missing=()))
+    assert (row["device_name"], row["files"], row["file_sizes"]) == ("a;' =1;b", "a.MP4;'=b_+c.MP4", "5;6")
+
+
 @pytest.mark.parametrize("name", ["Nose", "Nose=1", "1-2", 'a "b", c', "a\nb", "Kamera \u00e4", ""])
 async def test_another_name_is_as_it_is(served: Served, fake_hub: FakeHub, name: str) -> None:
     row = HistoryRecord(id=1, time=1, kind="recording", device_name=name)

@@ -9,6 +9,8 @@ from wifimgrd.camera.drivers.clock_bounds import ClockBounds
 from wifimgrd.domain.camera import CameraReading, RecordingState, StopReason
 
 _SECOND_US: Final = 1_000_000
+_CORRECTED_US: Final = 1_000
+"""A host's clock that has moved by less is not looked at."""
 _LATE_CAUSE_US: Final = 10 * _SECOND_US
 """How long after a recording a state such as a full card is taken for the cause of its end."""
 
@@ -49,6 +51,8 @@ class Facts:
         self._recording: _Recording | None = None
         self._ended_us = 0
         """When a recording that was seen has ended, while its cause is not known; else 0."""
+        self._host_ahead_us = 0
+        """This host's clock minus the steady one, when the camera's clock was read."""
 
     def identify(self, model: str, serial_number: str, firmware_version: str) -> None:
         """Which camera it is; what was known of another one is forgotten."""
@@ -110,3 +114,24 @@ class Facts:
                 clock_drift_ppm=clock.told_drift_ppm,
                 clock_read_us=host_us,
             )
+            self._host_ahead_us = host_us - steady_us
+
+    def follow_host_clock(self, host_us: int, steady_us: int) -> None:
+        """This host's clock may have been set or corrected since the camera's was read: the offset
+        follows."""
+        moved_us = host_us - steady_us - self._host_ahead_us
+        if self.reading.clock_offset_us is None or abs(moved_us) < _CORRECTED_US:
+            return
+        self._host_ahead_us += moved_us
+        was_set = abs(moved_us) >= _SECOND_US
+        self.reading = replace(
+            self.reading,
+            clock_offset_us=self.reading.clock_offset_us - moved_us,
+            clock_read_us=max(1, self.reading.clock_read_us + moved_us * was_set),
+        )
+
+    def forget_clock(self) -> None:
+        """The camera's clock may have been set."""
+        self.reading = replace(
+            self.reading, clock_offset_us=None, clock_bound_us=None, clock_drift_ppm=None, clock_read_us=0
+        )

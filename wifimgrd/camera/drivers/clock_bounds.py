@@ -3,8 +3,8 @@
 An answer "second d" to a question that was sent at t0, and was heard at t1, says that d - t1 <= offset <
 d + 1 s - t0. The next question is sent so that it is read at the end of a second if the offset is in the
 middle of what is left: its answer leaves one half. So each question halves the bounds, until the way there
-and back is the limit. The last two are read just before and just after the end of a second: a clock that was
-set meanwhile gives another answer. Only these two are asked again later, about where the clock should be.
+and back is the limit. The last ones are read just before and just after the end of a second: a clock that was
+set meanwhile gives another answer. Later only these are asked, about where the clock should be.
 
 All times are of a clock that nobody sets or corrects (CLOCK_MONOTONIC_RAW): the host's own may be set.
 """
@@ -28,6 +28,8 @@ _CLOSE_US: Final = 4_000
 """Bounds of this width are not narrowed."""
 _REACH_US: Final = 15_000
 """A later series looks so far before and after the time where the clock should be."""
+_FARTHEST_REACH_US: Final = 60_000
+"""Where that would be farther, the series is as a first one."""
 _HALVINGS: Final = 6
 
 
@@ -99,8 +101,9 @@ class ClockBounds:
     """Where the last two questions of the series look; None while it is narrowed."""
     halvings: int = 0
     """Of this series."""
-    has_upper: bool = False
-    """The clock was seen to be below the upper end of `target`."""
+    looks: int = 0
+    """The answers about the ends of `target`: the upper one, the lower one, and in a first series the upper
+    one once more, since the clock may have been set forward between the two."""
     is_over: bool = False
     """The series is over: `last` is what it says."""
     way_us: int = 0
@@ -117,18 +120,24 @@ class ClockBounds:
         if self.last is not None:
             passed = (now_us - self.last.at_us) / _MILLION
             middle_us = self.last.middle_us + round(passed * self.drift_ppm)
-            # Half of how far it may be off: mostly it is nearer, and what is found is closer than before.
+            # It may be twice as far off, and mostly is nearer; so the bounds do not grow each time.
             reach_us = (self.last.width_us // 2 + round(passed * self.drift_bound_ppm)) // 2
             reach_us = max(reach_us, _REACH_US, self.way_us)
-            target = Bounds(middle_us - reach_us, middle_us + reach_us, now_us)
-        return replace(self, series=None, target=target, halvings=0, has_upper=False, is_over=False)
+            if reach_us <= max(_FARTHEST_REACH_US, self.way_us):
+                target = Bounds(middle_us - reach_us, middle_us + reach_us, now_us)
+        return replace(self, series=None, target=target, halvings=0, looks=0, is_over=False)
 
     @property
     def _edge_us(self) -> int | None:
         """The offset by which the next question is read at the end of a second."""
         if self.target is not None:
-            return self.target.low_us if self.has_upper else self.target.high_us
+            return self.target.low_us if self._is_lower else self.target.high_us
         return None if self.series is None else self.series.middle_us
+
+    @property
+    def _is_lower(self) -> bool:
+        """Whether the next question is about the lower end of `target`."""
+        return self.looks == 1
 
     def due_us(self, now_us: int) -> int:
         """When to ask next: now, before the first answer."""
@@ -147,12 +156,10 @@ class ClockBounds:
                 self, series=both, halvings=self.halvings + (self.series is not None), way_us=way_us
             )._aimed()
         is_later = alone.middle_us > self.target.middle_us
-        is_there = is_later is self.has_upper
-        if both.width_us <= 0 or not is_there:
-            return replace(self, series=alone, target=None, halvings=0, has_upper=False, way_us=way_us)
-        if not self.has_upper:
-            return replace(self, series=both, has_upper=True, way_us=way_us)
-        return replace(self, series=both, target=None, way_us=way_us)._ended()
+        if both.width_us <= 0 or is_later is not self._is_lower:
+            return replace(self, series=alone, target=None, halvings=0, looks=0, way_us=way_us)
+        looked = replace(self, series=both, looks=self.looks + 1, way_us=way_us)
+        return looked._ended() if looked.looks == (3 if self.last is None else 2) else looked
 
     def _aimed(self) -> ClockBounds:
         """Narrow on, or look at both ends of what is left, if that is close."""
@@ -164,24 +171,34 @@ class ClockBounds:
         return replace(
             self,
             target=Bounds(series.low_us - self.way_us, series.high_us + self.way_us, series.at_us),
-            has_upper=False,
+            looks=0,
         )
 
     def _ended(self) -> ClockBounds:
         """The series is over: what it says of the drift since the first one."""
         last, first = self.series, self.first
-        over = replace(self, last=last, is_over=True)
+        over = replace(self, last=last, target=None, is_over=True)
         if last is None or first is None:
             return replace(over, first=last)
         if (passed := (last.at_us - first.at_us) / _MILLION) <= 0:
             return over
+        if self._was_set(last):
+            return replace(over, first=last, drift_ppm=0.0, drift_bound_ppm=_USUAL_DRIFT_PPM)
         drift_ppm = (last.middle_us - first.middle_us) / passed
         bound_ppm = (last.width_us + first.width_us) / 2 / passed
-        if abs(drift_ppm) - bound_ppm > _LARGEST_DRIFT_PPM:  # it was set
-            return replace(over, first=last, drift_ppm=0.0, drift_bound_ppm=_USUAL_DRIFT_PPM)
         if bound_ppm + _UNSTEADY_PPM >= _USUAL_DRIFT_PPM:
             return over
         return replace(over, drift_ppm=drift_ppm, drift_bound_ppm=bound_ppm + _UNSTEADY_PPM)
+
+    def _was_set(self, now: Bounds) -> bool:
+        """Whether the clock is farther from where it should be than it can have drifted."""
+        if self.last is None:
+            return False
+        passed = (now.at_us - self.last.at_us) / _MILLION
+        is_measured = self.drift_bound_ppm < _USUAL_DRIFT_PPM
+        bound_ppm = 2 * self.drift_bound_ppm if is_measured else _LARGEST_DRIFT_PPM
+        off_us = abs(now.middle_us - self.last.middle_us - passed * self.drift_ppm)
+        return off_us > (now.width_us + self.last.width_us) / 2 + passed * bound_ppm
 
     @property
     def told_drift_ppm(self) -> int | None:
