@@ -9,8 +9,10 @@ import type { Camera, Device } from "./types";
 const FRESH_MS = 60_000;
 const GB = 1e9;
 const MS_OF_TENTH = 100;
-/** A clock that differs by less is told with its bound. */
+/** A clock that differs by less is told with its bound, */
 const NEAR_MS = 10_000;
+/** once that is so close: some seconds after the connection, or after it was set. */
+const CLOSE_MS = 200;
 
 /** Whether the hub can have it start and stop recording. */
 export const takesCommands = (device: Device): boolean => device.connected && device.camera !== null;
@@ -107,7 +109,10 @@ export function offsetWords({ clock_offset_ms: offset, clock_bound_ms: bound }: 
 /** By how much its clock differs from the hub's; null if that is not known. */
 export function clockWords({ clock_offset_ms: offset, clock_bound_ms: bound }: Camera): string | null {
   if (offset === null) return null;
-  if (bound !== null && Math.abs(offset) < NEAR_MS) return offsetWords({ clock_offset_ms: offset, clock_bound_ms: bound });
+  if (bound !== null && bound < CLOSE_MS && Math.abs(offset) < NEAR_MS) {
+    return offsetWords({ clock_offset_ms: offset, clock_bound_ms: bound });
+  }
+  if (bound !== null && Math.abs(offset) <= bound) return t.reading.clockRight;
   const seconds = Math.round(Math.abs(offset) / 1000);
   return seconds === 0 ? t.reading.clockRight : t.reading.clockWrong(seconds, offset > 0);
 }

@@ -381,8 +381,10 @@ async def test_a_thousand_are_shown_in_parts(page: Page, hub: RunningHub, makes:
         await expect(panels(page)).to_have_count(count)
     await page.get_by_role("button", name="Show earlier ones").click()
     await expect(panels(page)).to_have_count(1_005)
-    await expect(page.get_by_role("button", name=re.compile("^Show"))).to_have_count(0)
     assert hub_says.asked[-1]["limit"] == "1000"
+    await page.get_by_role("button", name="Show earlier ones").click()  # an answer may be a short one
+    await expect(page.get_by_role("button", name=re.compile("^Show"))).to_have_count(0)
+    await expect(panels(page)).to_have_count(1_005)
 
 
 async def test_why_they_cannot_be_read_is_said_until_they_can(
