@@ -99,6 +99,21 @@ def test_and_after_each_later_series(camera: AskedCamera, pauses: list[int]) -> 
         camera.series()
 
 
+@given(st.integers(-(10**15), 10**15), st.floats(-50, 50), st.integers(0, 7200), st.integers(0, 14))
+def test_the_bound_grows_with_what_clocks_drift_by(
+    offset: int, drift: float, after_s: int, series: int
+) -> None:
+    camera = AskedCamera(offset, drift)
+    camera.series()
+    for _ in range(series):
+        camera.now_us += 10 * MINUTE
+        camera.series()
+    assert camera.clock.last is not None
+    at_us = camera.now_us + after_s * SECOND
+    later = camera.clock.later(camera.clock.last, at_us)
+    assert later.low_us - 1 <= camera.offset_at(at_us) <= later.high_us + 1
+
+
 @given(CAMERAS, st.integers(-10 * SECOND, 10 * SECOND), st.integers(0, 12))
 def test_a_clock_that_is_set_while_it_is_read_first_is_found_out(
     camera: AskedCamera, by: int, after: int

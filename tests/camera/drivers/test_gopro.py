@@ -382,7 +382,7 @@ def test_the_clock_is_read(talk: Talk, camera: Camera, clock: Any, offset_us: in
     camera.clock = clock
     talk(talk.driver.read_clock(3600))
     assert talk.driver.reading.clock_offset_us == offset_us
-    assert talk.driver.reading.clock_read_us == (0 if offset_us is None else NOW_US)
+    assert talk.driver.reading.clock_read_us == (0 if offset_us is None else talk.now_us)
 
 
 @pytest.mark.parametrize("host_s", [0, 7200, -28_800])

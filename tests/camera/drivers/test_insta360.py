@@ -401,7 +401,7 @@ def test_the_clock_is_read(talk: Talk, camera: Camera) -> None:
     camera.clock_s = NOW_US // 1_000_000
     talk.now_us = NOW_US + TOOK_US // 2
     talk(talk.driver.read_clock(7200))
-    assert (talk.driver.reading.clock_offset_us, talk.driver.reading.clock_read_us) == (500_000, NOW_US)
+    assert (talk.driver.reading.clock_offset_us, talk.driver.reading.clock_read_us) == (500_000, talk.now_us)
     assert camera.bodies[-1] == bytes([0x0A, 2, 12, 13])
     camera.instead[8] = nested(2, number(12, 1 << 60))
     talk(talk.driver.read_clock(0))

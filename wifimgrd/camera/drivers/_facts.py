@@ -9,8 +9,6 @@ from wifimgrd.camera.drivers.clock_bounds import ClockBounds
 from wifimgrd.domain.camera import CameraReading, RecordingState, StopReason
 
 _SECOND_US: Final = 1_000_000
-_CORRECTED_US: Final = 1_000
-"""A host's clock that has moved by less is not looked at."""
 _LATE_CAUSE_US: Final = 10 * _SECOND_US
 """How long after a recording a state such as a full card is taken for the cause of its end."""
 
@@ -51,8 +49,8 @@ class Facts:
         self._recording: _Recording | None = None
         self._ended_us = 0
         """When a recording that was seen has ended, while its cause is not known; else 0."""
-        self._host_ahead_us = 0
-        """This host's clock minus the steady one, when the camera's clock was read."""
+        self._clock_at_us = 0
+        """When its clock was read, by the steady clock."""
 
     def identify(self, model: str, serial_number: str, firmware_version: str) -> None:
         """Which camera it is; what was known of another one is forgotten."""
@@ -103,31 +101,22 @@ class Facts:
             self._ended_us = 0
             self.reading = replace(self.reading, stop_reason=reason)
 
-    def has_clock(self, clock: ClockBounds, host_us: int, steady_us: int) -> None:
-        """Its clock minus this host's, by what is known of it now; the times are those of one moment, by this
-        host's clock and by that of `clock`."""
-        if (bounds := clock.now) is not None:
-            self.reading = replace(
-                self.reading,
-                clock_offset_us=bounds.middle_us + steady_us - host_us,
-                clock_bound_us=(bounds.width_us + 1) // 2,
-                clock_drift_ppm=clock.told_drift_ppm,
-                clock_read_us=host_us,
-            )
-            self._host_ahead_us = host_us - steady_us
-
-    def follow_host_clock(self, host_us: int, steady_us: int) -> None:
-        """This host's clock may have been set or corrected since the camera's was read: the offset
-        follows."""
-        moved_us = host_us - steady_us - self._host_ahead_us
-        if self.reading.clock_offset_us is None or abs(moved_us) < _CORRECTED_US:
+    def tell_clock(self, clock: ClockBounds, host_us: int, steady_us: int) -> None:
+        """Its clock minus this host's now, by all that is known of it: it drifts, and this host's clock may
+        have been set since. The times are those of one moment, by this host's clock and by that of `clock`."""
+        if (read := clock.now) is None:
             return
-        self._host_ahead_us += moved_us
-        was_set = abs(moved_us) >= _SECOND_US
+        bounds = clock.later(read, steady_us)
+        read_us = host_us - (steady_us - read.at_us)
+        if self._clock_at_us == read.at_us and abs(read_us - self.reading.clock_read_us) < _SECOND_US:
+            read_us = self.reading.clock_read_us
+        self._clock_at_us = read.at_us
         self.reading = replace(
             self.reading,
-            clock_offset_us=self.reading.clock_offset_us - moved_us,
-            clock_read_us=max(1, self.reading.clock_read_us + moved_us * was_set),
+            clock_offset_us=bounds.middle_us + steady_us - host_us,
+            clock_bound_us=(bounds.width_us + 1) // 2,
+            clock_drift_ppm=clock.told_drift_ppm,
+            clock_read_us=max(1, read_us),
         )
 
     def forget_clock(self) -> None:

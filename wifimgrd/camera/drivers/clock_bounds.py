@@ -11,6 +11,7 @@ All times are of a clock that nobody sets or corrects (CLOCK_MONOTONIC_RAW): the
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -114,16 +115,21 @@ class ClockBounds:
         """The bounds by the last series, or by the first one so far."""
         return self.last or self.series
 
+    def later(self, bounds: Bounds, at_us: int) -> Bounds:
+        """These bounds at a later moment: it drifts as was measured, or as clocks usually do."""
+        passed = max(0, at_us - bounds.at_us) / _MILLION
+        middle_us, widened_us = round(passed * self.drift_ppm), math.ceil(passed * self.drift_bound_ppm)
+        return Bounds(bounds.low_us + middle_us - widened_us, bounds.high_us + middle_us + widened_us, at_us)
+
     def begun(self, now_us: int) -> ClockBounds:
         """A series of questions begins: about where the clock should be, if that is known."""
         target = None
         if self.last is not None:
-            passed = (now_us - self.last.at_us) / _MILLION
-            middle_us = self.last.middle_us + round(passed * self.drift_ppm)
+            expected = self.later(self.last, now_us)
             # It may be twice as far off, and mostly is nearer; so the bounds do not grow each time.
-            reach_us = (self.last.width_us // 2 + round(passed * self.drift_bound_ppm)) // 2
-            reach_us = max(reach_us, _REACH_US, self.way_us)
+            reach_us = max(expected.width_us // 4, _REACH_US, self.way_us)
             if reach_us <= max(_FARTHEST_REACH_US, self.way_us):
+                middle_us = expected.middle_us
                 target = Bounds(middle_us - reach_us, middle_us + reach_us, now_us)
         return replace(self, series=None, target=target, halvings=0, looks=0, is_over=False)
 

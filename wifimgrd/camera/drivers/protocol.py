@@ -189,7 +189,7 @@ class Driver(ABC):
         second_us, answer = told
         self.clock = self.clock.heard(answer.says(second_us))
         if self.clock.is_over or self.clock.last is None:  # a later series says less than the last, so far
-            self.facts.has_clock(self.clock, answer.moment_us, answer.steady_us - answer.took_us // 2)
+            self.facts.tell_clock(self.clock, answer.received_us, answer.steady_us)
         return True
 
     def set_clock(self, host: HostTime) -> Conversation[None]:

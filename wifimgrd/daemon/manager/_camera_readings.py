@@ -337,7 +337,7 @@ class CameraReadings:
             code=reason.value,
             reason=sentences.recording_ended(reason, seen, over.link_error),
         )
-        self._remember(entry, camera)
+        self._remember(entry, camera, at_once=True)  # else one that follows would be taken for the same
         return over
 
     def _remember(self, entry: DeviceEntry, camera: Camera, *, at_once: bool = False) -> None:
