@@ -76,7 +76,7 @@ class _World:
     def error_ms(self, device_id: DeviceId, reading: CameraReading) -> float:
         """By how much a reading of a clock is wrong."""
         one = self.settings[device_id]
-        drift_us = (reading.clock_read_us - self.began_us) * one.clock_drift_ppm / 1e6
+        drift_us = (reading.read_us - self.began_us) * one.clock_drift_ppm / 1e6
         return abs((reading.clock_offset_us or 0) - one.clock_offset_s * 1e6 - drift_us) / _MS
 
     async def open_socket(self, device_id: DeviceId, port: int) -> socket.socket:

@@ -18,7 +18,7 @@ sys.path.insert(0, str(CHECKOUT))
 from tools.introspection_comments import Comment, Member, interface_of  # noqa: E402
 from wifimgrd.daemon.api import _device_object as device_object  # noqa: E402
 from wifimgrd.daemon.api import _manager_object as manager_object  # noqa: E402
-from wifimgrd.domain.commands import BLUETOOTH, POWER  # noqa: E402
+from wifimgrd.domain.commands import BLUETOOTH, CAMERA, POWER  # noqa: E402
 from wifimgrd.domain.errors import CLASSES  # noqa: E402
 from wifimgrd.wire.errors import NAME_OF  # noqa: E402
 
@@ -29,6 +29,7 @@ _ACTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Device": device_object.ACTIONS,
     POWER: device_object.actions_of(POWER),
     BLUETOOTH: device_object.actions_of(BLUETOOTH),
+    CAMERA: device_object.actions_of(CAMERA),
     "Interface": {},
     "Simulator": {},
 }
@@ -81,13 +82,15 @@ def _member(one: Member, action: str | None) -> Iterator[str]:
 def _described(comment: Comment) -> Iterator[str]:
     since = dict(comment.arguments).get("since")
     arguments = [f"- `{name}`: {text}" for name, text in comment.arguments if name != "since"]
-    is_list = False
+    is_list, is_over = False, True
     for line in comment.lines:
-        # What is said of an argument or an entry is an item of a list.
-        if _LISTED.match(line) and not is_list:
+        # What is said of an argument or an entry is an item of a list; it begins after the sentence before.
+        is_item = is_over and _LISTED.match(line) is not None
+        if is_item and not is_list:
             is_list = True
             yield from arguments
-        yield f"- {line}" if _LISTED.match(line) else line
+        yield f"- {line}" if is_item else line
+        is_over = not line or line.endswith((".", ":"))
     if arguments and not is_list:
         yield from ("", *arguments)
     if since is not None:

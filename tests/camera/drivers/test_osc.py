@@ -393,10 +393,8 @@ def test_the_clock_of_a_theta(talk: Talk, camera: Camera) -> None:
     begin(talk)
     talk.now_us = NOW_US + TOOK_US // 2
     talk(talk.driver.read_clock(-3600))
-    assert (talk.driver.reading.clock_offset_us, talk.driver.reading.clock_read_us) == (
-        10_500_000,
-        talk.now_us,
-    )
+    reading = talk.driver.reading
+    assert (reading.clock_offset_us, reading.clock_read_us) == (10_500_000, talk.now_us)
     talk(talk.driver.set_clock(HostTime(NOW_US + 1, -12_600, is_dst=False)))
     assert camera.options["dateTimeZone"] == "2027:01:15 04:30:01-03:30"
     camera.errors["camera.setOptions"] = [("invalidParameterValue", 400)]

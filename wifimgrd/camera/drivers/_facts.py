@@ -102,8 +102,8 @@ class Facts:
             self.reading = replace(self.reading, stop_reason=reason)
 
     def tell_clock(self, clock: ClockBounds, host_us: int, steady_us: int) -> None:
-        """Its clock minus this host's now, by all that is known of it: it drifts, and this host's clock may
-        have been set since. The times are those of one moment, by this host's clock and by that of `clock`."""
+        """Its clock minus this host's now, by all that is known of it: it drifts, and this host's may have
+        been set. The times are those of one moment, by this host's clock and by that of `clock`."""
         if (read := clock.now) is None:
             return
         bounds = clock.later(read, steady_us)

@@ -193,7 +193,10 @@ class Cameras:
                 raise result.error from None
             self._clocks.was_set(entry, CameraReading())
         else:
-            await self._clocks.set(entry, self._camera(entry).reading)
+            camera = self._camera(entry)
+            await self._clocks.set(entry, camera.reading)
+            camera.published_s = None  # clients are told at once
+            self.readings.compare(entry, camera)
 
     def _able(self, device_id: DeviceId) -> DeviceEntry:
         """A device that can be commanded."""
