@@ -21,7 +21,7 @@ from wifimgrd.domain.events import (
     RecordingStopped,
 )
 from wifimgrd.domain.history import HistoryKind, HistoryRow, recording_ended_unseen, without_expected
-from wifimgrd.domain.recordings import Recording, expected_cameras, kept_files
+from wifimgrd.domain.recordings import Recording, expected_cameras
 
 _FILES_S: Final = 30.0
 """How long a take that is over waits for the files of its recordings, before it is told."""
@@ -57,13 +57,10 @@ class _Take:
     """A take that runs, or is over."""
 
     id: int
-    """That of the row of its first recording; if it was found to be one with takes before, of the last of
-    these."""
+    """The id by which its next row names it."""
     began: Clocks
     first: _Recorded | None
-    """Its first recording; None if that had ended before this process."""
-    last_id: int = 0
-    """The id of its newest row."""
+    """The oldest recording that it still has; None if that is not known."""
     ended: Clocks | None = None
     due: set[int] = field(default_factory=set)
     """The ids of the rows whose files are not known yet, and will be."""
@@ -105,8 +102,8 @@ class RecordingHistory:
         self._early: OrderedDict[tuple[DeviceId | None, int], RecordingStopped] = OrderedDict()
         """The ends of recordings before `start`, by device and begin: of some there is a row."""
         self.take_over = Notice[int]()
-        """A take is over, and the files of its recordings are known, or will not be: the id of its newest
-        row. Said again if a recording is found later that makes it last longer."""
+        """A take is over, and the files of its recordings are known, or will not be: the id by which its last
+        rows name it. Said again if a recording is found later that makes it last longer."""
 
     def start(self, known: Sequence[HistoryRow], statuses: Iterable[DeviceStatus]) -> None:
         """Go on with the recordings that outlived the hub, or began before the history; `known` are rows of
@@ -229,8 +226,8 @@ class RecordingHistory:
             recorded = self._ended.get((event.device_id, event.since_us))
         if recorded is None:
             return
-        files = kept_files(event.files)
-        self._change(recorded, replace(recorded.row, recording=replace(recorded.recording, files=files)))
+        recording = replace(recorded.recording, files=event.files)
+        self._change(recorded, replace(recorded.row, recording=recording))
         for take in self._takes:
             if recorded.row.id in take.due:
                 take.due.discard(recorded.row.id)
@@ -248,9 +245,7 @@ class RecordingHistory:
             take_id = recorded.recording.take or row.id
             first = recorded if take_id == row.id else None
             self._takes.append(_Take(take_id, recorded.noted, first))
-        take = self._takes[-1]
-        take.last_id = max(take.last_id, row.id)
-        take.due.add(row.id)
+        self._takes[-1].due.add(row.id)
         self._put(row)
 
     def _begin(self, device_id: DeviceId, name: str, since_us: int, recording: Recording) -> _Recorded:
@@ -271,7 +266,6 @@ class RecordingHistory:
         if take is None:
             take = _Take(row_id, now, recorded)
             self._takes.append(take)
-        take.last_id = row_id
         take.due.add(row_id)
         if take.first is not None:
             take.first.row = without_expected(take.first.row, device_id)
@@ -291,12 +285,10 @@ class RecordingHistory:
         take, *later = lasting
         for one in later:
             if one.first is not None:
-                known = one.first.recording
-                row = replace(one.first.row, recording=replace(known, take=take.id))
-                self._change(one.first, row)
-            take.id = one.id
+                joined = replace(one.first.recording, joins=take.id)
+                self._change(one.first, replace(one.first.row, recording=joined))
+                take.id = one.id
             take.due |= one.due
-            take.last_id = max(take.last_id, one.last_id)
             one.stop_waiting()
             self._takes.remove(one)
         take.ended = None
@@ -331,7 +323,7 @@ class RecordingHistory:
     def _tell(self, take: _Take) -> None:
         take.stop_waiting()
         take.due.clear()
-        self.take_over.notify(take.last_id)
+        self.take_over.notify(take.id)
 
     def _change(self, recorded: _Recorded, row: HistoryRow) -> None:
         """Write another value of a row, if it is another one."""

@@ -45,6 +45,7 @@ _PLAIN: Final[Mapping[str, tuple[type, int, int]]] = {
     "clock_offset_us": _SIGNED,
     "clock_bound_us": _AMOUNT,
     "take": _AMOUNT,
+    "joins": _AMOUNT,
     "set_us": _SIGNED,
 }
 """The type of each value of a recording that is not a list, and its range if it is a number."""
