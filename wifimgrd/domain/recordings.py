@@ -56,11 +56,9 @@ class Recording:
     """The cameras that are expected to record. Kept with the first recording of a take, without those that
     have recorded in it so far."""
     take: int = 0
-    """The take that it is of, by the id that the row of its first recording had; 0 in rows of earlier versions.
-    """
+    """Its take: the id that the first row of that had. 0 in rows of earlier versions."""
     joins: int = 0
-    """A take before, which was found later to be one with that; 0 = there is none. Only the oldest row of a
-    take names it."""
+    """An earlier take that turned out to be one with its take, by its id; only in the first row. 0 = none."""
     set_us: int = 0
     """By how much this host's clock was set forward between the begin of the take and its own, microseconds;
     negative if it was set back."""

@@ -7,10 +7,11 @@ be set between them. Rows of earlier versions do not say it; among these, those 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.history import (
     DEFAULT_LIMIT,
@@ -19,6 +20,7 @@ from wifimgrd.domain.history import (
     HistoryRow,
     size_of,
     within,
+    without_expected,
 )
 from wifimgrd.domain.recordings import ExpectedCamera, Recording
 
@@ -152,6 +154,34 @@ def _take_of(rows: list[HistoryRow]) -> Take:
         min(row.time_us - one.set_us for row, one in both),
         0 if runs else max(row.ended_us - one.set_us for row, one in both),
     )
+
+
+def without_device(rows: Sequence[HistoryRow], device_id: DeviceId) -> list[HistoryRow]:
+    """Rows of recordings, the oldest first, when the history of a device is deleted: others go on with what
+    the oldest row of a take says of all of it."""
+    kept = [row for row in rows if row.device_id != device_id]
+    for gone in rows:
+        if gone.device_id == device_id:
+            at = next((at for at, row in enumerate(kept) if follows(row, gone)), None)
+            if at is not None:
+                kept[at] = in_place_of(kept[at], gone)
+    return [without_expected(row, device_id) for row in kept]
+
+
+def follows(row: HistoryRow, gone: HistoryRow) -> bool:
+    """Whether a row that comes after another one is of the same take."""
+    known, take = row.recording or _NOTHING, (gone.recording or _NOTHING).take
+    return row.id > gone.id and bool(take) and take in (known.take, known.joins)
+
+
+def in_place_of(row: HistoryRow, gone: HistoryRow) -> HistoryRow:
+    """A row with what another one, which is deleted, says of all of their take."""
+    known, before = row.recording or _NOTHING, gone.recording or _NOTHING
+    expected = {
+        one.device_id: one for one in (*before.expected, *known.expected) if one.device_id != row.device_id
+    }
+    joins = before.joins or known.joins
+    return replace(row, recording=replace(known, expected=tuple(expected.values()), joins=joins))
 
 
 def _size_of_missing(camera: ExpectedCamera) -> int:

@@ -595,3 +595,117 @@ def test_of_a_take_whose_rows_were_deleted_nothing_is_known() -> None:
         assert [row.kind for row in await recorded.rows()] == [HistoryKind.RECORDING]
 
     on_history(test)
+
+
+def test_a_take_is_told_though_the_row_of_its_last_recording_was_deleted() -> None:
+    async def test(recorded: Recorded) -> None:
+        since_us = recorded.begins(NOSE)
+        recorded.begins(TAIL)
+        recorded.ends(TAIL)
+        recorded.history.forget(TAIL)
+        recorded.ends(NOSE)
+        recorded.history.publish(RecordingFiles(NOSE, since_us, FILES))
+        [take_id] = recorded.over
+        take = await recorded.history.take_of(take_id)
+        assert take is not None
+        assert [row.device_name for row in take.recordings] == ["Nose"]
+
+    on_history(test)
+
+
+def test_a_take_whose_newest_rows_are_older_than_an_id_is_not_looked_for_further() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        recorded.ends(NOSE)
+        assert await recorded.history.take_of(2) is None
+
+    on_history(test)
+
+
+# -- deleted rows
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_who_is_missing_is_known_though_the_row_of_the_first_recording_is_deleted(is_killed: bool) -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        recorded.begins(TAIL)
+        if is_killed:
+            recorded.ends(NOSE)
+            await recorded.killed()
+            recorded.start()
+        recorded.history.forget(NOSE)
+        assert await recorded.missing() == {"Left": ""}
+        recorded.fails(LEFT)
+        assert await recorded.missing() == {"Left": "camera-refused"}
+        recorded.begins(LEFT)
+        assert await recorded.missing() == {}
+
+    on_history(test)
+
+
+def test_takes_are_found_to_be_one_though_the_row_of_the_first_recording_was_deleted() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        await asyncio.sleep(60)
+        recorded.ends(NOSE)
+        await asyncio.sleep(60)
+        for one in (LEFT, NOSE):
+            recorded.begins(one)
+        await asyncio.sleep(60)
+        for one in (LEFT, NOSE):
+            recorded.ends(one)
+        recorded.history.forget(LEFT)
+        recorded.begins(TAIL, ago_s=150)
+        assert await recorded.cameras() == [["Nose", "Tail", "Nose"]]
+
+    on_history(test)
+
+
+class OpenedHistory(HistoryInMemory):
+    """Knows what was on disk when it was opened, as the real one."""
+
+    last_recordings: Sequence[HistoryRow] = ()  # type: ignore[assignment]
+    unended: Sequence[HistoryRow] = ()  # type: ignore[assignment]
+
+    def __init__(self, rows: dict[int, HistoryRow]) -> None:
+        super().__init__()
+        before = HistoryInMemory()
+        self.rows = before.rows = rows
+        self.last_recordings, self.unended = before.last_recordings, before.unended
+
+
+def test_rows_that_are_deleted_before_the_history_is_open_do_not_come_back() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        recorded.begins(TAIL)
+        session = HistoryRow(9, recorded.clock(), HistoryKind.SESSION, NOSE, "Nose", seen_us=recorded.clock())
+        recorded.store.put([session])
+        opened = OpenedHistory(recorded.store.rows)
+        await recorded.killed()
+        recorded.ends(NOSE, seen=EndSeen.NEVER)
+        recorded.history.forget(NOSE)
+        recorded.store = opened
+        recorded.history.keep_in(recorded.store)
+        recorded.start()
+        assert [row.device_name for row in await recorded.rows()] == ["Tail"]
+        assert await recorded.missing() == {"Left": ""}
+
+    on_history(test)
+
+
+def test_a_recording_that_ends_before_the_history_is_open_ends_where_the_camera_records_again() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        await asyncio.sleep(100)
+        await recorded.killed()
+        recorded.ends(NOSE, seen=EndSeen.LATER)
+        recorded.begins(NOSE)
+        await asyncio.sleep(20)
+        recorded.start()
+        later, row = await recorded.rows()
+        assert (later.ended_us, row.code) == (0, "unknown")
+        assert row.ended_us - row.time_us == pytest.approx(110 * SECOND, abs=SECOND)
+        assert await recorded.cameras() == [["Nose"], ["Nose"]]
+
+    on_history(test)

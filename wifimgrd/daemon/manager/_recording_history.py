@@ -22,6 +22,7 @@ from wifimgrd.domain.events import (
 )
 from wifimgrd.domain.history import HistoryKind, HistoryRow, recording_ended_unseen, without_expected
 from wifimgrd.domain.recordings import Recording, expected_cameras
+from wifimgrd.domain.takes import follows, without_device
 
 _FILES_S: Final = 30.0
 """How long a take that is over waits for the files of its recordings, before it is told."""
@@ -99,8 +100,9 @@ class RecordingHistory:
         """Only the last one may run."""
         self._failures: dict[DeviceId, RecordingFailed] = {}
         """The last failed command to each camera."""
-        self._early: OrderedDict[tuple[DeviceId | None, int], RecordingStopped] = OrderedDict()
-        """The ends of recordings before `start`, by device and begin: of some there is a row."""
+        self._early: OrderedDict[tuple[DeviceId | None, int], tuple[RecordingStopped, Clocks]] = OrderedDict()
+        """The ends of recordings before `start`, and when they were told, by device and begin: of some there
+        is a row."""
         self.take_over = Notice[int]()
         """A take is over, and the files of its recordings are known, or will not be: the id by which its last
         rows name it. Said again if a recording is found later that makes it last longer."""
@@ -109,34 +111,35 @@ class RecordingHistory:
         """Go on with the recordings that outlived the hub, or began before the history; `known` are rows of
         the store, those that have not ended among them."""
         ends, self._early = self._early, OrderedDict()
-        rows = {row.device_id: row for row in known}
+        rows, known = {row.device_id: row for row in known}, list(known)
         statuses = list(statuses)
         began = {one.device.id: one for one in statuses if one.device.recording_began_us}
-        for row in known:
+        for at, row in enumerate(known):
             status = began.get(row.device_id) if row.device_id is not None else None
             is_last = rows[row.device_id] is row
             if is_last and status is not None and status.device.recording_began_us == row.time_us:
-                self._go_on(status.device.id, row)
+                self._go_on(status.device.id, row, known)
                 del began[status.device.id]
             elif is_last and row.device_id is not None and (row.device_id, row.time_us) in ends:
-                self._go_on(row.device_id, row)
+                self._go_on(row.device_id, row, known)
             elif not row.ended_us:
-                self._put(recording_ended_unseen(row, sentences.recording_ended_unrecorded()))
+                known[at] = recording_ended_unseen(row, sentences.recording_ended_unrecorded())
+                self._put(known[at])
+        for device_id, recorded in list(self._running.items()):
+            if (end := ends.get((device_id, recorded.row.time_us))) is not None:
+                self.stopped(*end)
         expected = expected_cameras(one.device for one in statuses if one.camera is not None)
         for status in sorted(began.values(), key=lambda one: one.device.recording_began_us):
             camera, device = status.camera, status.device
             serial_number = camera.reading.serial_number if camera is not None else ""
             recording = Recording(serial_number, expected=expected)
             self._begin(device.id, device.name, device.recording_began_us, recording)
-        for device_id, recorded in list(self._running.items()):
-            if (end := ends.get((device_id, recorded.row.time_us))) is not None:
-                self.stopped(end)
 
     def happened_early(self, event: Event) -> None:
         """Keep an event from before `start`, if it is the end of a recording."""
         if not isinstance(event, RecordingStopped):
             return
-        self._early[event.device_id, event.since_us] = event
+        self._early[event.device_id, event.since_us] = event, self._now()
         if len(self._early) > _KEPT:
             self._early.popitem(last=False)
 
@@ -157,16 +160,22 @@ class RecordingHistory:
 
     def forget(self, device_id: DeviceId) -> None:
         """The rows of a device are deleted."""
+        firsts = [take.first for take in self._takes if take.first is not None]
+        known = {one.row.id: one for one in (*firsts, *self._ended.values(), *self._running.values())}
+        rows = [known[row_id].row for row_id in sorted(known)]
+        kept = without_device(rows, device_id)
+        for row in kept:
+            self._change(known[row.id], row)
+        gone = {row.id for row in rows if row.device_id == device_id}
+        for take in self._takes:
+            if take.first is not None and (first := take.first.row).device_id == device_id:
+                take.first = next((known[row.id] for row in kept if follows(row, first)), None)
+            take.due -= gone
         self._running.pop(device_id, None)
         self._failures.pop(device_id, None)
         for key in [key for key in self._ended if key[0] == device_id]:
             del self._ended[key]
-        for take in self._takes:
-            if take.first is not None and take.first.row.device_id == device_id:
-                take.first = None
-            elif take.first is not None:
-                take.first.row = without_expected(take.first.row, device_id)
-        self._over_if_none_runs()
+        self._over_if_none_runs(self._now())
 
     # -- events
 
@@ -175,7 +184,7 @@ class RecordingHistory:
         if (before := self._running.pop(event.device_id, None)) is not None:
             row = before.current(self._now())
             self._change(before, recording_ended_unseen(row, sentences.recording_ended_unrecorded()))
-            self._over_if_none_runs()
+            self._over_if_none_runs(self._now())
         self._begin(event.device_id, event.device_name, event.since_us, event.recording)
 
     def failed(self, event: RecordingFailed) -> None:
@@ -191,8 +200,8 @@ class RecordingHistory:
         if take is not None and take.may_be_commanded_at(at_us):
             self._note_failures(take)
 
-    def stopped(self, event: RecordingStopped) -> None:
-        """A recording has ended."""
+    def stopped(self, event: RecordingStopped, told: Clocks | None = None) -> None:
+        """A recording has ended, which was told at a time; None = now."""
         recorded = self._running.pop(event.device_id, None)
         if recorded is None:  # its row was deleted
             recorded = self._begin(event.device_id, event.device_name, event.since_us, Recording())
@@ -217,7 +226,7 @@ class RecordingHistory:
             self._ended.popitem(last=False)
         if event.seen is EndSeen.NEVER and self._takes:
             self._takes[-1].due.discard(row.id)
-        self._over_if_none_runs()
+        self._over_if_none_runs(told or self._now())
 
     def has_files(self, event: RecordingFiles) -> None:
         """The files of a recording are known, or will not be; it may not be told yet that it has ended."""
@@ -236,15 +245,19 @@ class RecordingHistory:
 
     # -- takes
 
-    def _go_on(self, device_id: DeviceId, row: HistoryRow) -> None:
-        """A recording outlived the hub, as far as the hub knows."""
+    def _go_on(self, device_id: DeviceId, row: HistoryRow, known: Sequence[HistoryRow]) -> None:
+        """A recording outlived the hub, as far as the hub knows. The first one of its take is among `known`
+        rows, if it is still kept."""
         known_end = row if row.ended_us else None
         row = replace(row, ended_us=0, code="", message="")
         recorded = self._running[device_id] = _Recorded(row, self._now(), known_end)
         if not self._takes:
             take_id = recorded.recording.take or row.id
-            first = recorded if take_id == row.id else None
-            self._takes.append(_Take(take_id, recorded.noted, first))
+            first = next((one for one in known if (one.recording or Recording()).take == take_id), row)
+            is_first = first.id == row.id
+            self._takes.append(
+                _Take(take_id, recorded.noted, recorded if is_first else _Recorded(first, recorded.noted))
+            )
         self._takes[-1].due.add(row.id)
         self._put(row)
 
@@ -310,11 +323,11 @@ class RecordingHistory:
         )
         self._change(take.first, replace(take.first.row, recording=replace(known, expected=expected)))
 
-    def _over_if_none_runs(self) -> None:
+    def _over_if_none_runs(self, ended: Clocks) -> None:
         if not self._takes or self._running or self._takes[-1].ended is not None:
             return
         take = self._takes[-1]
-        take.ended = self._now()
+        take.ended = ended
         if not take.due:
             self._tell(take)
         else:

@@ -40,7 +40,7 @@ from wifimgrd.domain.history import (
     ended_unseen,
     within,
 )
-from wifimgrd.domain.takes import Take, TakeFilter, TakeReader
+from wifimgrd.domain.takes import Take, TakeFilter, TakeReader, without_device
 
 _CHECKPOINT_S: Final = 300.0
 """The interval at which the duration of what lasts is written."""
@@ -125,12 +125,16 @@ class History:
         """
         self._backend = backend
         self._name_of = name_of
-        self._forgotten.clear()
         self._started = True
         statuses = list(statuses)
-        self.recordings.start(self._store.last_recordings, statuses)
-        unended = {row.device_id: row for row in self._store.unended}
-        for row in self._store.unended:
+        recordings = self._store.last_recordings
+        for device_id in self._forgotten:
+            recordings = without_device(recordings, device_id)
+        self.recordings.start(recordings, statuses)
+        sessions = [row for row in self._store.unended if row.device_id not in self._forgotten]
+        self._forgotten.clear()
+        unended = {row.device_id: row for row in sessions}
+        for row in sessions:
             if unended[row.device_id] is not row:
                 self._put(ended_unseen(row, sentences.ended_while_stopped()))
         for status in statuses:
