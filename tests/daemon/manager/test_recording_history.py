@@ -66,11 +66,29 @@ class Recorded:
         self.history.publish(RecordingStarted(one, NAMES[one], since_us, recording))
         return since_us
 
-    def ends(self, one: DeviceId, *, seen: EndSeen = EndSeen.DIRECTLY, ended_us: int = 0) -> int:
+    def ends(
+        self,
+        one: DeviceId,
+        *,
+        seen: EndSeen = EndSeen.DIRECTLY,
+        ended_us: int = 0,
+        serial_number: str = "",
+    ) -> int:
         since_us = self.began.pop(one)
         reason = StopReason.STOPPED if seen is EndSeen.DIRECTLY else StopReason.UNKNOWN
         self.history.publish(
-            RecordingStopped(one, NAMES[one], reason, since_us, seen, "", ended_us or self.clock(), 40, 1000)
+            RecordingStopped(
+                one,
+                NAMES[one],
+                reason,
+                since_us,
+                seen,
+                "",
+                ended_us or self.clock(),
+                40,
+                1000,
+                serial_number,
+            )
         )
         return since_us
 
@@ -135,6 +153,31 @@ def test_the_same_row_has_its_end() -> None:
         assert row.recording is not None
         assert (row.recording.battery_level, row.recording.battery_level_after) == (80, 40)
         assert row.recording.storage_free_after == 1000
+
+    on_history(test)
+
+
+def test_an_end_that_is_seen_later_has_no_values_of_the_reconnection() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE, battery_level=80)
+        recorded.ends(NOSE, seen=EndSeen.LATER)
+        [row] = await recorded.rows()
+        assert row.recording is not None
+        assert (row.recording.battery_level_after, row.recording.storage_free_after) == (None, None)
+
+    on_history(test)
+
+
+@pytest.mark.parametrize(("at_begin", "known"), [("", "SN2"), ("SN1", "SN1")])
+def test_a_serial_number_that_is_read_during_the_recording_is_that_of_its_camera(
+    at_begin: str, known: str
+) -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE, serial_number=at_begin)
+        recorded.ends(NOSE, serial_number="SN2")
+        [row] = await recorded.rows()
+        assert row.recording is not None
+        assert row.recording.serial_number == known
 
     on_history(test)
 
@@ -298,6 +341,19 @@ def test_how_long_a_recording_lasts_is_written_now_and_then() -> None:
         await asyncio.sleep(601)
         [row] = recorded.store.rows.values()
         assert row.seen_us - row.time_us == pytest.approx(600 * SECOND, abs=SECOND)
+
+    on_history(test)
+
+
+def test_how_long_a_recording_lasts_is_known_on_disk_when_another_one_begins() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        await asyncio.sleep(400)
+        recorded.begins(TAIL)
+        await asyncio.sleep(10)
+        recorded.fails(LEFT)
+        row = recorded.store.rows[1]
+        assert row.seen_us - row.time_us == pytest.approx(410 * SECOND, abs=SECOND)
 
     on_history(test)
 
@@ -466,6 +522,26 @@ def test_a_command_that_ends_after_a_short_take_is_of_that_take() -> None:
         recorded.fails(TAIL, ago_s=10.5)
         recorded.fails(LEFT, ago_s=5, code=ErrorCode.NOT_CONNECTED)  # of a command after the take
         assert await recorded.missing() == {"Tail": "camera-refused", "Left": ""}
+
+    on_history(test)
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_command_for_the_take_before_is_not_why_a_camera_is_missing(is_early: bool) -> None:
+    """It fails before the first take begins, or once the second one has begun."""
+
+    async def test(recorded: Recorded) -> None:
+        if is_early:
+            recorded.fails(TAIL)
+        recorded.begins(NOSE)
+        await asyncio.sleep(3)
+        recorded.ends(NOSE)
+        await asyncio.sleep(3)
+        recorded.begins(NOSE)
+        if not is_early:
+            recorded.fails(TAIL, ago_s=5)
+        codes = [[(one.device_name, one.code) for one in take.missing] for take in await recorded.takes()]
+        assert codes == [[("Tail", ""), ("Left", "")], [("Tail", "camera-refused"), ("Left", "")]]
 
     on_history(test)
 
@@ -665,8 +741,8 @@ def test_takes_are_found_to_be_one_though_the_row_of_the_first_recording_was_del
 class OpenedHistory(HistoryInMemory):
     """Knows what was on disk when it was opened, as the real one."""
 
-    last_recordings: Sequence[HistoryRow] = ()  # type: ignore[assignment]
-    unended: Sequence[HistoryRow] = ()  # type: ignore[assignment]
+    last_recordings: Sequence[HistoryRow] = ()
+    unended: Sequence[HistoryRow] = ()
 
     def __init__(self, rows: dict[int, HistoryRow]) -> None:
         super().__init__()

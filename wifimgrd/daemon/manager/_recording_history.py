@@ -60,6 +60,8 @@ class _Take:
     id: int
     """The id by which its next row names it."""
     began: Clocks
+    commanded_us: int
+    """No earlier command was to record in it, by the clock that is never set."""
     first: _Recorded | None
     """The oldest recording that it still has; None if that is not known."""
     ended: Clocks | None = None
@@ -74,8 +76,7 @@ class _Take:
 
     def may_be_commanded_at(self, steady_us: int) -> bool:
         """Whether a command of a moment may have been to record in it."""
-        is_late = self.ended is not None and steady_us > self.ended.steady_us
-        return self.began.steady_us - _COMMAND_US <= steady_us and not is_late
+        return self.commanded_us <= steady_us and (self.ended is None or steady_us <= self.ended.steady_us)
 
     def stop_waiting(self) -> None:
         """It is told, or goes on."""
@@ -196,9 +197,9 @@ class RecordingHistory:
             if one.commanded.steady_us > at_us - _COMMAND_US
         }
         self._failures[event.device_id] = event
-        take = self._takes[-1] if self._takes else None
-        if take is not None and take.may_be_commanded_at(at_us):
-            self._note_failures(take)
+        for take in self._takes:
+            if take.may_be_commanded_at(at_us):
+                self._note_failures(take)
 
     def stopped(self, event: RecordingStopped, told: Clocks | None = None) -> None:
         """A recording has ended, which was told at a time; None = now."""
@@ -206,6 +207,7 @@ class RecordingHistory:
         if recorded is None:  # its row was deleted
             recorded = self._begin(event.device_id, event.device_name, event.since_us, Recording())
             del self._running[event.device_id]
+        known, is_late = recorded.recording, event.seen is EndSeen.LATER
         row = replace(
             recorded.row,
             ended_us=max(event.ended_us or self._now().host_us, recorded.row.time_us),
@@ -213,9 +215,10 @@ class RecordingHistory:
             code=event.reason.value,
             message=sentences.recording_ended(event.reason, event.seen, event.link_error),
             recording=replace(
-                recorded.recording,
-                battery_level_after=event.battery_level,
-                storage_free_after=event.storage_free,
+                known,
+                serial_number=known.serial_number or event.serial_number,
+                battery_level_after=None if is_late else event.battery_level,
+                storage_free_after=None if is_late else event.storage_free,
             ),
         )
         if recorded.known_end is not None and event.seen is not EndSeen.DIRECTLY:
@@ -255,8 +258,8 @@ class RecordingHistory:
             take_id = recorded.recording.take or row.id
             first = next((one for one in known if (one.recording or Recording()).take == take_id), row)
             is_first = first.id == row.id
-            self._takes.append(
-                _Take(take_id, recorded.noted, recorded if is_first else _Recorded(first, recorded.noted))
+            self._add_take(
+                take_id, recorded.noted, recorded if is_first else _Recorded(first, recorded.noted)
             )
         self._takes[-1].due.add(row.id)
         self._put(row)
@@ -277,17 +280,22 @@ class RecordingHistory:
         )
         recorded = self._running[device_id] = _Recorded(row, now)
         if take is None:
-            take = _Take(row_id, now, recorded)
-            self._takes.append(take)
+            take = self._add_take(row_id, now, recorded)
         take.due.add(row_id)
         if take.first is not None:
-            take.first.row = without_expected(take.first.row, device_id)
-            if not is_first:
-                self._put(take.first.row)
+            self._change(take.first, without_expected(take.first.row, device_id))
         self._put(recorded.row)
         if is_first:
             self._note_failures(take)
         return recorded
+
+    def _add_take(self, take_id: int, began: Clocks, first: _Recorded) -> _Take:
+        commanded_us = began.steady_us - _COMMAND_US
+        if self._takes and (ended := self._takes[-1].ended) is not None:
+            commanded_us = max(commanded_us, ended.steady_us + 1)
+        take = _Take(take_id, began, commanded_us, first)
+        self._takes.append(take)
+        return take
 
     def _take_at(self, began_us: int) -> _Take | None:
         """The take of a recording that has begun; None if no other ran then. It may have begun while others
@@ -342,4 +350,4 @@ class RecordingHistory:
         """Write another value of a row, if it is another one."""
         if row != recorded.row:
             recorded.row = row
-            self._put(row)
+            self._put(row if row.ended_us else recorded.current(self._now()))
