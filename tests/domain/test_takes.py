@@ -192,6 +192,12 @@ def test_a_running_take_lasts_at_any_later_time() -> None:
     assert not TakeFilter(until_us=NOW_US).fits(replace(take, ended_us=NOW_US + 1))
 
 
+def test_a_filter_has_takes_before_a_row_of_an_id() -> None:
+    assert parse_take_filter({"before": 7}).before == 7
+    with pytest.raises(InvalidRequest):
+        parse_take_filter({"before": 0})
+
+
 def test_a_filter_has_its_defaults_and_limits() -> None:
     assert parse_take_filter({}) == TakeFilter(0, 0, 100)
     assert parse_take_filter({"since": 5, "until": 2**64 - 1, "limit": 1000, "other": "x"}) == TakeFilter(

@@ -58,7 +58,7 @@ class _Take:
     """A take that runs, or is over."""
 
     id: int
-    """The id by which its next row names it."""
+    """`Recording.take` of its next row."""
     began: Clocks
     commanded_us: int
     """No earlier command was to record in it, by the clock that is never set."""
@@ -105,12 +105,12 @@ class RecordingHistory:
         """The ends of recordings before `start`, and when they were told, by device and begin: of some there
         is a row."""
         self.take_over = Notice[int]()
-        """A take is over, and the files of its recordings are known, or will not be: the id by which its last
-        rows name it. Said again if a recording is found later that makes it last longer."""
+        """A take is over, and the files of its recordings are known, or will not be: `Recording.take` of its
+        last rows. Said again if a recording is found later that makes it last longer."""
 
     def start(self, known: Sequence[HistoryRow], statuses: Iterable[DeviceStatus]) -> None:
         """Go on with the recordings that outlived the hub, or began before the history; `known` are rows of
-        the store, those that have not ended among them."""
+        the store, as its `last_recordings`."""
         ends, self._early = self._early, OrderedDict()
         rows, known = {row.device_id: row for row in known}, list(known)
         statuses = list(statuses)
