@@ -266,6 +266,9 @@ def test_an_end_that_only_the_history_has_stored_counts_unless_the_camera_still_
         await recorded.killed()
         recorded.start()
         await gone_on(recorded)
+        assert recorded.store.rows[ended.id].seen_us == ended.ended_us, (
+            "it is known if the daemon is killed now"
+        )
         recorded.ends(NOSE, seen=seen)
         [row] = await recorded.rows()
         assert (row == ended) == (seen is EndSeen.LATER)

@@ -214,6 +214,25 @@ async def test_the_next_row_of_a_take_has_what_a_deleted_one_said_of_all_of_it(t
     await history.close()
 
 
+async def test_who_was_expected_is_known_though_the_first_camera_of_a_take_has_used_up_its_share(
+    tmp_path: Path,
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    tail, left = ExpectedCamera(DeviceId(2), "Tail"), ExpectedCamera(DeviceId(3), "Left")
+    history.put([recorded(1, Recording(take=1, expected=(tail, left)))])
+    history.put([recorded(number, Recording(take=1)) for number in range(2, 5)])
+    history.put([recorded(5, Recording(take=1), device=2)])
+    later = [recorded(number, Recording(take=1)) for number in range(6, 40)]
+    history.put(later[:23])
+    rows = {one.id: one.recording for one in await history.read(HistoryFilter())}
+    assert rows[3] == Recording(take=1, expected=(tail, left)), "the next one is of the same camera"
+    history.put(later[23:])
+    rows = {one.id: one.recording for one in await history.read(HistoryFilter())}
+    assert min(rows) == 5
+    assert rows[5] == Recording(take=1, expected=(left,))
+    await history.close()
+
+
 @pytest.mark.parametrize("is_written", [True, False])
 async def test_a_forgotten_device_was_not_expected_by_the_recordings_of_others(
     tmp_path: Path, is_written: bool

@@ -252,7 +252,7 @@ class RecordingHistory:
         """A recording outlived the hub, as far as the hub knows. The first one of its take is among `known`
         rows, if it is still kept."""
         known_end = row if row.ended_us else None
-        row = replace(row, ended_us=0, code="", message="")
+        row = replace(row, ended_us=0, seen_us=max(row.seen_us, row.ended_us), code="", message="")
         recorded = self._running[device_id] = _Recorded(row, self._now(), known_end)
         if not self._takes:
             take_id = recorded.recording.take or row.id

@@ -45,9 +45,8 @@ _FIRST_OF_TAKE: Final = SELECT + " WHERE kind = 'recording' AND id >= ? ORDER BY
 _IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
 _SUBJECTS: Final = "SELECT DISTINCT kind, coalesce(device_id, interface) FROM history"
 _OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, interface) = ?2"
-_DELETE_SURPLUS: Final = (
-    f"DELETE {_OF_SUBJECT} AND id <= (SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3)"
-)
+_LAST_SURPLUS: Final = f"SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3"
+_DELETE_SURPLUS: Final = f"DELETE {_OF_SUBJECT} AND id <= ({_LAST_SURPLUS})"
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1
     (
@@ -314,7 +313,12 @@ class SqliteHistory:
         }
         if not self._is_pruned:
             subjects, self._is_pruned = connection.execute(_SUBJECTS).fetchall(), True
-        connection.executemany(_DELETE_SURPLUS, [(*one, self._rows // _SHARE) for one in subjects])
+        values = [(*one, self._rows // _SHARE) for one in subjects]
+        for one in values:
+            if one[0] == HistoryKind.RECORDING:
+                for (last_id,) in connection.execute(_LAST_SURPLUS, one).fetchall():
+                    pass_on(connection, one[1], last_id)
+        connection.executemany(_DELETE_SURPLUS, values)
 
     def _rows_of(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
         conditions, values = [_IS_KNOWN], list[object]()

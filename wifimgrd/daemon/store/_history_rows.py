@@ -78,18 +78,19 @@ def row_of(values: tuple[Any, ...]) -> HistoryRow:
     return HistoryRow(values[0], values[1], HistoryKind(values[2]), *rest)
 
 
-def pass_on(connection: sqlite3.Connection, device_id: DeviceId) -> None:
-    """Let other rows have what those of a device, which will be deleted, say of all of their take. In the
-    transaction that is open; raises sqlite3.Error."""
+def pass_on(connection: sqlite3.Connection, device_id: object, last_id: int = LARGEST_ID) -> None:
+    """Let other rows have what those of a device up to an id say of all of their take: they will be deleted.
+    In the transaction that is open; raises sqlite3.Error."""
     found = connection.execute(
-        SELECT + " WHERE kind = 'recording' AND device_id = ?"
+        SELECT + " WHERE kind = 'recording' AND device_id = ? AND id <= ?"
         " AND instr(recording, '\"expected\"') + instr(recording, '\"joins\"') ORDER BY id",
-        (device_id,),
+        (device_id, last_id),
     ).fetchall()
     for gone in map(row_of, found):
         next_one = connection.execute(
-            SELECT + " WHERE kind = 'recording' AND id > ? AND device_id != ? ORDER BY id LIMIT 1",
-            (gone.id, device_id),
+            SELECT
+            + " WHERE kind = 'recording' AND id > ? AND (device_id != ? OR id > ?) ORDER BY id LIMIT 1",
+            (gone.id, device_id, last_id),
         ).fetchall()
         for row in map(row_of, next_one):
             if follows(row, gone):
