@@ -61,14 +61,16 @@ class Takes:
     """A hub with takes."""
 
     found: list[TakeRecord]
-    asked: list[tuple[int | None, int | None, int | None]] = field(default_factory=list)
+    asked: list[tuple[int | None, int | None]] = field(default_factory=list)
+    most: int = 1000
+    """In one answer."""
 
     async def takes(
-        self, since_us: int | None = None, until_us: int | None = None, limit: int | None = None
+        self, since_us: int | None = None, *, limit: int | None = None, before: int | None = None
     ) -> list[TakeRecord]:
-        self.asked.append((since_us, until_us, limit))
-        fitting = [one for one in self.found if until_us is None or one.time < until_us]
-        return fitting[:limit]
+        self.asked.append((since_us, before))
+        fitting = [one for one in self.found if before is None or one.recordings[-1].id < before]
+        return fitting[: min(limit or 100, self.most)]
 
 
 async def shown(hub: Takes, columns: int | None = None, **options: Any) -> list[str]:
@@ -120,14 +122,23 @@ async def test_a_name_cannot_move_the_cursor() -> None:
 
 
 async def test_all_takes_since_a_time_are_read_in_parts() -> None:
-    many = [TakeRecord(time=BEGAN - number * S, recordings=(NOSE,), missing=()) for number in range(1500)]
-    hub = Takes(many)
+    """The hub's clock was set back, and its answers are shorter than they might be."""
+    times = [BEGAN - number * S if number < 700 else BEGAN + 5000 * S - number * S for number in range(1500)]
+    many = [
+        TakeRecord(
+            time=time,
+            recordings=tuple(replace(NOSE, id=3000 - 2 * number + of_take) for of_take in (1, 0)),
+            missing=(),
+        )
+        for number, time in enumerate(times)
+    ]
+    hub = Takes(many, most=800)
     screen = Screen(json=False, out=io.StringIO(), err=io.StringIO())
     arguments = argparse.Namespace(since=5, csv=False)
     assert await takes(cast("HubClient", hub), arguments, screen)
     assert isinstance(screen.out, io.StringIO)
-    assert len(screen.out.getvalue().splitlines()) == 1501
-    assert hub.asked == [(5, None, 1000), (5, many[999].time, 1000)]
+    assert len(screen.out.getvalue().splitlines()) == 3001
+    assert hub.asked == [(5, None), (5, 3000 - 2 * 799), (5, 2)]
 
 
 async def test_without_takes_it_says_so() -> None:

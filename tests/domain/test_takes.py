@@ -13,7 +13,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.recordings import ExpectedCamera, Recording
-from wifimgrd.domain.takes import Take, TakeFilter, TakeReader, parse_take_filter, takes_of
+from wifimgrd.domain.takes import Take, TakeFilter, TakeReader, parse_take_filter
 
 NOW_US = 1_800_000_000_000_000
 
@@ -74,6 +74,11 @@ def rows_of_before(spans: list[Span]) -> list[HistoryRow]:
 
 def moments(take: Take) -> tuple[int, float]:
     return take.time_us - NOW_US, take.ended_us - NOW_US if take.ended_us else float("inf")
+
+
+def takes_of(given_rows: list[HistoryRow]) -> list[Take]:
+    reader = TakeReader()
+    return [*reader.add(given_rows), *reader.finish()]
 
 
 ROWS = days().flatmap(lambda spans: st.sampled_from([rows(spans), rows_of_before(spans)]))
@@ -151,11 +156,11 @@ def test_a_row_whose_predecessors_were_deleted_is_a_take_of_its_own() -> None:
 
 def test_takes_that_turned_out_to_be_one_are_one() -> None:
     first = row(1, Span(1, 0, 10), Recording(take=1))
-    second = row(2, Span(2, 20, 30), Recording(take=1))  # the first row of the second one
+    second = row(2, Span(2, 20, 30), Recording(take=2, joins=1))
     third = row(3, Span(3, 21, 25), Recording(take=2))
     found_late = row(4, Span(4, 5, 40), Recording(take=2))
     [take] = takes_of([found_late, third, second, first])
-    assert [one.id for one in take.recordings] == [1, 2, 3, 4]
+    assert [one.id for one in take.recordings] == [1, 4, 2, 3], "by their begins"
     assert moments(take) == (0, 40)
 
 
@@ -185,6 +190,12 @@ def test_a_running_take_lasts_at_any_later_time() -> None:
     [take] = takes_of([row(1, Span(1, 0, None), Recording(take=1))])
     assert TakeFilter(since_us=NOW_US + 10**9).fits(take)
     assert not TakeFilter(until_us=NOW_US).fits(replace(take, ended_us=NOW_US + 1))
+
+
+def test_a_filter_has_takes_before_a_row_of_an_id() -> None:
+    assert parse_take_filter({"before": 7}).before == 7
+    with pytest.raises(InvalidRequest):
+        parse_take_filter({"before": 0})
 
 
 def test_a_filter_has_its_defaults_and_limits() -> None:

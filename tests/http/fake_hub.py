@@ -137,8 +137,13 @@ class FakeHub(HubClient):
         return self.results
 
     async def takes(
-        self, since_us: int | None = None, until_us: int | None = None, limit: int | None = None
+        self,
+        since_us: int | None = None,
+        until_us: int | None = None,
+        limit: int | None = None,
+        before: int | None = None,
     ) -> list[TakeRecord]:
+        assert before is None
         await self.do("takes", since_us, until_us, limit)
         return self.found_takes
 

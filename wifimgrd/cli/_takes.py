@@ -45,16 +45,14 @@ async def takes(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -
 
 
 async def _takes(hub: HubClient, since_us: int | None) -> list[TakeRecord]:
-    """The newest first."""
+    """The newest first. They are read in parts by id: times come twice where the hub's clock was set back."""
     if since_us is None:
         return await hub.takes(limit=DEFAULT_LIMIT)
     found: list[TakeRecord] = []
-    until_us = None
-    while page := await hub.takes(since_us, until_us, LARGEST_LIMIT):
+    before = None
+    while page := await hub.takes(since_us, limit=LARGEST_LIMIT, before=before):
         found += page
-        until_us = page[-1].time
-        if len(page) < LARGEST_LIMIT:
-            break
+        before = min(row.id for row in page[-1].recordings)
     return found
 
 

@@ -219,11 +219,15 @@ class HubClient(LiveObjects):
         return [record_of(HistoryRecord, row) for row in await self._rows("GetHistory", options)]
 
     async def takes(
-        self, since_us: int | None = None, until_us: int | None = None, limit: int | None = None
+        self,
+        since_us: int | None = None,
+        until_us: int | None = None,
+        limit: int | None = None,
+        before: int | None = None,
     ) -> list[TakeRecord]:
         """Takes, the newest first: those that lasted at some time from one moment on and before another, at
-        most so many; raises InvalidRequest."""
-        wanted = {"since": since_us, "until": until_us, "limit": limit}
+        most so many, with rows before the one with an id; raises InvalidRequest."""
+        wanted = {"since": since_us, "until": until_us, "limit": limit, "before": before}
         options = {name: _variant(value) for name, value in wanted.items() if value is not None}
         return [record_of(TakeRecord, row) for row in await self._rows("GetTakes", options)]
 

@@ -354,8 +354,8 @@ class HistoryStore(Protocol):
 
     @property
     def last_recordings(self) -> Sequence[HistoryRow]:
-        """The last recording of each device when the hub last stopped, and each that had not ended, the older
-        ones first."""
+        """The last recording of each device when the hub last stopped, each that had not ended, and the first
+        one of their takes, the older ones first."""
 
     def put(self, rows: Sequence[HistoryRow]) -> None:
         """Write rows that are new, or new values of rows; in order, and all of them or none."""
@@ -373,7 +373,7 @@ class HistoryStore(Protocol):
 
     def forget(self, device_id: DeviceId) -> None:
         """Delete the rows and samples of a device, and that others' recordings expected it, in the order of
-        writes."""
+        writes. The next row of a take has what its oldest one said of all of it."""
 
     async def close(self) -> None:
         """Write what is still due and close."""

@@ -158,6 +158,8 @@ class RecordingStopped:
     """Percent, as it was read last."""
     storage_free: int | None = None
     """Bytes, as it was read last."""
+    serial_number: str = ""
+    """The camera's, as it was read last."""
 
 
 @dataclass(frozen=True, slots=True)

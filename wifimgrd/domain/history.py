@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -15,6 +15,11 @@ from wifimgrd.domain.recordings import Recording
 DEFAULT_LIMIT: Final = 100
 LARGEST_LIMIT: Final = 1000
 LARGEST_ID: Final = 2**63 - 1
+LARGEST_ANSWER: Final = 4 << 20
+"""About so many bytes of rows are in one answer: of more than 32 MiB a message bus disconnects the sender."""
+_ROW_SIZE: Final = 800
+_FILE_SIZE: Final = 80
+"""Bytes without its texts."""
 
 
 class HistoryKind(StrEnum):
@@ -141,6 +146,24 @@ def parse_filter(fields: Mapping[str, object]) -> HistoryFilter:
         read[name] = value
     device_id = DeviceId(read["device_id"]) if "device_id" in read else None
     return HistoryFilter(device_id, read.get("before"), read.get("limit", DEFAULT_LIMIT))
+
+
+def size_of(row: HistoryRow) -> int:
+    """About how many bytes a row has in an answer on D-Bus, rather too many than too few."""
+    files = row.recording.files or () if row.recording is not None else ()
+    texts = (row.device_name, row.message, *(one.name for one in files))
+    return _ROW_SIZE + _FILE_SIZE * len(files) + sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+def within(rows: Iterable[HistoryRow], size: int) -> list[HistoryRow]:
+    """The first ones of some rows, at least one, that have about so many bytes together."""
+    found: list[HistoryRow] = []
+    for row in rows:
+        size -= size_of(row)
+        if found and size < 0:
+            break
+        found.append(row)
+    return found
 
 
 def ended_unseen(row: HistoryRow, message: str) -> HistoryRow:

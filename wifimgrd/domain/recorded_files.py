@@ -10,6 +10,8 @@ from wifimgrd.domain.recordings import RecordedFile
 MOST_FILES: Final = 64
 """Of one recording: more are not kept, since a part of them would be told as all."""
 _LONGEST_NAME: Final = 255
+_LARGEST_NAMES: Final = 4096
+"""Bytes of all names together: answers have many recordings."""
 _LARGEST: Final = 1 << 53
 """Bytes: what a JSON number holds exactly."""
 
@@ -19,6 +21,8 @@ def recorded_files(found: Sequence[tuple[str, int | None]]) -> tuple[RecordedFil
     bounds. A size that no file has is not known."""
     names = {name for name, _ in found}
     if not 1 <= len(found) <= MOST_FILES or len(names) < len(found) or not all(map(_is_name, names)):
+        return None
+    if sum(len(name.encode()) for name in names) > _LARGEST_NAMES:
         return None
     return tuple(RecordedFile(name, size if _is_size(size) else None) for name, size in found)
 

@@ -7,13 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from wifimgrd.domain.device import Device, DeviceId
-
-_MOST_FILES: Final = 256
-"""So many files of a recording are kept. One of some minutes each, as cameras write them: days."""
-_LONGEST_NAME: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +56,9 @@ class Recording:
     """The cameras that are expected to record. Kept with the first recording of a take, without those that
     have recorded in it so far."""
     take: int = 0
-    """The id of the row of the first recording of its take, in which there is that of a take before if both
-    were found to be one; 0 in rows of earlier versions."""
+    """Its take: the id that the first row of that had. 0 in rows of earlier versions."""
+    joins: int = 0
+    """An earlier take that turned out to be one with its take, by its id; only in the first row. 0 = none."""
     set_us: int = 0
     """By how much this host's clock was set forward between the begin of the take and its own, microseconds;
     negative if it was set back."""
@@ -71,11 +67,3 @@ class Recording:
 def expected_cameras(devices: Iterable[Device]) -> tuple[ExpectedCamera, ...]:
     """Those of some devices that are expected."""
     return tuple(ExpectedCamera(one.id, one.name) for one in devices if one.expected)
-
-
-def kept_files(files: tuple[RecordedFile, ...] | None) -> tuple[RecordedFile, ...] | None:
-    """The files that are kept of those that a camera tells: the first ones. None, as not known, if a name is
-    longer than that of any file."""
-    if files is None or any(len(one.name) > _LONGEST_NAME for one in files[:_MOST_FILES]):
-        return None
-    return files[:_MOST_FILES]

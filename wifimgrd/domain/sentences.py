@@ -113,7 +113,7 @@ def ended_while_stopped() -> str:
 
 
 def recording_ended_unrecorded() -> str:
-    """Why a recording ended of whose end the history knows nothing."""
+    """The message of a recording that ended while no history was kept."""
     return "It stopped while no history was kept; the time given is when it was last known to record."
 
 

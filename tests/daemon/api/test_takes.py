@@ -79,6 +79,7 @@ async def test_takes_are_read_by_time_and_number(hub: Hub, bus: BusConnection) -
     assert await rows(bus, "GetTakes", limit=1) == [newer]
     assert await rows(bus, "GetTakes", since=older["ended"] + 1) == [newer]
     assert await rows(bus, "GetTakes", until=newer["time"]) == [older]
+    assert await rows(bus, "GetTakes", before=newer["recordings"][0]["id"]) == [older]
     assert [take.time for take in await hub.client.takes(until_us=newer["time"])] == [older["time"]]
     with pytest.raises(InvalidRequest):
         await hub.client.takes(limit=1001)
@@ -137,3 +138,13 @@ async def test_a_recording_that_ended_while_the_daemon_was_stopped_ends_in_its_r
     assert (row["id"], row["time"]) == (before["recordings"][0]["id"], before["time"])
     assert (row["code"], row["ended"]) == ("unknown", take["ended"])
     assert row["serial_number"] == before["recordings"][0]["serial_number"]
+
+
+async def test_a_take_that_is_over_is_told_before_the_daemon_stops(hub: Hub, bus: BusConnection) -> None:
+    device = await recording(hub, "gopro-hero12")
+    told = asyncio.Event()
+    await bus.watch(lambda _: told.set(), interface=names.MANAGER, member="TakeEnded")
+    await hub.client.record([device], on=False)
+    await hub.end(signal.SIGTERM)
+    async with asyncio.timeout(5):
+        await told.wait()

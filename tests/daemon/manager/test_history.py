@@ -49,7 +49,9 @@ class HistoryInMemory:
     def last_recordings(self) -> Sequence[HistoryRow]:
         recordings = [row for row in self.rows.values() if row.kind == "recording"]
         last = {row.device_id: row.id for row in recordings}
-        return [row for row in recordings if not row.ended_us or last[row.device_id] == row.id]
+        first = {row.recording.take: row.id for row in recordings[::-1] if row.recording is not None}
+        known = {*last.values(), *first.values()}
+        return [row for row in recordings if not row.ended_us or row.id in known]
 
     def put(self, rows: Sequence[HistoryRow]) -> None:
         self.written_s.append(asyncio.get_running_loop().time())

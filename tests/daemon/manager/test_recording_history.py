@@ -31,7 +31,7 @@ class Recorded:
     store: HistoryInMemory = field(default_factory=HistoryInMemory)
     clock: SettableClock = field(default_factory=SettableClock)
     over: list[int] = field(default_factory=list)
-    """The takes that were told to be over, by the ids of their newest rows."""
+    """The takes that were told to be over, by the ids of their first rows."""
     began: dict[DeviceId, int] = field(default_factory=dict)
     """The recordings that run."""
     history: History = field(init=False)
@@ -66,11 +66,29 @@ class Recorded:
         self.history.publish(RecordingStarted(one, NAMES[one], since_us, recording))
         return since_us
 
-    def ends(self, one: DeviceId, *, seen: EndSeen = EndSeen.DIRECTLY, ended_us: int = 0) -> int:
+    def ends(
+        self,
+        one: DeviceId,
+        *,
+        seen: EndSeen = EndSeen.DIRECTLY,
+        ended_us: int = 0,
+        serial_number: str = "",
+    ) -> int:
         since_us = self.began.pop(one)
         reason = StopReason.STOPPED if seen is EndSeen.DIRECTLY else StopReason.UNKNOWN
         self.history.publish(
-            RecordingStopped(one, NAMES[one], reason, since_us, seen, "", ended_us or self.clock(), 40, 1000)
+            RecordingStopped(
+                one,
+                NAMES[one],
+                reason,
+                since_us,
+                seen,
+                "",
+                ended_us or self.clock(),
+                40,
+                1000,
+                serial_number,
+            )
         )
         return since_us
 
@@ -139,6 +157,31 @@ def test_the_same_row_has_its_end() -> None:
     on_history(test)
 
 
+def test_an_end_that_is_seen_later_has_no_values_of_the_reconnection() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE, battery_level=80)
+        recorded.ends(NOSE, seen=EndSeen.LATER)
+        [row] = await recorded.rows()
+        assert row.recording is not None
+        assert (row.recording.battery_level_after, row.recording.storage_free_after) == (None, None)
+
+    on_history(test)
+
+
+@pytest.mark.parametrize(("at_begin", "known"), [("", "SN2"), ("SN1", "SN1")])
+def test_a_serial_number_that_is_read_during_the_recording_is_that_of_its_camera(
+    at_begin: str, known: str
+) -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE, serial_number=at_begin)
+        recorded.ends(NOSE, serial_number="SN2")
+        [row] = await recorded.rows()
+        assert row.recording is not None
+        assert row.recording.serial_number == known
+
+    on_history(test)
+
+
 FILES = (RecordedFile("100GOPRO/GX010123.MP4", 4096), RecordedFile("100GOPRO/GX020123.MP4"))
 
 
@@ -158,26 +201,6 @@ def test_the_files_are_kept_with_their_recording_also_before_its_end_is_told(is_
         assert later.recording.files is None
         assert row.recording is not None
         assert row.recording.files == FILES
-
-    on_history(test)
-
-
-@pytest.mark.parametrize(
-    ("told", "kept"),
-    [
-        ((RecordedFile("a" * 255),) * 300, (RecordedFile("a" * 255),) * 256),
-        ((RecordedFile("a"), RecordedFile("a" * 256)), None),
-        ((), ()),
-    ],
-)
-def test_a_camera_does_not_decide_how_much_is_kept_of_its_files(
-    told: tuple[RecordedFile, ...], kept: tuple[RecordedFile, ...] | None
-) -> None:
-    async def test(recorded: Recorded) -> None:
-        recorded.history.publish(RecordingFiles(NOSE, recorded.begins(NOSE), told))
-        [row] = await recorded.rows()
-        assert row.recording is not None
-        assert row.recording.files == kept
 
     on_history(test)
 
@@ -243,6 +266,9 @@ def test_an_end_that_only_the_history_has_stored_counts_unless_the_camera_still_
         await recorded.killed()
         recorded.start()
         await gone_on(recorded)
+        assert recorded.store.rows[ended.id].seen_us == ended.ended_us, (
+            "it is known if the daemon is killed now"
+        )
         recorded.ends(NOSE, seen=seen)
         [row] = await recorded.rows()
         assert (row == ended) == (seen is EndSeen.LATER)
@@ -322,6 +348,19 @@ def test_how_long_a_recording_lasts_is_written_now_and_then() -> None:
     on_history(test)
 
 
+def test_how_long_a_recording_lasts_is_known_on_disk_when_another_one_begins() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        await asyncio.sleep(400)
+        recorded.begins(TAIL)
+        await asyncio.sleep(10)
+        recorded.fails(LEFT)
+        row = recorded.store.rows[1]
+        assert row.seen_us - row.time_us == pytest.approx(410 * SECOND, abs=SECOND)
+
+    on_history(test)
+
+
 # -- takes
 
 
@@ -377,7 +416,7 @@ def test_a_recording_that_is_found_later_belongs_to_the_takes_in_which_it_ran() 
         assert await recorded.cameras() == [["Tail", "Left"], ["Nose"]]
         recorded.ends(LEFT)
         recorded.begins(LEFT, ago_s=200)
-        assert await recorded.cameras() == [["Nose", "Tail", "Left", "Left"]]
+        assert await recorded.cameras() == [["Nose", "Left", "Tail", "Left"]], "by their begins"
 
     on_history(test)
 
@@ -490,6 +529,26 @@ def test_a_command_that_ends_after_a_short_take_is_of_that_take() -> None:
     on_history(test)
 
 
+@pytest.mark.parametrize("is_early", [True, False])
+def test_a_command_for_the_take_before_is_not_why_a_camera_is_missing(is_early: bool) -> None:
+    """It fails before the first take begins, or once the second one has begun."""
+
+    async def test(recorded: Recorded) -> None:
+        if is_early:
+            recorded.fails(TAIL)
+        recorded.begins(NOSE)
+        await asyncio.sleep(3)
+        recorded.ends(NOSE)
+        await asyncio.sleep(3)
+        recorded.begins(NOSE)
+        if not is_early:
+            recorded.fails(TAIL, ago_s=5)
+        codes = [[(one.device_name, one.code) for one in take.missing] for take in await recorded.takes()]
+        assert codes == [[("Tail", ""), ("Left", "")], [("Tail", "camera-refused"), ("Left", "")]]
+
+    on_history(test)
+
+
 def test_a_camera_that_failed_and_records_later_in_the_take_is_not_missing() -> None:
     async def test(recorded: Recorded) -> None:
         recorded.begins(NOSE)
@@ -546,10 +605,10 @@ def test_a_take_is_over_once_the_files_of_all_recordings_are_known() -> None:
         await asyncio.sleep(20)
         assert recorded.over == []
         recorded.history.publish(RecordingFiles(TAIL, begun[TAIL], None))
-        assert recorded.over == [2]
+        assert recorded.over == [1]
         await asyncio.sleep(60)
-        assert recorded.over == [2], "it is told once"
-        take = await recorded.history.take_of(2)
+        assert recorded.over == [1], "it is told once"
+        take = await recorded.history.take_of(1)
         assert take is not None
         assert [row.id for row in take.recordings] == [1, 2]
 
@@ -588,7 +647,7 @@ def test_a_take_that_goes_on_is_not_over() -> None:
         assert recorded.over == []
         recorded.ends(TAIL)
         await asyncio.sleep(31)
-        assert recorded.over == [2]
+        assert recorded.over == [1]
 
     on_history(test)
 
@@ -613,5 +672,119 @@ def test_of_a_take_whose_rows_were_deleted_nothing_is_known() -> None:
         recorded.history.forget(NOSE)
         assert await recorded.history.take_of(1) is None
         assert [row.kind for row in await recorded.rows()] == [HistoryKind.RECORDING]
+
+    on_history(test)
+
+
+def test_a_take_is_told_though_the_row_of_its_last_recording_was_deleted() -> None:
+    async def test(recorded: Recorded) -> None:
+        since_us = recorded.begins(NOSE)
+        recorded.begins(TAIL)
+        recorded.ends(TAIL)
+        recorded.history.forget(TAIL)
+        recorded.ends(NOSE)
+        recorded.history.publish(RecordingFiles(NOSE, since_us, FILES))
+        [take_id] = recorded.over
+        take = await recorded.history.take_of(take_id)
+        assert take is not None
+        assert [row.device_name for row in take.recordings] == ["Nose"]
+
+    on_history(test)
+
+
+def test_a_take_whose_newest_rows_are_older_than_an_id_is_not_looked_for_further() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        recorded.ends(NOSE)
+        assert await recorded.history.take_of(2) is None
+
+    on_history(test)
+
+
+# -- deleted rows
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_who_is_missing_is_known_though_the_row_of_the_first_recording_is_deleted(is_killed: bool) -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        recorded.begins(TAIL)
+        if is_killed:
+            recorded.ends(NOSE)
+            await recorded.killed()
+            recorded.start()
+        recorded.history.forget(NOSE)
+        assert await recorded.missing() == {"Left": ""}
+        recorded.fails(LEFT)
+        assert await recorded.missing() == {"Left": "camera-refused"}
+        recorded.begins(LEFT)
+        assert await recorded.missing() == {}
+
+    on_history(test)
+
+
+def test_takes_are_found_to_be_one_though_the_row_of_the_first_recording_was_deleted() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        await asyncio.sleep(60)
+        recorded.ends(NOSE)
+        await asyncio.sleep(60)
+        for one in (LEFT, NOSE):
+            recorded.begins(one)
+        await asyncio.sleep(60)
+        for one in (LEFT, NOSE):
+            recorded.ends(one)
+        recorded.history.forget(LEFT)
+        recorded.begins(TAIL, ago_s=150)
+        assert await recorded.cameras() == [["Nose", "Tail", "Nose"]]
+
+    on_history(test)
+
+
+class OpenedHistory(HistoryInMemory):
+    """Knows what was on disk when it was opened, as the real one."""
+
+    last_recordings: Sequence[HistoryRow] = ()
+    unended: Sequence[HistoryRow] = ()
+
+    def __init__(self, rows: dict[int, HistoryRow]) -> None:
+        super().__init__()
+        before = HistoryInMemory()
+        self.rows = before.rows = rows
+        self.last_recordings, self.unended = before.last_recordings, before.unended
+
+
+def test_rows_that_are_deleted_before_the_history_is_open_do_not_come_back() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        recorded.begins(TAIL)
+        session = HistoryRow(9, recorded.clock(), HistoryKind.SESSION, NOSE, "Nose", seen_us=recorded.clock())
+        recorded.store.put([session])
+        opened = OpenedHistory(recorded.store.rows)
+        await recorded.killed()
+        recorded.ends(NOSE, seen=EndSeen.NEVER)
+        recorded.history.forget(NOSE)
+        recorded.store = opened
+        recorded.history.keep_in(recorded.store)
+        recorded.start()
+        assert [row.device_name for row in await recorded.rows()] == ["Tail"]
+        assert await recorded.missing() == {"Left": ""}
+
+    on_history(test)
+
+
+def test_a_recording_that_ends_before_the_history_is_open_ends_where_the_camera_records_again() -> None:
+    async def test(recorded: Recorded) -> None:
+        recorded.begins(NOSE)
+        await asyncio.sleep(100)
+        await recorded.killed()
+        recorded.ends(NOSE, seen=EndSeen.LATER)
+        recorded.begins(NOSE)
+        await asyncio.sleep(20)
+        recorded.start()
+        later, row = await recorded.rows()
+        assert (later.ended_us, row.code) == (0, "unknown")
+        assert row.ended_us - row.time_us == pytest.approx(110 * SECOND, abs=SECOND)
+        assert await recorded.cameras() == [["Nose"], ["Nose"]]
 
     on_history(test)

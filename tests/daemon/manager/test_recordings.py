@@ -66,6 +66,38 @@ def test_a_recording_begins_with_what_was_last_read_of_its_camera(on_cameras: On
     on_cameras(test, set_clock=False)
 
 
+def test_a_camera_that_was_idle_has_not_recorded_before_whatever_it_says(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, read_us=1000 * S)
+        await asyncio.sleep(2)
+        claim = {"recording": RECORDING, "recording_since_us": 7 * S, "recorded_s": 7200}
+        cameras.control.says(device, read_us=9000 * S, **claim)  # the host's clock was set meanwhile
+        [begun] = begins(cameras)
+        assert begun.since_us == 8998 * S
+        assert cameras.camera(device).reading.recording_since_us == 8998 * S
+        await asyncio.sleep(5)
+        cameras.control.says(device, read_us=9005 * S, recording_since_us=4 * S, recorded_s=60)
+        assert begins(cameras)[-1].since_us == 9000 * S, (
+            "another recording: it was seen to record the one before"
+        )
+
+    on_cameras(test)
+
+
+def test_a_camera_that_is_connected_again_may_have_recorded_before(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.says(device, read_us=1000 * S)
+        await cameras.bench.hub.connections.disconnect(device)
+        await cameras.bench.hub.connections.connect(device, wait=True)
+        cameras.control.says(device, read_us=1002 * S, recording=RECORDING, recording_since_us=7 * S)
+        [begun] = begins(cameras)
+        assert begun.since_us == 7 * S
+
+    on_cameras(test)
+
+
 def test_the_clock_of_a_recording_is_that_of_before_its_begin(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()

@@ -167,13 +167,69 @@ async def test_the_last_recording_of_each_device_and_those_without_an_end_are_kn
     tmp_path: Path,
 ) -> None:
     history = await SqliteHistory.open(tmp_path, 100, 90)
-    ended = {number: replace(recorded(number), ended_us=NOW_US + 9) for number in (1, 2, 4)}
-    other = replace(recorded(3, device=2), ended_us=NOW_US + 9)
-    history.put([ended[1], recorded(5), ended[2], ended[4], other, row(6)])
+    alone = replace(RECORDING, take=0)
+    ended = {number: replace(recorded(number, alone), ended_us=NOW_US + 9) for number in (1, 2, 4)}
+    other = replace(recorded(3, alone, device=2), ended_us=NOW_US + 9)
+    history.put([ended[1], recorded(5, alone), ended[2], ended[4], other, row(6)])
     history.put([replace(ended[4], id=7)])
     await history.close()
     history = await SqliteHistory.open(tmp_path, 100, 90)
     assert [one.id for one in history.last_recordings] == [3, 5, 7]
+    await history.close()
+
+
+async def test_the_first_recordings_of_their_takes_are_known_at_the_next_start(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    of = [replace(RECORDING, take=take) for take in (1, 1, 1, 4, 4, 4)]
+    rows = [recorded(number, of[number - 1], device=1 + number % 2) for number in range(1, 7)]
+    history.put([replace(one, ended_us=NOW_US + 9) for one in rows])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert [one.id for one in history.last_recordings] == [4, 5, 6]
+    await history.close()
+
+
+async def test_the_next_row_of_a_take_has_what_a_deleted_one_said_of_all_of_it(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    tail, left = ExpectedCamera(DeviceId(2), "Tail"), ExpectedCamera(DeviceId(3), "Left", "busy")
+    history.put(
+        [
+            recorded(1, Recording(take=1, expected=(tail, left))),
+            recorded(2, Recording(take=1)),
+            recorded(3, Recording(take=1), device=2),
+            recorded(4, Recording(take=4, joins=1, expected=(tail, left))),
+            recorded(5, Recording(take=4), device=4),
+            recorded(6, Recording(take=6, expected=(tail, left))),
+            recorded(7, Recording(take=7), device=4),
+        ]
+    )
+    await history.read(HistoryFilter())
+    history.forget(DeviceId(1))
+    rows = {one.id: one.recording for one in await history.read(HistoryFilter())}
+    assert rows == {
+        3: Recording(take=1, expected=(left,)),
+        5: Recording(take=4, joins=1, expected=(tail, left)),
+        7: Recording(take=7),
+    }
+    await history.close()
+
+
+async def test_who_was_expected_is_known_though_the_first_camera_of_a_take_has_used_up_its_share(
+    tmp_path: Path,
+) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    tail, left = ExpectedCamera(DeviceId(2), "Tail"), ExpectedCamera(DeviceId(3), "Left")
+    history.put([recorded(1, Recording(take=1, expected=(tail, left)))])
+    history.put([recorded(number, Recording(take=1)) for number in range(2, 5)])
+    history.put([recorded(5, Recording(take=1), device=2)])
+    later = [recorded(number, Recording(take=1)) for number in range(6, 40)]
+    history.put(later[:23])
+    rows = {one.id: one.recording for one in await history.read(HistoryFilter())}
+    assert rows[3] == Recording(take=1, expected=(tail, left)), "the next one is of the same camera"
+    history.put(later[23:])
+    rows = {one.id: one.recording for one in await history.read(HistoryFilter())}
+    assert min(rows) == 5
+    assert rows[5] == Recording(take=1, expected=(left,))
     await history.close()
 
 

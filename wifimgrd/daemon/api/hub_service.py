@@ -57,9 +57,9 @@ from wifimgrd.wire import names
 from wifimgrd.wire.kinds import valid_text
 from wifimgrd.wire.properties import has_interface, properties_of, variants_of
 
-_MOST_RECORDINGS: Final = 256
-"""So many recordings of a take are in the signal of its end: the last ones. Cameras decide how many there
-are, and clients keep messages."""
+_LARGEST_TAKE: Final = 64 << 10
+"""About so many bytes of a take are in the signal of its end. Cameras decide how many there are; clients keep
+messages, and skip those that are too large."""
 
 
 class HubService:
@@ -226,15 +226,14 @@ class HubService:
         manager.record = record
         self._change(manager, properties_of(record))
 
-    def _take_over(self, last_id: int) -> None:
-        self._tasks.start("take-ended", self._tell_take(last_id), expected=(WifimgrdError,))
+    def _take_over(self, take_id: int) -> None:
+        self._tasks.start("take-ended", self._tell_take(take_id), expected=(WifimgrdError,))
 
-    async def _tell_take(self, last_id: int) -> None:
+    async def _tell_take(self, take_id: int) -> None:
         """Send the signal of a take that is over; nothing if its rows were deleted."""
-        take = await self._history.take_of(last_id)
+        take = await self._history.take_of(take_id)
         if take is not None:
-            take = replace(take, recordings=take.recordings[-_MOST_RECORDINGS:])
-            body = [variants_of(take_record(take))]
+            body = [variants_of(take_record(take.within(_LARGEST_TAKE)))]
             self._connection.emit(names.ROOT_PATH, names.MANAGER, "TakeEnded", "a{sv}", body)
 
     # -- objects and their signals

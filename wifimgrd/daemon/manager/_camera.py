@@ -64,6 +64,8 @@ class Camera:
     """The hub is setting its clock, which may be read meanwhile."""
     has_been_read: bool = False
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
+    followed: Clocks | None = None
+    """When it was read last since it is connected, if it was known then whether it records."""
     steadiness: Steadiness = field(default_factory=Steadiness)
     """Which of its values change too often to be told."""
     published_s: float | None = None
@@ -87,6 +89,15 @@ class Camera:
         """Whether clients, who were told a reading, are told what was read since, however little it is."""
         is_late = self.published_s is None or now_s - self.published_s >= REFRESH_S
         return is_late and self.reading.read_us != published.read_us
+
+    def begun_us(self, now: Clocks) -> int:
+        """When a recording began that is seen for the first time: whatever the camera says, after it was last
+        seen without it in this connection. That is measured from the reading on back, by the clock that is
+        never set."""
+        read_us, since_us = self.reading.read_us, self.reading.recording_since_us
+        if since_us is None or self.followed is None:
+            return since_us or read_us
+        return max(since_us, read_us - (now.steady_us - self.followed.steady_us))
 
     def unread(self) -> None:
         """It is no longer read."""

@@ -97,6 +97,7 @@ class CameraReadings:
             return
         camera = self.of(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
+        camera.followed = None
         camera.steadiness = camera.steadiness.attached()
         self._control.attach(entry.device.id, camera.driver)
 
@@ -165,6 +166,7 @@ class CameraReadings:
                 ended_us=ended_us,
                 battery_level=reading.battery_level,
                 storage_free=reading.storage_free,
+                serial_number=reading.serial_number,
             )
             self._state.publish(over)
 
@@ -208,6 +210,8 @@ class CameraReadings:
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         turns = self._follow_recording(entry, camera, before)
+        if reading.recording is not None:
+            camera.followed = self._state.clocks()
         is_recording = reading.recording is RecordingState.RECORDING
         began_us = camera.began_us if is_recording else None  # the one that was seen first
         camera.reading = replace(reading, recording_since_us=began_us)
@@ -269,8 +273,8 @@ class CameraReadings:
         if not is_recording:
             return turns
         if not camera.began_us:
-            camera.began_us, camera.is_stopped = reading.recording_since_us or reading.read_us, False
-            camera.noted = self._state.clocks()
+            camera.noted, camera.is_stopped = self._state.clocks(), False
+            camera.began_us = camera.begun_us(camera.noted)
             _log.info("recording_started", device=entry.device.id, device_name=entry.device.name)
             self._remember(entry, camera, at_once=True)  # a row of the history follows
             recording = recording_at_begin(camera, before, self._expected())
@@ -325,6 +329,7 @@ class CameraReadings:
             ended_us,
             camera.reading.battery_level,
             camera.reading.storage_free,
+            camera.reading.serial_number,
         )
         self._files.ended(entry, camera, over)
         cancel(camera.ending)

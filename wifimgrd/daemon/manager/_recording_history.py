@@ -21,7 +21,8 @@ from wifimgrd.domain.events import (
     RecordingStopped,
 )
 from wifimgrd.domain.history import HistoryKind, HistoryRow, recording_ended_unseen, without_expected
-from wifimgrd.domain.recordings import Recording, expected_cameras, kept_files
+from wifimgrd.domain.recordings import Recording, expected_cameras
+from wifimgrd.domain.takes import follows, without_device
 
 _FILES_S: Final = 30.0
 """How long a take that is over waits for the files of its recordings, before it is told."""
@@ -57,13 +58,12 @@ class _Take:
     """A take that runs, or is over."""
 
     id: int
-    """That of the row of its first recording; if it was found to be one with takes before, of the last of
-    these."""
+    """`Recording.take` of its next row."""
     began: Clocks
+    commanded_us: int
+    """No earlier command was to record in it, by the clock that is never set."""
     first: _Recorded | None
-    """Its first recording; None if that had ended before this process."""
-    last_id: int = 0
-    """The id of its newest row."""
+    """The oldest recording that it still has; None if that is not known."""
     ended: Clocks | None = None
     due: set[int] = field(default_factory=set)
     """The ids of the rows whose files are not known yet, and will be."""
@@ -76,8 +76,7 @@ class _Take:
 
     def may_be_commanded_at(self, steady_us: int) -> bool:
         """Whether a command of a moment may have been to record in it."""
-        is_late = self.ended is not None and steady_us > self.ended.steady_us
-        return self.began.steady_us - _COMMAND_US <= steady_us and not is_late
+        return self.commanded_us <= steady_us and (self.ended is None or steady_us <= self.ended.steady_us)
 
     def stop_waiting(self) -> None:
         """It is told, or goes on."""
@@ -102,44 +101,46 @@ class RecordingHistory:
         """Only the last one may run."""
         self._failures: dict[DeviceId, RecordingFailed] = {}
         """The last failed command to each camera."""
-        self._early: OrderedDict[tuple[DeviceId | None, int], RecordingStopped] = OrderedDict()
-        """The ends of recordings before `start`, by device and begin: of some there is a row."""
+        self._early: OrderedDict[tuple[DeviceId | None, int], tuple[RecordingStopped, Clocks]] = OrderedDict()
+        """The ends of recordings before `start`, and when they were told, by device and begin: of some there
+        is a row."""
         self.take_over = Notice[int]()
-        """A take is over, and the files of its recordings are known, or will not be: the id of its newest
-        row. Said again if a recording is found later that makes it last longer."""
+        """A take is over, and the files of its recordings are known, or will not be: `Recording.take` of its
+        last rows. Said again if a recording is found later that makes it last longer."""
 
     def start(self, known: Sequence[HistoryRow], statuses: Iterable[DeviceStatus]) -> None:
         """Go on with the recordings that outlived the hub, or began before the history; `known` are rows of
-        the store, those that have not ended among them."""
+        the store, as its `last_recordings`."""
         ends, self._early = self._early, OrderedDict()
-        rows = {row.device_id: row for row in known}
+        rows, known = {row.device_id: row for row in known}, list(known)
         statuses = list(statuses)
         began = {one.device.id: one for one in statuses if one.device.recording_began_us}
-        for row in known:
+        for at, row in enumerate(known):
             status = began.get(row.device_id) if row.device_id is not None else None
             is_last = rows[row.device_id] is row
             if is_last and status is not None and status.device.recording_began_us == row.time_us:
-                self._go_on(status.device.id, row)
+                self._go_on(status.device.id, row, known)
                 del began[status.device.id]
             elif is_last and row.device_id is not None and (row.device_id, row.time_us) in ends:
-                self._go_on(row.device_id, row)
+                self._go_on(row.device_id, row, known)
             elif not row.ended_us:
-                self._put(recording_ended_unseen(row, sentences.recording_ended_unrecorded()))
+                known[at] = recording_ended_unseen(row, sentences.recording_ended_unrecorded())
+                self._put(known[at])
+        for device_id, recorded in list(self._running.items()):
+            if (end := ends.get((device_id, recorded.row.time_us))) is not None:
+                self.stopped(*end)
         expected = expected_cameras(one.device for one in statuses if one.camera is not None)
         for status in sorted(began.values(), key=lambda one: one.device.recording_began_us):
             camera, device = status.camera, status.device
             serial_number = camera.reading.serial_number if camera is not None else ""
             recording = Recording(serial_number, expected=expected)
             self._begin(device.id, device.name, device.recording_began_us, recording)
-        for device_id, recorded in list(self._running.items()):
-            if (end := ends.get((device_id, recorded.row.time_us))) is not None:
-                self.stopped(end)
 
     def happened_early(self, event: Event) -> None:
         """Keep an event from before `start`, if it is the end of a recording."""
         if not isinstance(event, RecordingStopped):
             return
-        self._early[event.device_id, event.since_us] = event
+        self._early[event.device_id, event.since_us] = event, self._now()
         if len(self._early) > _KEPT:
             self._early.popitem(last=False)
 
@@ -160,16 +161,22 @@ class RecordingHistory:
 
     def forget(self, device_id: DeviceId) -> None:
         """The rows of a device are deleted."""
+        firsts = [take.first for take in self._takes if take.first is not None]
+        known = {one.row.id: one for one in (*firsts, *self._ended.values(), *self._running.values())}
+        rows = [known[row_id].row for row_id in sorted(known)]
+        kept = without_device(rows, device_id)
+        for row in kept:
+            self._change(known[row.id], row)
+        gone = {row.id for row in rows if row.device_id == device_id}
+        for take in self._takes:
+            if take.first is not None and (first := take.first.row).device_id == device_id:
+                take.first = next((known[row.id] for row in kept if follows(row, first)), None)
+            take.due -= gone
         self._running.pop(device_id, None)
         self._failures.pop(device_id, None)
         for key in [key for key in self._ended if key[0] == device_id]:
             del self._ended[key]
-        for take in self._takes:
-            if take.first is not None and take.first.row.device_id == device_id:
-                take.first = None
-            elif take.first is not None:
-                take.first.row = without_expected(take.first.row, device_id)
-        self._over_if_none_runs()
+        self._over_if_none_runs(self._now())
 
     # -- events
 
@@ -178,7 +185,7 @@ class RecordingHistory:
         if (before := self._running.pop(event.device_id, None)) is not None:
             row = before.current(self._now())
             self._change(before, recording_ended_unseen(row, sentences.recording_ended_unrecorded()))
-            self._over_if_none_runs()
+            self._over_if_none_runs(self._now())
         self._begin(event.device_id, event.device_name, event.since_us, event.recording)
 
     def failed(self, event: RecordingFailed) -> None:
@@ -190,16 +197,17 @@ class RecordingHistory:
             if one.commanded.steady_us > at_us - _COMMAND_US
         }
         self._failures[event.device_id] = event
-        take = self._takes[-1] if self._takes else None
-        if take is not None and take.may_be_commanded_at(at_us):
-            self._note_failures(take)
+        for take in self._takes:
+            if take.may_be_commanded_at(at_us):
+                self._note_failures(take)
 
-    def stopped(self, event: RecordingStopped) -> None:
-        """A recording has ended."""
+    def stopped(self, event: RecordingStopped, told: Clocks | None = None) -> None:
+        """A recording has ended, which was told at a time; None = now."""
         recorded = self._running.pop(event.device_id, None)
         if recorded is None:  # its row was deleted
             recorded = self._begin(event.device_id, event.device_name, event.since_us, Recording())
             del self._running[event.device_id]
+        known, is_late = recorded.recording, event.seen is EndSeen.LATER
         row = replace(
             recorded.row,
             ended_us=max(event.ended_us or self._now().host_us, recorded.row.time_us),
@@ -207,9 +215,10 @@ class RecordingHistory:
             code=event.reason.value,
             message=sentences.recording_ended(event.reason, event.seen, event.link_error),
             recording=replace(
-                recorded.recording,
-                battery_level_after=event.battery_level,
-                storage_free_after=event.storage_free,
+                known,
+                serial_number=known.serial_number or event.serial_number,
+                battery_level_after=None if is_late else event.battery_level,
+                storage_free_after=None if is_late else event.storage_free,
             ),
         )
         if recorded.known_end is not None and event.seen is not EndSeen.DIRECTLY:
@@ -220,7 +229,7 @@ class RecordingHistory:
             self._ended.popitem(last=False)
         if event.seen is EndSeen.NEVER and self._takes:
             self._takes[-1].due.discard(row.id)
-        self._over_if_none_runs()
+        self._over_if_none_runs(told or self._now())
 
     def has_files(self, event: RecordingFiles) -> None:
         """The files of a recording are known, or will not be; it may not be told yet that it has ended."""
@@ -229,8 +238,8 @@ class RecordingHistory:
             recorded = self._ended.get((event.device_id, event.since_us))
         if recorded is None:
             return
-        files = kept_files(event.files)
-        self._change(recorded, replace(recorded.row, recording=replace(recorded.recording, files=files)))
+        recording = replace(recorded.recording, files=event.files)
+        self._change(recorded, replace(recorded.row, recording=recording))
         for take in self._takes:
             if recorded.row.id in take.due:
                 take.due.discard(recorded.row.id)
@@ -239,18 +248,20 @@ class RecordingHistory:
 
     # -- takes
 
-    def _go_on(self, device_id: DeviceId, row: HistoryRow) -> None:
-        """A recording outlived the hub, as far as the hub knows."""
+    def _go_on(self, device_id: DeviceId, row: HistoryRow, known: Sequence[HistoryRow]) -> None:
+        """A recording outlived the hub, as far as the hub knows. The first one of its take is among `known`
+        rows, if it is still kept."""
         known_end = row if row.ended_us else None
-        row = replace(row, ended_us=0, code="", message="")
+        row = replace(row, ended_us=0, seen_us=max(row.seen_us, row.ended_us), code="", message="")
         recorded = self._running[device_id] = _Recorded(row, self._now(), known_end)
         if not self._takes:
             take_id = recorded.recording.take or row.id
-            first = recorded if take_id == row.id else None
-            self._takes.append(_Take(take_id, recorded.noted, first))
-        take = self._takes[-1]
-        take.last_id = max(take.last_id, row.id)
-        take.due.add(row.id)
+            first = next((one for one in known if (one.recording or Recording()).take == take_id), row)
+            is_first = first.id == row.id
+            self._add_take(
+                take_id, recorded.noted, recorded if is_first else _Recorded(first, recorded.noted)
+            )
+        self._takes[-1].due.add(row.id)
         self._put(row)
 
     def _begin(self, device_id: DeviceId, name: str, since_us: int, recording: Recording) -> _Recorded:
@@ -269,18 +280,22 @@ class RecordingHistory:
         )
         recorded = self._running[device_id] = _Recorded(row, now)
         if take is None:
-            take = _Take(row_id, now, recorded)
-            self._takes.append(take)
-        take.last_id = row_id
+            take = self._add_take(row_id, now, recorded)
         take.due.add(row_id)
         if take.first is not None:
-            take.first.row = without_expected(take.first.row, device_id)
-            if not is_first:
-                self._put(take.first.row)
+            self._change(take.first, without_expected(take.first.row, device_id))
         self._put(recorded.row)
         if is_first:
             self._note_failures(take)
         return recorded
+
+    def _add_take(self, take_id: int, began: Clocks, first: _Recorded) -> _Take:
+        commanded_us = began.steady_us - _COMMAND_US
+        if self._takes and (ended := self._takes[-1].ended) is not None:
+            commanded_us = max(commanded_us, ended.steady_us + 1)
+        take = _Take(take_id, began, commanded_us, first)
+        self._takes.append(take)
+        return take
 
     def _take_at(self, began_us: int) -> _Take | None:
         """The take of a recording that has begun; None if no other ran then. It may have begun while others
@@ -291,12 +306,10 @@ class RecordingHistory:
         take, *later = lasting
         for one in later:
             if one.first is not None:
-                known = one.first.recording
-                row = replace(one.first.row, recording=replace(known, take=take.id))
-                self._change(one.first, row)
-            take.id = one.id
+                joined = replace(one.first.recording, joins=take.id)
+                self._change(one.first, replace(one.first.row, recording=joined))
+                take.id = one.id
             take.due |= one.due
-            take.last_id = max(take.last_id, one.last_id)
             one.stop_waiting()
             self._takes.remove(one)
         take.ended = None
@@ -318,11 +331,11 @@ class RecordingHistory:
         )
         self._change(take.first, replace(take.first.row, recording=replace(known, expected=expected)))
 
-    def _over_if_none_runs(self) -> None:
+    def _over_if_none_runs(self, ended: Clocks) -> None:
         if not self._takes or self._running or self._takes[-1].ended is not None:
             return
         take = self._takes[-1]
-        take.ended = self._now()
+        take.ended = ended
         if not take.due:
             self._tell(take)
         else:
@@ -331,10 +344,10 @@ class RecordingHistory:
     def _tell(self, take: _Take) -> None:
         take.stop_waiting()
         take.due.clear()
-        self.take_over.notify(take.last_id)
+        self.take_over.notify(take.id)
 
     def _change(self, recorded: _Recorded, row: HistoryRow) -> None:
         """Write another value of a row, if it is another one."""
         if row != recorded.row:
             recorded.row = row
-            self._put(row)
+            self._put(row if row.ended_us else recorded.current(self._now()))

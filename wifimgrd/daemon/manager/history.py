@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -31,19 +31,26 @@ from wifimgrd.domain.events import (
     WakeEnded,
 )
 from wifimgrd.domain.history import (
+    LARGEST_ANSWER,
     LARGEST_LIMIT,
     HistoryFilter,
     HistoryKind,
     HistoryRow,
     SignalMean,
     ended_unseen,
+    within,
 )
-from wifimgrd.domain.takes import Take, TakeFilter, TakeReader
+from wifimgrd.domain.takes import Take, TakeFilter, TakeReader, without_device
 
 _CHECKPOINT_S: Final = 300.0
 """The interval at which the duration of what lasts is written."""
 _ROWS_A_TAKE: Final = 4
 """So many rows are read at a time for each take that is wanted."""
+_FEWEST_ROWS: Final = 250
+"""So many are read at least: each time costs about as much as these."""
+_MOST_PAST: Final = 50
+"""Earlier takes are not looked for after so many in a row that ended before those that are wanted. A few may
+only seem so, where the clock was set."""
 
 
 @dataclass(slots=True)
@@ -118,12 +125,16 @@ class History:
         """
         self._backend = backend
         self._name_of = name_of
-        self._forgotten.clear()
         self._started = True
         statuses = list(statuses)
-        self.recordings.start(self._store.last_recordings, statuses)
-        unended = {row.device_id: row for row in self._store.unended}
-        for row in self._store.unended:
+        recordings = self._store.last_recordings
+        for device_id in self._forgotten:
+            recordings = without_device(recordings, device_id)
+        self.recordings.start(recordings, statuses)
+        sessions = [row for row in self._store.unended if row.device_id not in self._forgotten]
+        self._forgotten.clear()
+        unended = {row.device_id: row for row in sessions}
+        for row in sessions:
             if unended[row.device_id] is not row:
                 self._put(ended_unseen(row, sentences.ended_while_stopped()))
         for status in statuses:
@@ -141,7 +152,11 @@ class History:
             self._put(ended_unseen(row, sentences.ended_while_stopped()))
 
     async def read(self, wanted: HistoryFilter) -> list[HistoryRow]:
-        """The newest rows that match, the newest first, those that have no end with their present values."""
+        """The newest rows that match, the newest first, those that have no end with their present values. Not
+        all where they are too many bytes for an answer."""
+        return within(await self._read(wanted), LARGEST_ANSWER)
+
+    async def _read(self, wanted: HistoryFilter) -> list[HistoryRow]:
         fresh = {row.id: row for row in self._unended(self._now())}
         on_disk = await self._store.read(wanted)
         rows = {row.id: row for row in on_disk}
@@ -155,26 +170,47 @@ class History:
         return [*sessions, *self.recordings.current()]
 
     async def takes(self, wanted: TakeFilter) -> list[Take]:
-        """The newest takes that match, the newest first; raises InternalError."""
-        return await self._takes(wanted, None)
+        """The newest takes that match, the newest first; raises InternalError. Not all where they are too
+        many bytes for an answer."""
+        found, size, past = list[Take](), 0, 0
+        rows = min(LARGEST_LIMIT, max(_FEWEST_ROWS, _ROWS_A_TAKE * wanted.limit))
+        async for take in self._newest_takes(rows, wanted.before):
+            past = past + 1 if wanted.is_before(take) else 0
+            if past == _MOST_PAST:
+                break
+            if not wanted.fits(take):
+                continue
+            fitting = take.within(LARGEST_ANSWER)
+            size += fitting.size
+            if found and size > LARGEST_ANSWER:
+                break
+            found.append(fitting)
+            if len(found) == wanted.limit:
+                break
+        return found
 
-    async def take_of(self, last_id: int) -> Take | None:
-        """The take whose newest row has an id; None if that was deleted."""
-        found = await self._takes(TakeFilter(limit=1), last_id + 1)
-        return found[0] if found and found[0].recordings[-1].id == last_id else None
+    async def take_of(self, take_id: int) -> Take | None:
+        """The take of rows that name an id; None if all were deleted. Raises InternalError."""
+        async for take in self._newest_takes(_FEWEST_ROWS):
+            if take.has_rows_of(take_id):
+                return take
+            if all(row.id < take_id for row in take.recordings):
+                break
+        return None
 
-    async def _takes(self, wanted: TakeFilter, before: int | None) -> list[Take]:
-        """The same, of rows before the one with an id."""
-        reader, found = TakeReader(), list[Take]()
-        limit = min(LARGEST_LIMIT, _ROWS_A_TAKE * wanted.limit)
-        while len(found) < wanted.limit:
-            rows = await self.read(HistoryFilter(before=before, limit=limit, kind=HistoryKind.RECORDING))
-            found += filter(wanted.fits, reader.add(rows))
+    async def _newest_takes(self, limit: int, before: int | None = None) -> AsyncIterator[Take]:
+        """All takes whose rows are before the one with an id, the newest first. So many rows are read at a
+        time."""
+        reader = TakeReader()
+        while True:
+            rows = await self._read(HistoryFilter(before=before, limit=limit, kind=HistoryKind.RECORDING))
+            for take in reader.add(rows):
+                yield take
             if len(rows) < limit:
-                found += filter(wanted.fits, reader.finish())
                 break
             before = rows[-1].id
-        return found[: wanted.limit]
+        for take in reader.finish():
+            yield take
 
     def forget(self, device_id: DeviceId) -> None:
         """Delete the rows and the samples of a device that was removed."""

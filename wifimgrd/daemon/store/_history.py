@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from wifimgrd.daemon.store import _signal_table as signal_table
-from wifimgrd.daemon.store._history_rows import PUT, SELECT, forget_expected, row_of, values_of
+from wifimgrd.daemon.store._history_rows import PUT, SELECT, forget_expected, pass_on, row_of, values_of
 from wifimgrd.daemon.store._schema import check_integrity, migrate, refuse_newer, set_aside, sync_directory
 from wifimgrd.daemon.store._steady_clock import SteadyClock
 from wifimgrd.daemon.store._worker import Gathering, Worker
@@ -40,12 +40,13 @@ _LAST_RECORDINGS: Final = (
     SELECT + " WHERE kind = 'recording' AND (ended_us = 0 OR id IN (SELECT max(id) FROM history"  # noqa: S608
     " WHERE kind = 'recording' GROUP BY device_id)) ORDER BY id"
 )
+_FIRST_OF_TAKE: Final = SELECT + " WHERE kind = 'recording' AND id >= ? ORDER BY id LIMIT 1"
+"""All rows of a take come one after the other, since only one runs at a time."""
 _IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
 _SUBJECTS: Final = "SELECT DISTINCT kind, coalesce(device_id, interface) FROM history"
 _OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, interface) = ?2"
-_DELETE_SURPLUS: Final = (
-    f"DELETE {_OF_SUBJECT} AND id <= (SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3)"
-)
+_LAST_SURPLUS: Final = f"SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3"
+_DELETE_SURPLUS: Final = f"DELETE {_OF_SUBJECT} AND id <= ({_LAST_SURPLUS})"
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     # 1
     (
@@ -166,8 +167,7 @@ class SqliteHistory:
         ).fetchone()[0]
         found = connection.execute(SELECT + " WHERE kind = 'session' AND ended_us = 0 ORDER BY id")
         self.unended: Sequence[HistoryRow] = [row_of(one) for one in found]
-        found = connection.execute(_LAST_RECORDINGS)
-        self.last_recordings: Sequence[HistoryRow] = [row_of(one) for one in found]
+        self.last_recordings: Sequence[HistoryRow] = _last_recordings(connection)
 
     @classmethod
     async def open(
@@ -276,6 +276,7 @@ class SqliteHistory:
 
     def _put(self, connection: sqlite3.Connection, batch: _Batch) -> None:
         for device_id in batch.forgotten:
+            pass_on(connection, device_id)
             connection.execute("DELETE FROM history WHERE device_id = ?", (device_id,))
             forget_expected(connection, device_id)
             signal_table.forget(connection, device_id)
@@ -312,7 +313,12 @@ class SqliteHistory:
         }
         if not self._is_pruned:
             subjects, self._is_pruned = connection.execute(_SUBJECTS).fetchall(), True
-        connection.executemany(_DELETE_SURPLUS, [(*one, self._rows // _SHARE) for one in subjects])
+        values = [(*one, self._rows // _SHARE) for one in subjects]
+        for one in values:
+            if one[0] == HistoryKind.RECORDING:
+                for (last_id,) in connection.execute(_LAST_SURPLUS, one).fetchall():
+                    pass_on(connection, one[1], last_id)
+        connection.executemany(_DELETE_SURPLUS, values)
 
     def _rows_of(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
         conditions, values = [_IS_KNOWN], list[object]()
@@ -346,6 +352,14 @@ class SqliteHistory:
         self._write(batch)
         with plain_text():
             self._connection.close()
+
+
+def _last_recordings(connection: sqlite3.Connection) -> list[HistoryRow]:
+    """See HistoryStore.last_recordings."""
+    rows = {row.id: row for row in map(row_of, connection.execute(_LAST_RECORDINGS))}
+    for take in {row.recording.take for row in rows.values() if row.recording is not None} - {0}:
+        rows |= {row.id: row for row in map(row_of, connection.execute(_FIRST_OF_TAKE, (take,)))}
+    return [rows[row_id] for row_id in sorted(rows)]
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -11,6 +11,7 @@ from wifimgrd.daemon.store._rows import text_of
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import LARGEST_ID, HistoryKind, HistoryRow, without_expected
 from wifimgrd.domain.recordings import ExpectedCamera, RecordedFile, Recording
+from wifimgrd.domain.takes import follows, in_place_of
 
 _COLUMNS: Final = (
     "id",
@@ -45,6 +46,7 @@ _PLAIN: Final[Mapping[str, tuple[type, int, int]]] = {
     "clock_offset_us": _SIGNED,
     "clock_bound_us": _AMOUNT,
     "take": _AMOUNT,
+    "joins": _AMOUNT,
     "set_us": _SIGNED,
 }
 """The type of each value of a recording that is not a list, and its range if it is a number."""
@@ -74,6 +76,25 @@ def row_of(values: tuple[Any, ...]) -> HistoryRow:
     """A row of the table."""
     rest = *values[3:-1], _recording_of(values[-1])
     return HistoryRow(values[0], values[1], HistoryKind(values[2]), *rest)
+
+
+def pass_on(connection: sqlite3.Connection, device_id: object, last_id: int = LARGEST_ID) -> None:
+    """Let other rows have what those of a device up to an id say of all of their take: they will be deleted.
+    In the transaction that is open; raises sqlite3.Error."""
+    found = connection.execute(
+        SELECT + " WHERE kind = 'recording' AND device_id = ? AND id <= ?"
+        " AND instr(recording, '\"expected\"') + instr(recording, '\"joins\"') ORDER BY id",
+        (device_id, last_id),
+    ).fetchall()
+    for gone in map(row_of, found):
+        next_one = connection.execute(
+            SELECT
+            + " WHERE kind = 'recording' AND id > ? AND (device_id != ? OR id > ?) ORDER BY id LIMIT 1",
+            (gone.id, device_id, last_id),
+        ).fetchall()
+        for row in map(row_of, next_one):
+            if follows(row, gone):
+                connection.execute(PUT, values_of(in_place_of(row, gone)))
 
 
 def forget_expected(connection: sqlite3.Connection, device_id: DeviceId) -> None:

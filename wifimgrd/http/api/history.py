@@ -84,7 +84,8 @@ class History:
     async def list(self, request: web.Request) -> web.Response:
         """The history, the newest first: sessions, interruptions, failures, adapters and the backend.
 
-        The next page is requested with `before` and the `id` of the last row.
+        The next page is requested with `before` and the `id` of the last row, until one is empty: there may
+        be fewer than `limit`.
         """
         device_id, before, limit = query_device(request), query_before(request), query_limit(request)
         rows = await available(self._client).history(device_id, before, limit)

@@ -70,8 +70,9 @@ class Takes:
         """Which recordings belong together, the newest first.
 
         A take lasts from the begin of a recording while no other runs until none runs, and has all recordings
-        of that time. The next page is requested with `until` and the `time` of the last take. As CSV it is a
-        table, with a line for each recording, and one without `time` for each missing camera.
+        of that time. The next page is requested with `until` and the `time` of the last take, until one is
+        empty: there may be fewer than `limit`. As CSV it is a table, with a line for each recording, and one
+        without `time` for each missing camera.
         """
         since_us, until_us, limit = query_since(request), query_until(request), query_limit(request)
         takes = await available(self._client).takes(since_us, until_us, limit)
