@@ -22,7 +22,7 @@ _HEADS = (
     Column("TAKE"),
     Column("DEVICE", least=12),
     Column("RECORDED"),
-    Column("CLOCK", rank=1, is_optional=True),
+    Column("CLOCK", rank=1, is_optional=True, goes_below=True),
     Column("BATTERY", rank=3, is_optional=True),
     Column("FILES", rank=2, is_optional=True, goes_below=True),
     Column("REASON", rank=4, is_optional=True, goes_below=True),
@@ -61,7 +61,7 @@ def _rows(take: TakeRecord, now_us: int) -> Iterator[Row]:
     begun = local_time(take.time)
     for row in take.recordings:
         lasted = elapsed((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
-        files = ", ".join(one.name for one in row.files or ())
+        files = ", ".join(one.name for one in row.files or ()) or ("not known" if row.ended else None)
         is_bad = row.code not in (None, StopReason.STOPPED)
         reason = Cell(f"{row.message} ({row.code})", Style.BAD) if is_bad else None
         yield begun, row.device_name, lasted, _clock(row), _battery(row), files, reason
@@ -73,7 +73,7 @@ def _rows(take: TakeRecord, now_us: int) -> Iterator[Row]:
             None,
             None,
             None,
-            Cell(one.code, Style.BAD),
+            Cell(one.code or "not told to record", Style.BAD),
         )
 
 
