@@ -89,7 +89,8 @@ async def test_a_row_for_each_recording_and_each_missing_camera() -> None:
     assert await shown(Takes([TAKE])) == [
         f"TAKE                 DEVICE            RECORDED  CLOCK        BATTERY     {'FILES':44}  REASON",
         f"{begun}  Nose              12:03     -212 ms ±10  80 to 71 %  {files}  -",
-        f"{begun}  Left wing, outer  1:05      +4 ms        80 %        {'not known':44}  {FULL.message} (full)",
+        f"{begun}  Left wing, outer  1:05      +4 ms        80 %        "
+        f"{'not known':44}  {FULL.message} (full)",
         f"{begun}  Tail              missing   -            -           {'-':44}  not-connected",
     ]
 
