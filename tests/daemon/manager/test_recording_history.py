@@ -788,3 +788,78 @@ def test_a_recording_that_ends_before_the_history_is_open_ends_where_the_camera_
         assert await recorded.cameras() == [["Nose"], ["Nose"]]
 
     on_history(test)
+
+
+# -- what reading costs
+
+
+class CountedHistory(HistoryInMemory):
+    """Knows how many rows were read, and how often."""
+
+    def __init__(self, takes: int) -> None:
+        super().__init__()
+        self.read_rows: list[int] = []
+        began_us = [number * 60 * SECOND for number in range(1, takes + 1)]
+        for number, time_us in enumerate(began_us, 1):
+            self.rows[number] = HistoryRow(
+                number,
+                time_us,
+                HistoryKind.RECORDING,
+                NOSE,
+                "Nose",
+                ended_us=time_us + SECOND,
+                recording=Recording(take=number),
+            )
+
+    async def read(self, wanted: HistoryFilter) -> Sequence[HistoryRow]:
+        rows = await super().read(wanted)
+        self.read_rows.append(len(rows))
+        return rows
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "read"),
+    [
+        (TakeFilter(until_us=60 * SECOND + 1, limit=1), 1, [250, 250, 250, 250, 0]),
+        (TakeFilter(limit=1000), 1000, [1000, 0]),
+        (TakeFilter(since_us=990 * 60 * SECOND, limit=1), 1, [250]),
+        (TakeFilter(since_us=990 * 60 * SECOND, limit=60), 11, [250]),
+        (TakeFilter(since_us=2000 * 60 * SECOND, limit=1), 0, [250]),
+        (TakeFilter(before=500, limit=1), 1, [250]),
+    ],
+)
+def test_few_rows_are_read_and_not_in_small_parts(wanted: TakeFilter, found: int, read: list[int]) -> None:
+    async def test() -> None:
+        store = CountedHistory(1000)
+        history = History(store, SettableClock())
+        assert len(await history.takes(wanted)) == found
+        assert store.read_rows == read
+
+    run(test())
+
+
+def test_a_few_takes_of_a_clock_that_was_set_back_end_no_search() -> None:
+    async def test() -> None:
+        store = CountedHistory(100)
+        for number in range(70, 101):
+            row = store.rows[number]
+            store.rows[number] = replace(row, time_us=row.time_us // 1000, ended_us=row.ended_us // 1000)
+        history = History(store, SettableClock())
+        takes = await history.takes(TakeFilter(since_us=60 * 60 * SECOND))
+        assert [take.recordings[0].id for take in takes] == list(range(69, 59, -1))
+
+    run(test())
+
+
+def test_the_take_of_an_id_is_looked_for_among_newer_rows_only() -> None:
+    async def test() -> None:
+        store = CountedHistory(1000)
+        del store.rows[900]
+        history = History(store, SettableClock())
+        take = await history.take_of(901)
+        assert take is not None
+        assert take.recordings[0].id == 901
+        assert await history.take_of(900) is None
+        assert store.read_rows == [250, 250]
+
+    run(test())
