@@ -149,7 +149,7 @@ async def test_a_bond_that_either_side_has_lost(air: Air, hub: Daemon) -> None:
 async def test_first_packets_that_are_lost_are_not_a_lost_bond(air: Air, hub: Daemon) -> None:
     air.do("gopro", number="1001")
     await hub.pair(ADDRESS)
-    for lost in (1, 2, 5):
+    for lost in (1, 2, 4):  # of 6: the radio of a busy machine may lose one more
         await hub.call("Release", "s", ADDRESS)
         poll_until(lambda: not air.state("1001")["connected"], "it is released")
         air.do("doze", "1001")
