@@ -130,22 +130,23 @@ class HistoryFilter:
 
 def parse_filter(fields: Mapping[str, object]) -> HistoryFilter:
     """Check a filter; raises InvalidRequest. Unknown keys are ignored."""
-    limits = {
-        "device_id": (1, LARGEST_ID),
-        "before": (1, LARGEST_ID),
-        "limit": (1, LARGEST_LIMIT),
-    }
-    read: dict[str, int] = {}
-    for name, (lowest, highest) in limits.items():
-        if name not in fields:
-            continue
-        value = fields[name]
-        if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
-            sentence = f"A whole number from {lowest} to {highest}."
-            raise InvalidRequest(f"{name}: {sentence}", {name: (sentence,)})
-        read[name] = value
-    device_id = DeviceId(read["device_id"]) if "device_id" in read else None
-    return HistoryFilter(device_id, read.get("before"), read.get("limit", DEFAULT_LIMIT))
+    device_id = whole_number(fields, "device_id", 1, LARGEST_ID)
+    return HistoryFilter(
+        None if device_id is None else DeviceId(device_id),
+        whole_number(fields, "before", 1, LARGEST_ID),
+        whole_number(fields, "limit", 1, LARGEST_LIMIT) or DEFAULT_LIMIT,
+    )
+
+
+def whole_number(fields: Mapping[str, object], name: str, lowest: int, highest: int) -> int | None:
+    """The value of a field of a filter; None if it is not given. Raises InvalidRequest."""
+    if name not in fields:
+        return None
+    value = fields[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
+        sentence = f"A whole number from {lowest} to {highest}."
+        raise InvalidRequest(f"{name}: {sentence}", {name: (sentence,)})
+    return value
 
 
 def size_of(row: HistoryRow) -> int:

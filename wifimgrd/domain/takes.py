@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.history import (
     DEFAULT_LIMIT,
     LARGEST_ID,
     LARGEST_LIMIT,
     HistoryRow,
     size_of,
+    whole_number,
     within,
     without_expected,
 )
@@ -90,19 +90,11 @@ class TakeFilter:
 def parse_take_filter(fields: Mapping[str, object]) -> TakeFilter:
     """Check a filter; raises InvalidRequest. Unknown keys are ignored."""
     return TakeFilter(
-        _number(fields, "since", 0, 0, _LATEST_US),
-        _number(fields, "until", 0, 0, _LATEST_US),
-        _number(fields, "limit", DEFAULT_LIMIT, 1, LARGEST_LIMIT),
-        _number(fields, "before", LARGEST_ID, 1, LARGEST_ID) if "before" in fields else None,
+        whole_number(fields, "since", 0, _LATEST_US) or 0,
+        whole_number(fields, "until", 0, _LATEST_US) or 0,
+        whole_number(fields, "limit", 1, LARGEST_LIMIT) or DEFAULT_LIMIT,
+        whole_number(fields, "before", 1, LARGEST_ID),
     )
-
-
-def _number(fields: Mapping[str, object], name: str, default: int, lowest: int, highest: int) -> int:
-    value = fields.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
-        sentence = f"A whole number from {lowest} to {highest}."
-        raise InvalidRequest(f"{name}: {sentence}", {name: (sentence,)})
-    return value
 
 
 @dataclass(slots=True)
