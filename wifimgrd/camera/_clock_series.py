@@ -74,7 +74,6 @@ class ClockSeries:
         self._due_s = asyncio.get_running_loop().time() + self._limits.clock_s
 
     def _start(self) -> None:
-        self._end()
         self._task = self._tasks.start("clock", self._run())
 
     def _end(self) -> None:

@@ -168,7 +168,7 @@ class Session:
         try:
             await self._begin()
             await self._converse(self._driver.read())
-            self._driver.facts.tell_clock(self._driver.clock, self._clock(), self._steady())
+            self._driver.facts.update_clock(self._driver.clock, self._clock(), self._steady())
             self._publish()
             if self._series.is_due:
                 await self._series.begin()

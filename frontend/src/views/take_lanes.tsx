@@ -30,7 +30,7 @@ const inOrder = ({ lanes, isRunning }: Account): Lane[] =>
     (one, other) => Number(isRunning && one.state === "recording") - Number(isRunning && other.state === "recording") || byText(one.name, other.name) || one.begun - other.begun,
   );
 
-// The table's parts are named as such, since on a phone they are no table for the browser.
+// The table's parts have their roles, since on a phone the browser does not take them for a table.
 export function Lanes({ account, from, to, labelledBy }: LanesProps) {
   const lanes = inOrder(account);
   const names = [...lanes.map((one) => one.name), ...account.missing.map((one) => one.device_name ?? "")];

@@ -43,7 +43,7 @@ class AskedCamera:
         read_us = sent_us + self._way()
         second_us = math.floor((read_us + self.offset_at(read_us)) / SECOND) * SECOND
         self.now_us = read_us + self._way()
-        self.clock = self.clock.heard(ClockAnswer(second_us, sent_us, self.now_us))
+        self.clock = self.clock.with_answer(ClockAnswer(second_us, sent_us, self.now_us))
         self.asked += 1
 
     def _way(self) -> int:
@@ -147,7 +147,7 @@ def test_a_drift_that_is_told_is_right(camera: AskedCamera, seconds: int) -> Non
     camera.series()
     camera.now_us += seconds * SECOND
     camera.series()
-    if (drift := camera.clock.told_drift_ppm) is not None:
+    if (drift := camera.clock.known_drift_ppm) is not None:
         assert abs(drift - camera.drift_ppm) <= 15
 
 
@@ -185,11 +185,11 @@ def test_later_two_questions_are_enough() -> None:
 def test_after_two_hours_the_drift_is_known_and_the_bound_is_small() -> None:
     camera = AskedCamera(250_000, drift_ppm=37)
     camera.series()
-    assert camera.clock.told_drift_ppm is None
+    assert camera.clock.known_drift_ppm is None
     for _ in range(12):
         camera.now_us += 10 * MINUTE
         camera.series()
-    assert camera.clock.told_drift_ppm == pytest.approx(37, abs=5)
+    assert camera.clock.known_drift_ppm == pytest.approx(37, abs=5)
     assert camera.bound_us < 20_000
 
 
@@ -220,13 +220,13 @@ def test_a_clock_that_was_set_after_a_day_does_not_drift(by: int) -> None:
     camera.offset_us += by
     camera.now_us += 24 * 60 * MINUTE
     camera.series()
-    assert camera.clock.told_drift_ppm is None
+    assert camera.clock.known_drift_ppm is None
     for _ in range(12):
         camera.now_us += 10 * MINUTE
         assert camera.series() < 12
-    assert camera.clock.told_drift_ppm == pytest.approx(7, abs=5)
+    assert camera.clock.known_drift_ppm == pytest.approx(7, abs=5)
 
 
 def test_without_an_answer_nothing_is_known_and_the_question_is_due_at_once() -> None:
     clock = ClockBounds()
-    assert (clock.now, clock.is_over, clock.told_drift_ppm, clock.due_us(7)) == (None, False, None, 7)
+    assert (clock.now, clock.is_over, clock.known_drift_ppm, clock.due_us(7)) == (None, False, None, 7)

@@ -101,7 +101,7 @@ class Facts:
             self._ended_us = 0
             self.reading = replace(self.reading, stop_reason=reason)
 
-    def tell_clock(self, clock: ClockBounds, host_us: int, steady_us: int) -> None:
+    def update_clock(self, clock: ClockBounds, host_us: int, steady_us: int) -> None:
         """Its clock minus this host's now, by all that is known of it: it drifts, and this host's may have
         been set. The times are those of one moment, by this host's clock and by that of `clock`."""
         if (read := clock.now) is None:
@@ -115,7 +115,7 @@ class Facts:
             self.reading,
             clock_offset_us=bounds.middle_us + steady_us - host_us,
             clock_bound_us=(bounds.width_us + 1) // 2,
-            clock_drift_ppm=clock.told_drift_ppm,
+            clock_drift_ppm=clock.known_drift_ppm,
             clock_read_us=max(1, read_us),
         )
 

@@ -151,8 +151,8 @@ class ClockBounds:
             return now_us
         return now_us + -(now_us + self.way_us // 2 + edge_us) % _SECOND_US
 
-    def heard(self, answer: ClockAnswer) -> ClockBounds:
-        """With one more answer of the series."""
+    def with_answer(self, answer: ClockAnswer) -> ClockBounds:
+        """The same with one more answer of the series."""
         alone, way_us = answer.bounds, answer.way_us
         both = alone if self.series is None else self.series.narrowed(alone)
         if self.target is None:
@@ -207,6 +207,6 @@ class ClockBounds:
         return off_us > (now.width_us + self.last.width_us) / 2 + passed * bound_ppm
 
     @property
-    def told_drift_ppm(self) -> int | None:
+    def known_drift_ppm(self) -> int | None:
         """By how much it runs fast, in millionths; None if that is not known well enough."""
         return round(self.drift_ppm) if self.drift_bound_ppm <= _KNOWN_DRIFT_PPM else None

@@ -187,9 +187,9 @@ class Driver(ABC):
         if told is None:
             return False
         second_us, answer = told
-        self.clock = self.clock.heard(answer.says(second_us))
+        self.clock = self.clock.with_answer(answer.says(second_us))
         if self.clock.is_over or self.clock.last is None:  # a later series says less than the last, so far
-            self.facts.tell_clock(self.clock, answer.received_us, answer.steady_us)
+            self.facts.update_clock(self.clock, answer.received_us, answer.steady_us)
         return True
 
     def set_clock(self, host: HostTime) -> Conversation[None]:
