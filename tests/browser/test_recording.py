@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
@@ -36,20 +37,29 @@ PROBLEM_MS: Final = 30_000
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def whole_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningHub]:
     """A hub with four cameras in the air, which leaves their clocks alone."""
-    folder = tmp_path_factory.mktemp("recording")
-    async with running_hub(folder, "[cameras]\nset_clock = false\n", SCENARIO.read_text()) as hub:
+    async with hub_of_four(tmp_path_factory.mktemp("recording")) as hub:
         yield hub
+
+
+def hub_of_four(folder: Path) -> AbstractAsyncContextManager[RunningHub]:
+    """A hub with the cameras of SCENARIO in the air, which leaves their clocks alone."""
+    return running_hub(folder, "[cameras]\nset_clock = false\n", SCENARIO.read_text())
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def hub(whole_hub: RunningHub) -> RunningHub:
     """The same, without devices; no camera records."""
-    for fault in FAULTS:
-        await whole_hub.set_fault(fault, off=True)
-    await whole_hub.client.record([], on=False, everyone=Everyone.RIG)
-    for device in list(whole_hub.client.devices):
-        await whole_hub.client.remove_device(device)
+    await clear(whole_hub)
     return whole_hub
+
+
+async def clear(hub: RunningHub, *, history: bool = False) -> None:
+    """End all faults and recordings, and remove all devices; `history`: with their rows."""
+    for fault in FAULTS:
+        await hub.set_fault(fault, off=True)
+    await hub.client.record([], on=False, everyone=Everyone.RIG)
+    for device in list(hub.client.devices):
+        await hub.client.remove_device(device, history=history)
 
 
 async def connected(hub: RunningHub, *names: str) -> list[int]:

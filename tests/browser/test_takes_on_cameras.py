@@ -11,9 +11,9 @@ import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.looking import opened, sized
-from tests.browser.running_hub import RunningHub, running_hub
+from tests.browser.running_hub import RunningHub
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
-from tests.browser.test_recording import CAMERAS, FAULTS, SCENARIO, connected
+from tests.browser.test_recording import CAMERAS, clear, connected, hub_of_four
 from tests.browser.test_takes import panels, row, saved
 from tests.commands import disconnect
 from wifimgrd.domain.rig import Everyone
@@ -24,19 +24,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def whole_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningHub]:
     """A hub with four cameras in the air, which leaves their clocks alone."""
-    folder = tmp_path_factory.mktemp("takes")
-    async with running_hub(folder, "[cameras]\nset_clock = false\n", SCENARIO.read_text()) as hub:
+    async with hub_of_four(tmp_path_factory.mktemp("takes")) as hub:
         yield hub
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def hub(whole_hub: RunningHub) -> RunningHub:
     """The same, without devices and takes; no camera records."""
-    for fault in FAULTS:
-        await whole_hub.set_fault(fault, off=True)
-    await whole_hub.client.record([], on=False, everyone=Everyone.RIG)
-    for device in list(whole_hub.client.devices):
-        await whole_hub.client.remove_device(device, history=True)
+    await clear(whole_hub, history=True)
     return whole_hub
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.camera.drivers.protocol import (
     Answer,
     Conversation,
@@ -16,6 +17,7 @@ from wifimgrd.camera.drivers.protocol import (
     Push,
     Request,
 )
+from wifimgrd.domain.recordings import RecordedFile
 
 T = TypeVar("T")
 Camera = Callable[[bytes], bytes]
@@ -82,6 +84,23 @@ class Talk:
             return Answer(0, b"")
         request = self.driver.command(on=on)
         return self(self.driver.conclude(self.exchange(request.data, request.number), on=on))
+
+
+def find(talk: Talk, past: PastRecording) -> tuple[RecordedFile, ...] | None:
+    """The files of a recording, which are found with at most three requests."""
+    talk.requests.clear()
+    try:
+        return talk(talk.driver.recorded_files(past))
+    finally:
+        assert len(talk.requests) <= 3
+
+
+def record_and_stop(talk: Talk) -> None:
+    """For 20 s, until NOW_US."""
+    talk.now_us = NOW_US - 20_000_000
+    talk.command(on=True)
+    talk.now_us = NOW_US
+    talk.command(on=False)
 
 
 def http(content: Any, status: int = 200) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.camera.drivers.conversations import NOW_US, Talk, http, target
+from tests.camera.drivers.conversations import NOW_US, Talk, find, http, target
 from wifimgrd.camera.drivers._gopro_files import LIST_BYTES
 from wifimgrd.camera.drivers.gopro import GoProDriver
 from wifimgrd.camera.drivers.gopro_gpcontrol import GpControlDriver
@@ -86,15 +86,6 @@ def recording(began_s: float, length_s: float = 600) -> PastRecording:
     """One that began so long before NOW_US."""
     began_us = NOW_US + round(began_s * S)
     return PastRecording(began_us, began_us + round(length_s * S))
-
-
-def find(talk: Talk, past: PastRecording) -> tuple[RecordedFile, ...] | None:
-    """The files, which are found with at most three requests."""
-    talk.requests.clear()
-    try:
-        return talk(talk.driver.recorded_files(past))
-    finally:
-        assert len(talk.requests) <= 3
 
 
 def asked(talk: Talk) -> list[str]:

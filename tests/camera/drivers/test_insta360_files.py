@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.camera.drivers.conversations import NOW_US, Talk
+from tests.camera.drivers.conversations import NOW_US, Talk, find, record_and_stop
 from tests.camera.scripted_cameras import message, nested, number
 from wifimgrd.camera.drivers.insta360 import Code, Insta360Driver
 from wifimgrd.camera.drivers.past_recording import PastRecording
@@ -67,21 +67,6 @@ def talk(camera: Camera) -> Talk:
 
 def recording(began_s: float = -20, ended_s: float = 0) -> PastRecording:
     return PastRecording(NOW_US + round(began_s * S), NOW_US + round(ended_s * S))
-
-
-def record_and_stop(talk: Talk) -> None:
-    talk.now_us = NOW_US - 20 * S
-    talk.command(on=True)
-    talk.now_us = NOW_US
-    talk.command(on=False)
-
-
-def find(talk: Talk, past: PastRecording) -> tuple[RecordedFile, ...] | None:
-    talk.requests.clear()
-    try:
-        return talk(talk.driver.recorded_files(past))
-    finally:
-        assert len(talk.requests) <= 3
 
 
 def test_the_file_that_the_camera_names_when_it_is_stopped(talk: Talk) -> None:

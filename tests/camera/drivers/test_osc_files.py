@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.camera.drivers.conversations import NOW_US, Talk, content, http, target
+from tests.camera.drivers.conversations import NOW_US, Talk, content, find, http, record_and_stop, target
 from wifimgrd.camera.drivers.osc import OscDriver
 from wifimgrd.camera.drivers.past_recording import PastRecording
 from wifimgrd.domain.errors import CameraBusy
@@ -94,22 +94,6 @@ def entry(url: str, began_s: float, seconds: int = 20, **more: Any) -> dict[str,
 def recording(began_s: float = -20, ended_s: float = 0) -> PastRecording:
     """From a moment after NOW_US to another one."""
     return PastRecording(NOW_US + round(began_s * S), NOW_US + round(ended_s * S))
-
-
-def find(talk: Talk, past: PastRecording) -> tuple[RecordedFile, ...] | None:
-    talk.requests.clear()
-    try:
-        return talk(talk.driver.recorded_files(past))
-    finally:
-        assert len(talk.requests) <= 3
-
-
-def record_and_stop(talk: Talk) -> None:
-    """For 20 s, until NOW_US."""
-    talk.now_us = NOW_US - 20 * S
-    talk.command(on=True)
-    talk.now_us = NOW_US
-    talk.command(on=False)
 
 
 # -- named when it was told to stop

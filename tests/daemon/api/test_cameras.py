@@ -26,13 +26,6 @@ async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hu
         yield hub
 
 
-@pytest.fixture
-async def bus(hub: Hub) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(hub.address)
-    yield connection
-    await connection.close()
-
-
 async def call(bus: BusConnection, device: int, member: str) -> list[object]:
     path = names.device_path(device)
     return await bus.call(names.BUS_NAME, path, names.CAMERA, member, "a{sv}", [NO_OPTIONS])

@@ -23,13 +23,6 @@ async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hu
         yield hub
 
 
-@pytest.fixture
-async def bus(hub: Hub) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(hub.address)
-    yield connection
-    await connection.close()
-
-
 async def connect_group(bus: BusConnection, name: str, **options: object) -> list[dict[str, Any]]:
     body = [name, {key: Variant("b" if isinstance(one, bool) else "s", one) for key, one in options.items()}]
     reply = await bus.call(

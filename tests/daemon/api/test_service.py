@@ -7,7 +7,6 @@ import itertools
 import os
 import re
 import signal
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from importlib import resources
 from itertools import zip_longest
@@ -41,13 +40,6 @@ from wifimgrd.domain.errors import (
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.wire import names
 from wifimgrd.wire.errors import NAME_OF
-
-
-@pytest.fixture
-async def bus(hub: Hub) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(hub.address)
-    yield connection
-    await connection.close()
 
 
 async def manage(bus: BusConnection, member: str, signature: str, *body: object) -> list[Any]:

@@ -25,13 +25,6 @@ async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hu
         yield hub
 
 
-@pytest.fixture
-async def bus(hub: Hub) -> AsyncIterator[BusConnection]:
-    connection = await BusConnection.open(hub.address)
-    yield connection
-    await connection.close()
-
-
 async def rows(bus: BusConnection, member: str, **options: int) -> list[dict[str, Any]]:
     of = {name: Variant("t", value) for name, value in options.items()}
     [found] = await bus.call(names.BUS_NAME, names.ROOT_PATH, names.MANAGER, member, "a{sv}", [of])
