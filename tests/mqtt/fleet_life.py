@@ -33,6 +33,7 @@ from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.client.json_text import dumps
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.mqtt._connection import BrokerError
+from wifimgrd.mqtt._pace import CAMERA_COUNTS, DEVICE_NUMBERS
 from wifimgrd.mqtt._topics import Topics
 
 DURATION_S: Final = duration_s("2m")
@@ -47,14 +48,8 @@ SETTLED_S: Final = 90.0
 """The limit of a quiet moment: attempts of cameras end, and everybody has connected again."""
 RUNNING: Final = {"connecting", "disconnecting"}
 ENDS: Final = (signal.SIGTERM, signal.SIGKILL)
-PACED: Final = frozenset(
-    {
-        *("signal_strength", "tx_bitrate", "rx_bitrate"),
-        *("battery_level", "storage_free", "recording_time_left_s"),
-        *("clock_offset_ms", "clock_read_at", "read_at"),
-    }
-)
-"""What changes all the time: it is published in steps, or once a minute."""
+PACED: Final = {f"{name}{unit}" for name in (*DEVICE_NUMBERS, *CAMERA_COUNTS) for unit in ("", "_ms", "_s")}
+"""What changes all the time, by its names in JSON: it is published in steps, or once a minute."""
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ Pure: time is passed in, in seconds.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from wifimgrd.client.channel_messages import SIGNAL_STEP
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
@@ -16,6 +16,13 @@ SIGNAL_S: Final = 1.0
 """The least time between two records of a device that differ only in the signal strength."""
 COUNTS_S: Final = 60.0
 """The same for bit rates and for what a camera counts: one that records has another time left every 10 s."""
+DEVICE_NUMBERS: Final = ("signal_strength", "tx_bitrate", "rx_bitrate")
+"""What changes all the time in a device."""
+CAMERA_COUNTS: Final = (
+    *("battery_level", "storage_free", "recording_time_left"),
+    *("clock_offset", "clock_bound", "clock_read_at", "read_at"),
+)
+"""The same in what its camera said."""
 BURST: Final = 10
 """Messages of one record that may follow each other at once."""
 AGAIN_S: Final = 1.0
@@ -110,28 +117,13 @@ def _without_numbers(device: DeviceRecord) -> DeviceRecord:
     camera = device.camera
     return replace(
         device,
-        signal_strength=_known(device.signal_strength),
-        tx_bitrate=_known(device.tx_bitrate),
-        rx_bitrate=_known(device.rx_bitrate),
-        camera=None if camera is None else _without_counts(camera),
+        **_known(device, DEVICE_NUMBERS),
+        camera=None if camera is None else replace(camera, **_known(camera, CAMERA_COUNTS)),
     )
 
 
-def _without_counts(camera: CameraRecord) -> CameraRecord:
-    return replace(
-        camera,
-        battery_level=_known(camera.battery_level),
-        storage_free=_known(camera.storage_free),
-        recording_time_left=_known(camera.recording_time_left),
-        clock_offset=0,
-        clock_bound=_known(camera.clock_bound),
-        clock_read_at=_known(camera.clock_read_at),
-        read_at=_known(camera.read_at),
-    )
-
-
-def _known(number: int | None) -> int | None:
-    return None if number is None else 0
+def _known(record: DeviceRecord | CameraRecord, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: None if getattr(record, name) is None else 0 for name in names}
 
 
 def _step(device: DeviceRecord, shown: DeviceRecord | None) -> int | None:
