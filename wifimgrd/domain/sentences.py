@@ -7,7 +7,8 @@ from typing import Final
 
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.camera import CameraReading, EndSeen, Problem, StopReason, stop_reason
-from wifimgrd.domain.device import DeviceId, Ssid
+from wifimgrd.domain.check import Want
+from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, PowerState, Ssid
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.recovery import Condition, Health, Symptom
 
@@ -202,6 +203,32 @@ def camera_problem(problem: Problem, reading: CameraReading) -> str:
             return f"{text}, by {abs(reading.clock_offset_us) // 1_000_000} s."
         case _:  # the value is not known, or held
             return f"{text}."
+
+
+_WANTS: Final = {
+    Want.NOT_CONNECTED: "It is not connected.",
+    Want.NOT_ANSWERING: "It is connected, and does not answer.",
+    Want.RECORDING_UNKNOWN: "Whether it records is not known.",
+    Want.BATTERY_UNKNOWN: "How full its battery is is not known.",
+    Want.STORAGE_UNKNOWN: "How long it can record is not known.",
+    Want.CLOCK_UNKNOWN: "How far its clock is off is not known.",
+}
+
+
+def check_finding(code: Want | Problem, status: DeviceStatus) -> str:
+    """What stands in the way of a camera, as a sentence."""
+    camera, power, failure = status.camera, status.power, status.device.failure
+    if code is Want.NOT_CONNECTED:
+        if status.state is DeviceState.CONNECTING:
+            return "It is being connected."
+        if power is not None and power.state is PowerState.ASLEEP:
+            return "It is asleep."
+        return _WANTS[code] if failure is None else f"{_WANTS[code][:-1]}: {failure.message}."
+    if isinstance(code, Want) or camera is None:
+        return _WANTS[Want(code)]
+    if code is Problem.NOT_RECORDING and code not in camera.problems:
+        return "It does not record."
+    return camera_problem(code, camera.reading)
 
 
 def adapter_plugged_in(interface: str, product: str) -> str:

@@ -1,0 +1,146 @@
+"""The decision whether the rig is ready."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wifimgrd.domain import sentences
+from wifimgrd.domain.camera import CameraReading, CameraStatus, Problem, RecordingState
+from wifimgrd.domain.check import ORDER, Checked, Want, Wanted, check, parse_wanted
+from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Failure, Ssid
+from wifimgrd.domain.errors import ErrorCode, InvalidRequest
+
+NOTHING: Final = Wanted()
+ALL: Final = Wanted(recording=True, battery=50, time_left_us=600_000_000, clock_us=500_000)
+FIT: Final = CameraReading(
+    read_us=1,
+    battery_level=50,
+    recording=RecordingState.RECORDING,
+    time_left_s=600,
+    clock_offset_us=-500_000,
+)
+
+
+def camera(number: int, reading: CameraReading | None = FIT, *problems: Problem) -> DeviceStatus:
+    """A connected camera that answers; without a reading the hub has no driver for it."""
+    device = Device(DeviceId(number), f"Camera {number}", "x3", Ssid(b"x"))
+    status = None if reading is None else CameraStatus(reading, problems=problems)
+    return DeviceStatus(device, DeviceState.CONNECTED, "wlan0", reachable=True, camera=status)
+
+
+def codes(result: Checked) -> list[tuple[int, str]]:
+    return [(one.device, str(one.code)) for one in result.findings]
+
+
+def test_cameras_that_are_all_that_is_wanted_are_ready() -> None:
+    result = check([camera(2), camera(1)], ALL)
+    assert (result.ok, result.devices, result.findings) == (True, (1, 2), ())
+
+
+def test_nobody_is_not_ready() -> None:
+    assert not check([], NOTHING).ok
+
+
+def test_of_a_camera_that_is_not_connected_nothing_else_is_told() -> None:
+    away = replace(
+        camera(1, CameraReading(), Problem.BATTERY_LOW), state=DeviceState.DISCONNECTED, reachable=False
+    )
+    assert codes(check([away], ALL)) == [(1, "not-connected")]
+
+
+def test_a_camera_that_does_not_answer_is_told_with_its_problems() -> None:
+    silent = replace(camera(1, FIT, Problem.CLOCK_WRONG), reachable=False)
+    assert codes(check([silent], NOTHING)) == [(1, "not-answering"), (1, "clock-wrong")]
+
+
+def test_the_most_urgent_finding_is_the_first_whatever_the_device() -> None:
+    low = camera(1, FIT, Problem.STORAGE_LOW, Problem.TOO_HOT)
+    off = replace(camera(2), state=DeviceState.CONNECTING)
+    assert codes(check([low, off], NOTHING)) == [(2, "not-connected"), (1, "too-hot"), (1, "storage-low")]
+
+
+@pytest.mark.parametrize(
+    ("reading", "code"),
+    [
+        (replace(FIT, recording=RecordingState.IDLE), "not-recording"),
+        (replace(FIT, recording=None), "recording-unknown"),
+        (replace(FIT, battery_level=49), "battery-low"),
+        (replace(FIT, battery_level=None), "battery-unknown"),
+        (replace(FIT, time_left_s=599), "storage-low"),
+        (replace(FIT, time_left_s=None), "storage-unknown"),
+        (replace(FIT, clock_offset_us=500_001), "clock-wrong"),
+        (replace(FIT, clock_offset_us=-500_001), "clock-wrong"),
+        (replace(FIT, clock_offset_us=None), "clock-unknown"),
+    ],
+)
+def test_a_value_that_was_asked_for_is_a_finding_if_it_is_not_met_or_not_known(
+    reading: CameraReading, code: str
+) -> None:
+    assert codes(check([camera(1, reading)], ALL)) == [(1, code)]
+
+
+def test_what_nobody_asks_for_may_be_unknown() -> None:
+    assert check([camera(1, CameraReading())], NOTHING).ok
+
+
+def test_of_a_camera_without_a_driver_nothing_is_asked() -> None:
+    assert check([camera(1, None)], ALL).ok
+
+
+def test_the_limit_that_is_asked_for_replaces_the_hubs_own() -> None:
+    low = camera(1, replace(FIT, battery_level=12), Problem.BATTERY_LOW)
+    assert codes(check([low], NOTHING)) == [(1, "battery-low")]
+    assert check([low], Wanted(battery=10)).ok
+
+
+def test_a_camera_that_should_record_and_does_not_is_told_once() -> None:
+    stopped = camera(1, replace(FIT, recording=RecordingState.IDLE), Problem.NOT_RECORDING)
+    assert codes(check([stopped], ALL)) == [(1, "not-recording")]
+
+
+@given(st.lists(st.sampled_from(list(Problem)), unique=True), st.booleans(), st.booleans())
+def test_each_finding_is_told_once_and_has_a_sentence(
+    problems: list[Problem], is_connected: bool, is_known: bool
+) -> None:
+    status = camera(1, FIT if is_known else CameraReading(), *problems)
+    if not is_connected:
+        status = replace(status, state=DeviceState.DISCONNECTED)
+    found = check([status], ALL).findings
+    assert len({one.code for one in found}) == len(found)
+    assert [one.code for one in found] == [code for code in ORDER if code in {one.code for one in found}]
+    for one in found:
+        assert sentences.check_finding(one.code, status).endswith(".")
+
+
+def test_a_failure_says_why_a_camera_is_not_connected() -> None:
+    failure = Failure(ErrorCode.AUTHENTICATION_FAILED, "the password is wrong", 1)
+    away = replace(
+        camera(1), state=DeviceState.DISCONNECTED, device=replace(camera(1).device, failure=failure)
+    )
+    assert sentences.check_finding(Want.NOT_CONNECTED, away) == "It is not connected: the password is wrong."
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"battery": -1},
+        {"battery": 101},
+        {"battery": True},
+        {"recording": 1},
+        {"time_left": -1},
+        {"clock": "1"},
+    ],
+)
+def test_options_that_are_none_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(InvalidRequest):
+        parse_wanted(options)
+
+
+def test_options_are_read() -> None:
+    options = {"recording": True, "battery": 50, "time_left": 600_000_000, "clock": 500_000, "group": "x"}
+    assert parse_wanted(options) == ALL
