@@ -27,6 +27,7 @@ from wifimgrd.domain.errors import ErrorCode  # noqa: E402
 from wifimgrd.domain.records import (  # noqa: E402
     BluetoothRecord,
     DeviceRecord,
+    FindingRecord,
     HistoryRecord,
     InterfaceRecord,
     NetworkRecord,
@@ -55,6 +56,7 @@ ROWS: Final = {
     "results": ResultRecord,
     "outcomes": OutcomeRecord,
     "takes": TakeRecord,
+    "findings": FindingRecord,
 }
 """The arguments of methods that are rows, by name."""
 _ROWS: Final = re.compile(rf"(?<=      )({'|'.join(ROWS)})(: .*)\n(?:        .*\n)+")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,11 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.domain import check as decision
 from wifimgrd.domain import sentences
+from wifimgrd.domain._findings import ORDER, Want
 from wifimgrd.domain.camera import CameraReading, CameraStatus, Problem, RecordingState
-from wifimgrd.domain.check import ORDER, Checked, Want, Wanted, check, parse_wanted
+from wifimgrd.domain.check import Checked, Wanted, check_rig, parse_wanted
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Failure, Ssid
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
+from wifimgrd.domain.records import device_record
 
 NOTHING: Final = Wanted()
 ALL: Final = Wanted(recording=True, battery=50, time_left_us=600_000_000, clock_us=500_000)
@@ -23,6 +27,7 @@ FIT: Final = CameraReading(
     recording=RecordingState.RECORDING,
     time_left_s=600,
     clock_offset_us=-500_000,
+    clock_read_us=1,
 )
 
 
@@ -33,13 +38,17 @@ def camera(number: int, reading: CameraReading | None = FIT, *problems: Problem)
     return DeviceStatus(device, DeviceState.CONNECTED, "wlan0", reachable=True, camera=status)
 
 
+def check(statuses: Sequence[DeviceStatus], wanted: Wanted) -> Checked:
+    return decision.check(map(device_record, statuses), wanted)
+
+
 def codes(result: Checked) -> list[tuple[int, str]]:
-    return [(one.device, str(one.code)) for one in result.findings]
+    return [(one.device_id, str(one.code)) for one in result.findings]
 
 
 def test_cameras_that_are_all_that_is_wanted_are_ready() -> None:
     result = check([camera(2), camera(1)], ALL)
-    assert (result.ok, result.devices, result.findings) == (True, (1, 2), ())
+    assert (result.ok, list(result.names), result.findings) == (True, [1, 2], ())
 
 
 def test_nobody_is_not_ready() -> None:
@@ -75,7 +84,7 @@ def test_the_most_urgent_finding_is_the_first_whatever_the_device() -> None:
         (replace(FIT, time_left_s=None), "storage-unknown"),
         (replace(FIT, clock_offset_us=500_001), "clock-wrong"),
         (replace(FIT, clock_offset_us=-500_001), "clock-wrong"),
-        (replace(FIT, clock_offset_us=None), "clock-unknown"),
+        (replace(FIT, clock_offset_us=None, clock_read_us=0), "clock-unknown"),
     ],
 )
 def test_a_value_that_was_asked_for_is_a_finding_if_it_is_not_met_or_not_known(
@@ -144,3 +153,57 @@ def test_options_that_are_none_are_refused(options: dict[str, object]) -> None:
 def test_options_are_read() -> None:
     options = {"recording": True, "battery": 50, "time_left": 600_000_000, "clock": 500_000, "group": "x"}
     assert parse_wanted(options) == ALL
+
+
+def test_the_rig_is_those_that_are_expected() -> None:
+    expected, spare = camera(1), replace(camera(2), state=DeviceState.DISCONNECTED)
+    expected = replace(expected, device=replace(expected.device, expected=True))
+    assert check_rig(map(device_record, [expected, spare])).ok
+
+
+FOUR: Final = {1: "Nose", 2: "Left", 3: "Right", 4: "Tail"}
+MANY: Final = {number: f"C{number}" for number in range(1, 31)}
+
+
+@pytest.mark.parametrize(
+    ("cameras", "findings", "sentence"),
+    [
+        ({}, [], "There is no camera to check."),
+        ({1: "Nose"}, [], "Nose is ready."),
+        ({1: "Nose"}, [(1, "not-answering"), (1, "battery-low")], "Nose does not answer."),
+        ({1: "Nose", 2: "Left"}, [], "Both cameras are ready."),
+        (FOUR, [], "All 4 cameras are ready."),
+        (FOUR, [(4, "not-connected")], "3 of 4 cameras are ready: Tail is not connected."),
+        (
+            FOUR,
+            [(2, "not-connected"), (4, "not-connected"), (1, "storage-full"), (1, "clock-wrong")],
+            "1 of 4 cameras is ready: Left and Tail are not connected, Nose has a full card.",
+        ),
+        (
+            FOUR,
+            [(1, "not-connected"), (2, "too-hot"), (3, "battery-low"), (4, "clock-wrong")],
+            "None of 4 cameras is ready: Nose is not connected, Left is too hot, Right has a low battery,"
+            " 1 more is not ready.",
+        ),
+        (FOUR, [(one, "not-recording") for one in FOUR], "None of 4 cameras is ready: they do not record."),
+        (
+            MANY,
+            [(one, "not-connected") for one in range(1, 28)],
+            "3 of 30 cameras are ready: C1, C2, C3 and 24 others are not connected.",
+        ),
+        (
+            MANY,
+            [(one, "not-connected") for one in range(1, 5)],
+            "26 of 30 cameras are ready: C1, C2, C3 and C4 are not connected.",
+        ),
+    ],
+)
+def test_one_sentence_says_whether_all_are_ready(
+    cameras: dict[int, str], findings: list[tuple[int, str]], sentence: str
+) -> None:
+    assert sentences.readiness(cameras, findings) == sentence
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(MANY)), st.sampled_from(ORDER)), unique=True))
+def test_the_sentence_is_short_whatever_was_found(findings: list[tuple[int, str]]) -> None:
+    assert len(sentences.readiness(MANY, findings)) <= 240

@@ -27,8 +27,16 @@ from wifimgrd.client.changes import (
 )
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.check import NOTHING_MORE, Wanted
 from wifimgrd.domain.commands import DeviceCommand
-from wifimgrd.domain.records import DeviceRecord, OutcomeRecord, ResultRecord, ServiceRecord, TakeRecord
+from wifimgrd.domain.records import (
+    CheckRecord,
+    DeviceRecord,
+    OutcomeRecord,
+    ResultRecord,
+    ServiceRecord,
+    TakeRecord,
+)
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.kernel.sockets import open_socket
 
@@ -50,6 +58,7 @@ class FakeHub(HubClient):
         self.report = "a report"
         self.results: list[ResultRecord] = []
         self.found_takes: list[TakeRecord] = []
+        self.checked = CheckRecord(True, (), ())
         self.relying = 0
         """Who has it ping the daemon now."""
         self.nobody = asyncio.Event()
@@ -146,6 +155,16 @@ class FakeHub(HubClient):
         assert before is None
         await self.do("takes", since_us, until_us, limit)
         return self.found_takes
+
+    async def check(
+        self,
+        wanted: Wanted = NOTHING_MORE,
+        *,
+        device_ids: Iterable[int] | None = None,
+        group: str | None = None,
+    ) -> CheckRecord:
+        await self.do("check", wanted, device_ids, group)
+        return self.checked
 
     async def diagnose(self) -> str:
         await self.do("diagnose")

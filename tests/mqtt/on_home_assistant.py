@@ -153,7 +153,7 @@ def is_complete(states: dict[str, str]) -> bool:
     mine = {name: state for name, state in states.items() if "boat" in name or "nose" in name}
     unknown = {name for name, state in mine.items() if state == "unknown"}
     return (
-        len(mine) == 19
+        len(mine) == 20
         and mine["binary_sensor.nose_connectivity"] == "on"
         and mine["switch.wifimgrd_boat_record_on_all"] == "off"
         and mine["binary_sensor.nose_camera_problem"] == "off"
@@ -213,6 +213,7 @@ async def test_what_a_camera_says_is_a_state_and_what_is_not_known_is_none(
 
         await all_record("unknown", *rig, idle)
         await all_record("off", idle)
+        assert (await assistant.ask("states"))["binary_sensor.wifimgrd_boat_ready"] == "off"
         await all_record("on", *rig)
         await shown(
             replace(KNOWN, recording_state="idle", problems=()), "0", "1.5", "119", "off", "off", "off"

@@ -90,7 +90,7 @@ def test_a_record_that_is_removed_is_an_unknown_state() -> None:
     configs = message(DISCOVERY.hub("0.1.0", ["wlan0"], records=True)), message(DISCOVERY.camera(EVERYTHING))
     components = [one for config in configs for one in config["components"].values()]
     states = [one["value_template"] for one in components if "value_template" in one]
-    assert len(states) == 2 + len(configs[1]["components"].keys() - {"wake"})
+    assert len(states) == 3 + len(configs[1]["components"].keys() - {"wake"})
     assert all(text.endswith("{% else %}None{% endif %}") for text in states)
 
 
@@ -258,7 +258,7 @@ def test_no_name_gets_out_of_its_member_or_into_a_template(name: str, codename: 
     plain = message(DISCOVERY.hub("0.1.0", ["wlan0"]))
     hub = message(DISCOVERY.hub("0.1.0", [interface]))
     assert templates(hub) == templates(plain)
-    assert len(hub["components"]) == 3
+    assert len(hub["components"]) == 4
     assert not any(" " in key for key in hub["components"])
 
 

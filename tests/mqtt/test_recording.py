@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.commands import disconnect
 from tests.message_bus import MessageBusDaemon
 from tests.mqtt.conftest import HUB
 from tests.mqtt.observer import Observer
@@ -115,3 +116,20 @@ async def test_home_assistant_has_a_switch_for_all_while_there_is_a_camera_to_co
     await seen.until(lambda: seen.record(switch["state_topic"])["recording_devices"] == 1)
     await hub.client.update_device(first, {"codename": "generic-wifi-camera"})
     await seen.until(lambda: seen.record(HUB_MESSAGE)["components"]["recording"] == {"platform": "switch"})
+
+
+async def test_the_hub_says_whether_the_rig_is_ready(hub: Hub, seen: Observer) -> None:
+    def said() -> tuple[bool, str]:
+        record = seen.record(f"{HUB}/hub")
+        return record["ready"], record["ready_message"]
+
+    await seen.until(lambda: said() == (False, "2 of 3 cameras are ready: Tail has an almost full card."))
+    await disconnect(hub.client, named(hub, "Tail"))
+    await seen.until(lambda: said() == (True, "Both cameras are ready."))
+    fault = {"ssid": Variant("s", CAMERAS["gopro-hero12"][0])}
+    await hub.client.simulate("SetFault", "sa{sv}", "card-full", fault)
+    await seen.until(lambda: said() == (False, "1 of 2 cameras is ready: Nose has a full card."))
+    await hub.client.update_device(named(hub, "Nose"), {"name": "Bow"})
+    await seen.until(lambda: said() == (False, "1 of 2 cameras is ready: Bow has a full card."))
+    ready = seen.record(HUB_MESSAGE)["components"]["ready"]
+    assert ready["state_topic"] == ready["json_attributes_topic"] == f"{HUB}/hub"

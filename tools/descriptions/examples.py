@@ -24,6 +24,7 @@ from wifimgrd.client.json_members import (
     ResultsJson,
 )
 from wifimgrd.client.json_records import (
+    check_json,
     device_json,
     groups_json,
     history_json,
@@ -40,8 +41,10 @@ from wifimgrd.domain.records import (
     AbsentRecord,
     BluetoothRecord,
     CameraRecord,
+    CheckRecord,
     DeviceRecord,
     FileRecord,
+    FindingRecord,
     HistoryRecord,
     InterfaceRecord,
     MissingRecord,
@@ -331,6 +334,16 @@ _SIGNAL: Final = signal_history_json(
         [84, None],
     )
 )
+_CHECKED: Final = check_json(
+    CheckRecord(
+        ok=False,
+        checked=(1, 2),
+        findings=(
+            FindingRecord(device_id=2, code="not-connected", message="It is asleep."),
+            FindingRecord(device_id=1, code="battery-low", message="Its battery is low: 41 %."),
+        ),
+    )
+)
 _HISTORY: Final[HistoryJson] = {"history": [history_json(row) for row in (_INTERRUPTION, _SESSION)]}
 _RECORDING: Final = HistoryRecord(
     id=3,
@@ -451,6 +464,17 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "list_history": Example(answer=_HISTORY),
         "get_signal_history": Example(
             parameters={"since": "2026-11-20T17:08:00Z", "until": "2026-11-20T17:10:00Z"}, answer=_SIGNAL
+        ),
+        "check": Example(
+            parameters={
+                "device_id": [1, 2],
+                "group": "nose",
+                "recording": "0",
+                "battery": 50,
+                "time_left_s": 1800,
+                "clock_ms": 500,
+            },
+            answer=_CHECKED,
         ),
         "list_takes": Example(
             parameters={"since": "2026-11-20T17:00:00Z", "until": "2026-11-20T18:00:00Z"},

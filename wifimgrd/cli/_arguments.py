@@ -36,6 +36,7 @@ RECORD: Final = "record"
 STOP: Final = "stop"
 BACKUP: Final = "backup"
 TAKES: Final = "takes"
+CHECK: Final = "check"
 _NAMES: Final = {SET_CLOCK.name: "clock"}
 """The names of commands to a device that are called otherwise here."""
 COMMAND_OF: Final = {
@@ -108,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     _device_commands(command)
     status = command("status", "show the state of the hub, or all details of one device")
     completed(status.add_argument("device", metavar="DEVICE", nargs="?"), Words.DEVICES)
+    _check(command(CHECK, "say whether the rig is ready, and what stands in the way"))
     _history(command("history", "show the history, newest last"))
     _takes(command(TAKES, "show which recordings belong together, newest last, and who was missing"))
     tiles_arguments(command("tiles", "list the configured map tilesets, or check them"))
@@ -134,6 +136,23 @@ def parser() -> argparse.ArgumentParser:
     )
     help_.set_defaults(topics=commands.choices)
     return top
+
+
+def _check(check: argparse.ArgumentParser) -> None:
+    which = check.add_mutually_exclusive_group()
+    _devices(which)
+    group = which.add_argument("--group", metavar="NAME", help="check the devices of this group")
+    completed(group, Words.GROUPS)
+    check.add_argument("--recording", action="store_true", help="they must record now")
+    check.add_argument(
+        "--battery", type=values.percent, metavar="N", help="their batteries must be at N %% at least"
+    )
+    check.add_argument(
+        "--minutes-left", type=values.count, metavar="N", help="they must be able to record for N minutes"
+    )
+    check.add_argument(
+        "--clock-ms", type=values.count, metavar="N", help="their clocks must be right to N milliseconds"
+    )
 
 
 def _history(history: argparse.ArgumentParser) -> None:

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 from wifimgrd.bus.connection import Variant
 from wifimgrd.cli._adding import add
-from wifimgrd.cli._arguments import COMMAND_OF, RECORD, STOP
+from wifimgrd.cli._arguments import CHECK, COMMAND_OF, RECORD, STOP
 from wifimgrd.cli._bluetooth import bluetooth
+from wifimgrd.cli._check import check
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._groups import connect_group, groups, members
 from wifimgrd.cli._history import history
@@ -357,6 +358,7 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "set": change,
         "history": history,
         "takes": takes,
+        CHECK: check,
         "remove": remove,
         "connect": connect,
         "bluetooth": bluetooth,

@@ -14,6 +14,7 @@ from wifimgrd.domain.power import LONGEST_SEARCH_S
 from wifimgrd.domain.registration import parse_bluetooth_address
 
 _LONGEST_TIMEOUT_S: Final = 86400.0
+_LARGEST_COUNT: Final = 1_000_000_000
 _SECONDS_OF: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 
 
@@ -21,6 +22,20 @@ def search_time(argument: str) -> int:
     """How long to search for cameras over Bluetooth, seconds."""
     if not (argument.isascii() and argument.isdecimal() and 1 <= int(argument[:9]) <= LONGEST_SEARCH_S):
         raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 1 to {LONGEST_SEARCH_S}")
+    return int(argument)
+
+
+def count(argument: str) -> int:
+    """A whole number, from 0 on."""
+    if not (argument.isascii() and argument.isdecimal() and int(argument[:20]) <= _LARGEST_COUNT):
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 0 to {_LARGEST_COUNT}")
+    return int(argument)
+
+
+def percent(argument: str) -> int:
+    """A whole number of percent."""
+    if not (argument.isascii() and argument.isdecimal() and int(argument[:9]) <= 100):
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 0 to 100")
     return int(argument)
 
 

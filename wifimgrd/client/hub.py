@@ -13,10 +13,13 @@ from wifimgrd.bus.connection import Variant
 from wifimgrd.bus.values import typed
 from wifimgrd.client._command_result import CommandResult
 from wifimgrd.client._live_objects import LATE, LiveObjects
+from wifimgrd.domain.check import NOTHING_MORE, Wanted
 from wifimgrd.domain.commands import BLUETOOTH, CAMERA, OPTIONAL_INTERFACES, POWER, WAIT, DeviceCommand
 from wifimgrd.domain.errors import BackendUnavailable, InternalError, NotSupported
 from wifimgrd.domain.records import (
     BluetoothRecord,
+    CheckRecord,
+    FindingRecord,
     HistoryRecord,
     NetworkRecord,
     OutcomeRecord,
@@ -168,6 +171,34 @@ class HubClient(LiveObjects):
         reply = await self._command(names.ROOT_PATH, names.MANAGER, "ConnectGroup", "sa{sv}", body, GROUP_S)
         rows = typed(tuple[list[dict[str, object]]], reply)[0]
         return [record_of(OutcomeRecord, row) for row in rows]
+
+    async def check(
+        self,
+        wanted: Wanted = NOTHING_MORE,
+        *,
+        device_ids: Iterable[int] | None = None,
+        group: str | None = None,
+    ) -> CheckRecord:
+        """Whether some devices are ready, those of a group, or by default the expected ones; raises
+        InvalidRequest, DeviceNotFound, GroupNotFound."""
+        asked = {
+            "recording": wanted.recording or None,
+            "battery": wanted.battery,
+            "time_left": wanted.time_left_us,
+            "clock": wanted.clock_us,
+            "group": group,
+        }
+        options = {name: _variant(value) for name, value in asked.items() if value is not None}
+        if device_ids is not None:
+            options["devices"] = Variant("ao", list(map(names.device_path, device_ids)))
+        reply = await self._command(names.ROOT_PATH, names.MANAGER, "Check", "a{sv}", [options])
+        ok, checked, rows = typed(tuple[bool, list[str], list[dict[str, object]]], reply)
+        ids = (names.device_id_of(path) for path in checked)
+        return CheckRecord(
+            ok,
+            tuple(one for one in ids if one is not None),
+            tuple(record_of(FindingRecord, row) for row in rows),
+        )
 
     async def open_connection(self, device_id: int, port: int) -> socket.socket:
         """A TCP socket to the camera of a connected device, non-blocking; the caller closes it.

@@ -21,6 +21,7 @@ from wifimgrd.domain.records import (
     CameraRecord,
     DeviceRecord,
     FileRecord,
+    FindingRecord,
     HistoryRecord,
     InterfaceRecord,
     MissingRecord,
@@ -384,6 +385,18 @@ class TakesJson(TypedDict):
     """Takes."""
 
     takes: Annotated[list[TakeJson], "The newest first."]
+
+
+class FindingJson(JsonObject, of=members_of(FindingRecord)):
+    """Something that stands in the way of a camera that is to be ready."""
+
+
+class CheckJson(TypedDict):
+    """Whether cameras are ready."""
+
+    ok: Annotated[bool, "Some were checked, and nothing was found."]
+    checked: Annotated[list[Id], "The devices that were checked."]
+    findings: Annotated[list[FindingJson], "What stands in the way, the most urgent first."]
 
 
 class ServiceJson(JsonObject, of=[one for one in members_of(ServiceRecord) if one.in_status]):

@@ -7,7 +7,9 @@ from typing import Final
 
 from wifimgrd.client.json_members import (
     AbsentAdapterJson,
+    CheckJson,
     DeviceJson,
+    FindingJson,
     GroupsJson,
     HistoryRowJson,
     InterfaceJson,
@@ -20,7 +22,13 @@ from wifimgrd.client.json_members import (
     TakeJson,
 )
 from wifimgrd.client.json_types import SignalHistoryJson
-from wifimgrd.domain.records import InterfaceRecord, SearchRecord, ServiceRecord, SignalHistoryRecord
+from wifimgrd.domain.records import (
+    CheckRecord,
+    InterfaceRecord,
+    SearchRecord,
+    ServiceRecord,
+    SignalHistoryRecord,
+)
 from wifimgrd.wire.kinds import time_text
 
 device_json: Final = DeviceJson.of
@@ -71,6 +79,15 @@ def groups_json(service: ServiceRecord) -> GroupsJson:
             {"name": name, "device_ids": list(devices), "missing": list(missing.get(name, ()))}
             for name, devices in service.groups.items()
         ]
+    }
+
+
+def check_json(found: CheckRecord) -> CheckJson:
+    """The answer to the question whether cameras are ready."""
+    return {
+        "ok": found.ok,
+        "checked": list(found.checked),
+        "findings": list(map(FindingJson.of, found.findings)),
     }
 
 

@@ -1,50 +1,28 @@
 """Whether the rig is ready: one pure decision for all clients.
 
-`check` looks at the cameras that are asked about, and returns what stands in the way, the most urgent first.
-A value that nobody asks for, and that is not known, is no finding.
+`check` looks at the records of the cameras that are asked about, so that who has a copy of them decides as
+the daemon does, and returns what stands in the way, the most urgent first. A value that nobody asks for, and
+that is not known, is not a finding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from wifimgrd.domain.camera import CameraStatus, Problem
-from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
+from wifimgrd.domain import sentences
+from wifimgrd.domain._findings import ORDER, Want
+from wifimgrd.domain.camera import Problem, RecordingState
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.history import LARGEST_ID, whole_number
-
-
-class Want(StrEnum):
-    """The findings that are no problems of a camera, beside those in `Problem`."""
-
-    NOT_CONNECTED = "not-connected"
-    """Nothing else is told of such a camera."""
-    NOT_ANSWERING = "not-answering"
-    RECORDING_UNKNOWN = "recording-unknown"
-    BATTERY_UNKNOWN = "battery-unknown"
-    STORAGE_UNKNOWN = "storage-unknown"
-    CLOCK_UNKNOWN = "clock-unknown"
-
-
-ORDER: Final = (
-    Want.NOT_CONNECTED,
-    Want.NOT_ANSWERING,
-    *Problem,
-    Want.RECORDING_UNKNOWN,
-    Want.BATTERY_UNKNOWN,
-    Want.STORAGE_UNKNOWN,
-    Want.CLOCK_UNKNOWN,
-)
-"""The most urgent one first."""
+from wifimgrd.domain.records import CameraRecord, DeviceRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What cameras must be, beside being connected and without a problem."""
+    """The limits for cameras, beside being connected and without a problem."""
 
     recording: bool = False
     """They record now."""
@@ -56,66 +34,84 @@ class Wanted:
     """Their clocks differ from this host's by so much at most; None = the hub's own limit."""
 
 
+NOTHING_MORE: Final = Wanted()
+"""That they are connected, answer and have no problem."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something that stands in the way."""
 
-    device: DeviceId
+    device_id: int
     code: Want | Problem
-    """One of Want or Problem; `sentences.check_finding` says it."""
+    """`sentences.check_finding` says it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The result of a check."""
 
-    devices: tuple[DeviceId, ...]
-    """Those that were looked at, by id."""
+    names: Mapping[int, str]
+    """The names of those that were looked at, by id, in that order."""
     findings: tuple[Finding, ...]
     """The most urgent first, of one code by device."""
 
     @property
     def ok(self) -> bool:
         """Whether some were looked at, and nothing stands in the way."""
-        return bool(self.devices) and not self.findings
+        return bool(self.names) and not self.findings
+
+    @property
+    def sentence(self) -> str:
+        """The result for people."""
+        return sentences.readiness(self.names, [(one.device_id, one.code) for one in self.findings])
 
 
-def check(statuses: Iterable[DeviceStatus], wanted: Wanted) -> Checked:
+def check(devices: Iterable[DeviceRecord], wanted: Wanted = NOTHING_MORE) -> Checked:
     """Look at some devices."""
-    looked_at = sorted(statuses, key=lambda status: status.device.id)
-    findings = [Finding(status.device.id, code) for status in looked_at for code in _found(status, wanted)]
+    looked_at = sorted(devices, key=lambda device: device.id)
+    findings = [Finding(device.id, code) for device in looked_at for code in found_at(device, wanted)]
     ranks = {code: rank for rank, code in enumerate(ORDER)}
-    findings.sort(key=lambda one: (ranks[one.code], one.device))
-    return Checked(tuple(status.device.id for status in looked_at), tuple(findings))
+    findings.sort(key=lambda one: (ranks[one.code], one.device_id))
+    return Checked({device.id: device.name for device in looked_at}, tuple(findings))
 
 
-def _found(status: DeviceStatus, wanted: Wanted) -> Iterator[Want | Problem]:
-    if status.state is not DeviceState.CONNECTED:
+def check_rig(devices: Iterable[DeviceRecord]) -> Checked:
+    """Look at the rig as it should be at any time: at the expected ones."""
+    return check(device for device in devices if device.expected)
+
+
+def found_at(device: DeviceRecord, wanted: Wanted = NOTHING_MORE) -> Iterator[Want | Problem]:
+    """The findings at one device, the most urgent of them not always first."""
+    if not device.is_connected:
         yield Want.NOT_CONNECTED
         return
-    if not status.reachable:
+    if not device.reachable:
         yield Want.NOT_ANSWERING
-    if status.camera is not None:
-        yield from _problems(status.camera, wanted)
+    if device.camera is not None:
+        yield from _problems(device.camera, wanted)
 
 
-def _problems(camera: CameraStatus, wanted: Wanted) -> Iterator[Want | Problem]:
+def _problems(camera: CameraRecord, wanted: Wanted) -> Iterator[Want | Problem]:
     """The problems of a camera, where the limits that are asked for replace the hub's own."""
-    reading, asked = camera.reading, list[tuple[Want, Problem, bool | None]]()
+    asked = list[tuple[Want, Problem, bool | None]]()
     if wanted.recording:
-        asked.append((Want.RECORDING_UNKNOWN, Problem.NOT_RECORDING, reading.is_recording))
+        state = camera.recording_state
+        fits = None if state is None else state == RecordingState.RECORDING
+        asked.append((Want.RECORDING_UNKNOWN, Problem.NOT_RECORDING, fits))
     if wanted.battery is not None:
-        fits = None if reading.battery_level is None else reading.battery_level >= wanted.battery
+        level = camera.battery_level
+        fits = None if level is None else level >= wanted.battery
         asked.append((Want.BATTERY_UNKNOWN, Problem.BATTERY_LOW, fits))
     if wanted.time_left_us is not None:
-        left_s = reading.time_left_s
-        fits = None if left_s is None else left_s * 1_000_000 >= wanted.time_left_us
+        left_us = camera.recording_time_left
+        fits = None if left_us is None else left_us >= wanted.time_left_us
         asked.append((Want.STORAGE_UNKNOWN, Problem.STORAGE_LOW, fits))
     if wanted.clock_us is not None:
-        offset_us = reading.clock_offset_us
-        fits = None if offset_us is None else abs(offset_us) <= wanted.clock_us
+        fits = None if camera.clock_read_at is None else abs(camera.clock_offset) <= wanted.clock_us
         asked.append((Want.CLOCK_UNKNOWN, Problem.CLOCK_WRONG, fits))
-    yield from (one for one in camera.problems if one not in {problem for _, problem, _ in asked})
+    replaced = {problem for _, problem, _ in asked}
+    yield from (one for one in Problem if one in camera.problems and one not in replaced)
     for unknown, problem, fits in asked:
         if not fits:
             yield unknown if fits is None else problem

@@ -16,6 +16,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Final
 
+from wifimgrd.domain._findings import ORDER
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.camera import (
     BatteryState,
@@ -637,6 +638,36 @@ class ResultRecord(OutcomeRecord):
             json="after_ms",
         ),
     ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRecord(Record):
+    """Something that stands in the way of a camera that is to be ready."""
+
+    device_id: Annotated[int, Field(Kind.DEVICE, "The device.", {"minimum": 1}, dbus="device")]
+    code: Annotated[
+        str,
+        Field(
+            Kind.TEXT,
+            "What it is: `not-connected` (nothing else is told of such a device), `not-answering`, a problem"
+            " of the camera; `recording-unknown`, `battery-unknown`, `storage-unknown` or `clock-unknown` if"
+            " the value was asked for and is not known.",
+            {"enum": [str(one) for one in ORDER]},
+        ),
+    ]
+    message: Annotated[str, Field(Kind.TEXT, "The same as a sentence for people.")]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRecord:
+    """The result of a check whether cameras are ready."""
+
+    ok: bool
+    """Some were checked, and nothing was found."""
+    checked: tuple[int, ...]
+    """The devices, by id."""
+    findings: tuple[FindingRecord, ...]
+    """The most urgent first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from wifimgrd.domain._findings import Want
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.camera import CameraReading, EndSeen, Problem, StopReason, stop_reason
-from wifimgrd.domain.check import Want
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, PowerState, Ssid
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.recovery import Condition, Health, Symptom
@@ -216,7 +216,7 @@ _WANTS: Final = {
 
 
 def check_finding(code: Want | Problem, status: DeviceStatus) -> str:
-    """What stands in the way of a camera, as a sentence."""
+    """A finding of a check, as a sentence."""
     camera, power, failure = status.camera, status.power, status.device.failure
     if code is Want.NOT_CONNECTED:
         if status.state is DeviceState.CONNECTING:
@@ -229,6 +229,72 @@ def check_finding(code: Want | Problem, status: DeviceStatus) -> str:
     if code is Problem.NOT_RECORDING and code not in camera.problems:
         return "It does not record."
     return camera_problem(code, camera.reading)
+
+
+_NAMES_IN_A_CLAUSE: Final = 3
+_CLAUSES: Final = 3
+_IN_BRIEF: Final[Mapping[str, tuple[str, str]]] = {
+    Want.NOT_CONNECTED: ("is not connected", "are not connected"),
+    Want.NOT_ANSWERING: ("does not answer", "do not answer"),
+    Problem.NOT_RECORDING: ("does not record", "do not record"),
+    Problem.STILL_RECORDING: ("still records", "still record"),
+    Problem.RECORDING_UNCONFIRMED: ("may not do as it was told", "may not do as they were told"),
+    Problem.UNSTABLE: ("contradicts itself", "contradict themselves"),
+    Problem.TOO_HOT: ("is too hot", "are too hot"),
+    Problem.TOO_COLD: ("is too cold", "are too cold"),
+    Problem.BATTERY_LOW: ("has a low battery", "have low batteries"),
+    Problem.STORAGE_MISSING: ("has no card", "have no card"),
+    Problem.STORAGE_FULL: ("has a full card", "have full cards"),
+    Problem.STORAGE_ERROR: ("has an unusable card", "have unusable cards"),
+    Problem.STORAGE_SLOW: ("has a slow card", "have slow cards"),
+    Problem.STORAGE_LOW: ("has an almost full card", "have almost full cards"),
+    Problem.CLOCK_WRONG: ("has a wrong clock", "have wrong clocks"),
+    Want.RECORDING_UNKNOWN: ("does not say whether it records", "do not say whether they record"),
+    Want.BATTERY_UNKNOWN: ("does not tell its battery", "do not tell their batteries"),
+    Want.STORAGE_UNKNOWN: ("does not tell its time left", "do not tell their time left"),
+    Want.CLOCK_UNKNOWN: ("does not tell its clock", "do not tell their clocks"),
+}
+"""A finding at one camera, and at several."""
+_NOT_READY: Final = ("is not ready", "are not ready")
+"""The same by a code of a later version."""
+
+
+def readiness(cameras: Mapping[int, str], findings: Sequence[tuple[int, str]]) -> str:
+    """Whether cameras are ready, in one sentence that can be read from afar: `cameras` are their names by id,
+    `findings` the ids and codes of what stands in the way, the most urgent first. Of each camera it has that
+    one only."""
+    if not cameras:
+        return "There is no camera to check."
+    worst: dict[int, str] = {}
+    for camera, code in findings:
+        worst.setdefault(camera, code)
+    together: dict[str, list[str]] = {}
+    for camera, code in worst.items():
+        together.setdefault(code, []).append(cameras[camera])
+    if len(cameras) == 1:
+        [name] = cameras.values()
+        return f"{_in_brief(next(iter(together)), [name]) if worst else f'{name} is ready'}."
+    if not worst:
+        return "Both cameras are ready." if len(cameras) == 2 else f"All {len(cameras)} cameras are ready."
+    told = [_in_brief(code, names) for code, names in together.items()]
+    if len(worst) == len(cameras) and len(together) == 1:
+        told = [f"they {_IN_BRIEF.get(next(iter(together)), _NOT_READY)[1]}"]
+    elif len(told) > _CLAUSES:
+        more = sum(len(names) for names in list(together.values())[_CLAUSES:])
+        told[_CLAUSES:] = [f"{more} more {_NOT_READY[more > 1]}"]
+    ready = len(cameras) - len(worst)
+    count = f"{ready or 'None'} of {len(cameras)} cameras {'are' if ready > 1 else 'is'} ready"
+    return f"{count}: {', '.join(told)}."
+
+
+def _in_brief(code: str, names: Sequence[str]) -> str:
+    one, several = _IN_BRIEF.get(code, _NOT_READY)
+    if len(names) == 1:
+        return f"{names[0]} {one}"
+    more = len(names) - _NAMES_IN_A_CLAUSE
+    if more > 1:  # one more is as short as its name
+        return f"{', '.join(names[:_NAMES_IN_A_CLAUSE])} and {more} others {several}"
+    return f"{', '.join(names[:-1])} and {names[-1]} {several}"
 
 
 def adapter_plugged_in(interface: str, product: str) -> str:

@@ -18,6 +18,7 @@ from wifimgrd.http.access.cors import Cors
 from wifimgrd.http.access.request_safety import RequestSafety
 from wifimgrd.http.access.token import AccessToken
 from wifimgrd.http.api.bluetooth import Bluetooth
+from wifimgrd.http.api.check import Check
 from wifimgrd.http.api.connect import Connect
 from wifimgrd.http.api.device_commands import DeviceCommands
 from wifimgrd.http.api.devices import Devices
@@ -109,6 +110,7 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
         Interfaces(client, prefix),
         History(client, prefix),
         Takes(client, prefix),
+        Check(client, prefix),
         Connect(client, prefix, channel),
         Devices(client, prefix, channel),
         DeviceCommands(client, prefix),

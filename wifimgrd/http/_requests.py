@@ -54,13 +54,13 @@ def integer_id(text: str, name: str) -> int:
     return int(text) if len(text) <= 20 else _NO_DEVICE
 
 
-def query_number(request: web.Request, name: str, highest: int) -> int | None:
-    """A query parameter that is a whole number, from 1 on; None if it is not given."""
+def query_number(request: web.Request, name: str, highest: int, *, least: int = 1) -> int | None:
+    """A query parameter that is a whole number; None if it is not given."""
     values = request.query.getall(name, [])
     if not values:
         return None
-    if len(values) > 1 or not _NUMBER.fullmatch(values[0]) or not 1 <= int(values[0]) <= highest:
-        raise invalid(f"{name} must be given once, as a whole number from 1 to {highest}")
+    if len(values) > 1 or not _NUMBER.fullmatch(values[0]) or not least <= int(values[0]) <= highest:
+        raise invalid(f"{name} must be given once, as a whole number from {least} to {highest}")
     return int(values[0])
 
 

@@ -25,6 +25,7 @@ from wifimgrd.client.channel_messages import ChannelMessages
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import device_json, interface_json
 from wifimgrd.domain.camera_state import is_recording
+from wifimgrd.domain.check import found_at
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.mqtt._broker import RECONNECT
@@ -205,7 +206,7 @@ class Bridge:
         could, can = before is not None and before.camera is not None, after.camera is not None
         if could is not can:
             self._discover_hub()
-        if can and (before is None or _in_rig(before) != _in_rig(after)):
+        if before is None or _in_rig(before) != _in_rig(after):
             self._set_hub(self._service)
 
     def _remove_device(self, device_id: int) -> None:
@@ -239,6 +240,6 @@ class Bridge:
         self._set_timer()
 
 
-def _in_rig(camera: DeviceRecord) -> tuple[bool, bool]:
-    """The values of a camera that the hub's own record counts."""
-    return camera.expected, is_recording(camera)
+def _in_rig(camera: DeviceRecord) -> tuple[object, ...]:
+    """The values of a camera that the hub's own record counts or names."""
+    return camera.expected, is_recording(camera), camera.name, tuple(found_at(camera))

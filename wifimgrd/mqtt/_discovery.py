@@ -39,6 +39,7 @@ from wifimgrd.mqtt._entities import (
     RECORD_ON_ALL_SWITCH,
     RECORD_SWITCH,
     RESERVED,
+    RIG_IS_READY,
     WAKE_BUTTON,
 )
 from wifimgrd.mqtt._topics import Target, Topics
@@ -93,6 +94,14 @@ class Discovery:
                 "payload_on": "online",
                 "payload_off": "offline",
                 "entity_category": "diagnostic",
+            },
+            "ready": {
+                "unique_id": f"{node}_ready",
+                **RIG_IS_READY,
+                "state_topic": self.topics.hub_record,
+                "json_attributes_topic": self.topics.hub_record,
+                "availability_mode": "all",
+                "availability": self._is_known(),
             },
             "recording": {"platform": "switch"},
         }

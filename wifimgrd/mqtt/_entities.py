@@ -86,6 +86,16 @@ _RIG_RECORDS: Final = _of_record(
     f" else {_UNKNOWN} }}}}"
 )
 """On if all cameras of the rig record, off if none does; where some do, neither is so."""
+_RIG_IS_READY: Final = _switched("value_json.ready")
+_READINESS: Final = _of_record("{{ {'message': value_json.ready_message} | to_json }}", "{}")
+RIG_IS_READY: Final[Mapping[str, object]] = {
+    "platform": "binary_sensor",
+    "name": "Ready",
+    "icon": "mdi:check-circle-outline",
+    "value_template": _RIG_IS_READY,
+    "json_attributes_template": _READINESS,
+}
+"""Off as long as anything stands in the way of the rig; the attribute says what."""
 ADAPTER_STATES: Final = {"available": "Free", "in-use": "In use", "unavailable": "Unusable"}
 """In words: `unavailable` as a state of a sensor means that nothing is known of it."""
 RESERVED: Final = "Reserved"

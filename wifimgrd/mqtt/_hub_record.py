@@ -10,6 +10,7 @@ from wifimgrd.client.json_members import JsonObject, members_of
 from wifimgrd.client.json_text import dumps
 from wifimgrd.client.json_types import Keywords
 from wifimgrd.domain.camera_state import is_recording
+from wifimgrd.domain.check import check_rig
 from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 
 _OF_SERVICE: Final = frozenset(
@@ -38,6 +39,12 @@ class HubRecordJson(JsonObject):
                 int, "How many expected cameras the hub has a driver for: the rig.", Keywords(minimum=0)
             ],
             "expected_recording_devices": Annotated[int, "How many of those record.", Keywords(minimum=0)],
+            "ready": Annotated[
+                bool,
+                "Whether the rig is ready: devices are expected, and each is connected, answers and has"
+                " no problem.",
+            ],
+            "ready_message": Annotated[str, "The same as a sentence for people, and what stands in the way."],
             "epoch": Annotated[str, "That of the events now."],
             "commands": Annotated[bool, "Whether commands are carried out."],
             "page": Annotated[str, "The address of its page, where others are known to reach it."] | None,
@@ -57,6 +64,8 @@ def hub_json(
     """The record of the hub with these `devices`; `page` is the address of its page, empty if none is known
     that others reach."""
     of_service = {one.name: one.read(service) for one in _SERVICE}
+    devices = tuple(devices)
+    checked = check_rig(devices)
     driven = [one for one in devices if one.camera is not None]
     expected = [one for one in driven if one.expected]
     return HubRecordJson(
@@ -65,6 +74,8 @@ def hub_json(
         recording_devices=sum(map(is_recording, driven)),
         expected_devices=len(expected),
         expected_recording_devices=sum(map(is_recording, expected)),
+        ready=checked.ok,
+        ready_message=checked.sentence,
         epoch=epoch,
         commands=commands,
         page=page or None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Final
@@ -14,13 +14,17 @@ from wifimgrd.bus.values import typed
 from wifimgrd.daemon.api._objects import ExportedInterface, switch, text_option
 from wifimgrd.daemon.manager.history import History
 from wifimgrd.daemon.manager.hub import Hub
-from wifimgrd.domain.device import DeviceId
+from wifimgrd.domain import sentences
+from wifimgrd.domain.check import check, parse_wanted
+from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.history import parse_filter
 from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
 from wifimgrd.domain.records import (
+    FindingRecord,
     ServiceRecord,
     absent_record,
+    device_record,
     history_record,
     network_record,
     outcome_record,
@@ -96,6 +100,7 @@ class ManagerObject(ExportedInterface):
             "StartRecording": partial(self._record, True),
             "StopRecording": partial(self._record, False),
             "Reload": self._reload,
+            "Check": self._check,
             "GetHistory": self._get_history,
             "GetTakes": self._get_takes,
             "ForgetHistory": self._forget_history,
@@ -169,6 +174,34 @@ class ManagerObject(ExportedInterface):
         ends = await self._hub.groups.connect(name, partial=switch(options, "partial", default=False))
         return ([variants_of(outcome_record(device_id, why)) for device_id, why in ends.items()],)
 
+    async def _check(self, call: MethodCall) -> Sequence[object]:
+        [options] = typed(tuple[dict[str, object]], call.body)
+        wanted = parse_wanted(options)
+        statuses = {one.device.id: one for one in self._checked(options)}
+        checked = check(map(device_record, statuses.values()), wanted)
+        findings = [
+            FindingRecord(
+                device_id=one.device_id,
+                code=one.code.value,
+                message=sentences.check_finding(one.code, statuses[DeviceId(one.device_id)]),
+            )
+            for one in checked.findings
+        ]
+        return checked.ok, [names.device_path(one) for one in checked.names], list(map(variants_of, findings))
+
+    def _checked(self, options: Mapping[str, object]) -> Iterable[DeviceStatus]:
+        """The devices that a check is for: those named, or of a group, or else the expected ones; raises
+        InvalidRequest, DeviceNotFound, GroupNotFound."""
+        paths, group = options.get("devices"), text_option(options, "group")
+        if paths is not None and group is not None:
+            sentence = "Either devices or a group."
+            raise InvalidRequest(f"group: {sentence}", {"group": (sentence,)})
+        if group is not None:
+            return map(self._hub.device_status, self._hub.groups.members(group))
+        if paths is not None:
+            return map(self._hub.device_status, map(_device_at, _paths(paths)))
+        return (one for one in self._hub.device_statuses() if one.device.expected)
+
     async def _reload(self, call: MethodCall) -> Sequence[object]:
         del call
         await self._reload_configuration()
@@ -199,6 +232,14 @@ def _device_at(path: str) -> DeviceId:
     if device is None:
         raise DeviceNotFound(f"{path} is not a device")
     return DeviceId(device)
+
+
+def _paths(value: object) -> Iterable[str]:
+    """The object paths in an option; raises InvalidRequest."""
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        sentence = "A list of object paths."
+        raise InvalidRequest(f"devices: {sentence}", {"devices": (sentence,)})
+    return value
 
 
 def _interface(call: MethodCall) -> str | None:

@@ -93,6 +93,12 @@ class Groups:
             self.all, self.missing = MappingProxyType(found), MappingProxyType(missing)
             self._state.publish(GroupsChanged(self.all, self.missing))
 
+    def members(self, name: str) -> tuple[DeviceId, ...]:
+        """The registered devices of a group; raises GroupNotFound."""
+        if name not in self.all:
+            raise GroupNotFound(f'there is no group "{name[:_LONGEST_ECHO]}"')
+        return self.all[name]
+
     # -- the command
 
     async def connect(self, name: str, *, partial: bool = False) -> Ends:
@@ -106,7 +112,7 @@ class Groups:
         disconnects = {one: self._state.entries[one].disconnects for one in self.all.get(name, ())}
         async with self._deciding:
             try:
-                entries = self._members(name)
+                entries = [self._state.entries[one] for one in self.members(name)]
                 ended = self._disconnected(entries, disconnects)
                 wanted = [one for one in entries if one.device.id not in ended]
                 unable = self._unable(wanted, partial=partial)
@@ -124,11 +130,6 @@ class Groups:
         connected = sum(why is None for why in ends.values())
         _log.info("group_connected", group=name, connected=connected, devices=len(ends))
         return ends
-
-    def _members(self, name: str) -> list[DeviceEntry]:
-        if name not in self.all:
-            raise GroupNotFound(f'there is no group "{name[:_LONGEST_ECHO]}"')
-        return [self._state.entries[one] for one in self.all[name]]
 
     @staticmethod
     def _disconnected(

@@ -297,6 +297,10 @@ class Hub:
         """Every device, in order of id."""
         return self._state.device_statuses()
 
+    def device_status(self, device_id: DeviceId) -> DeviceStatus:
+        """A device; raises DeviceNotFound."""
+        return self._state.status(self._state.entry(device_id))
+
     def assigned_statuses(self) -> Iterator[DeviceStatus]:
         """Every device that has an interface, in order of id."""
         return self._state.assigned_statuses()
