@@ -141,6 +141,17 @@ class RecordingFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingRefused:
+    """A connected camera has not recorded, or stopped, as somebody has told it."""
+
+    device_id: DeviceId
+    on: bool
+    """It was told to record."""
+    code: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RecordingStopped:
     """A recording has ended."""
 
@@ -252,6 +263,7 @@ Event = (
     | CameraChanged
     | RecordingStarted
     | RecordingFailed
+    | RecordingRefused
     | RecordingStopped
     | RecordingFiles
     | BluetoothChanged

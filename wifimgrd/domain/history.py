@@ -36,6 +36,10 @@ class HistoryKind(StrEnum):
     RECORDING = "recording"
     """A camera records, or recorded, from `time_us` to `ended_us`, as far as that was seen; the code says why
     that ended."""
+    PROBLEM = "problem"
+    """Something was wrong with a camera, from `time_us` to `ended_us`; the code is one of `Problem`."""
+    REFUSAL = "refusal"
+    """A connected camera did not record, or stop, as it was told."""
     ADAPTER = "adapter"
     """An adapter came or went, or something was tried with one that does not work."""
     BACKEND = "backend"
@@ -59,13 +63,14 @@ class HistoryRow:
     message: str = ""
     """The code as a sentence."""
     ended_us: int = 0
-    """When a session, an interruption or a recording ended; 0 while it lasts, and of other kinds."""
+    """When a session, an interruption, a recording or a problem ended; 0 while it lasts, and of other
+    kinds."""
     signal_minimum: int | None = None
     """Percent."""
     signal_mean: int | None = None
     """Percent, weighted by time."""
     seen_us: int = 0
-    """When a session or a recording that has not ended was last known to last."""
+    """When a session, a recording or a problem that has not ended was last known to last."""
     interrupted_us: int = 0
     """Since when the link of a session that has not ended is interrupted; 0 while it is up."""
     recording: Recording | None = None
@@ -178,6 +183,11 @@ def recording_ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
     """A recording whose end did not reach the history: when it was last known to last."""
     ended_us = max(row.seen_us, row.time_us)
     return replace(row, ended_us=ended_us, seen_us=0, code=StopReason.UNKNOWN.value, message=message)
+
+
+def problem_ended_unseen(row: HistoryRow) -> HistoryRow:
+    """A problem whose end did not reach the history: when it was last known to last."""
+    return replace(row, ended_us=max(row.seen_us, row.time_us), seen_us=0)
 
 
 def without_expected(row: HistoryRow, device_id: DeviceId) -> HistoryRow:

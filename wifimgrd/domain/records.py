@@ -486,7 +486,8 @@ class HistoryRecord(Record):
         Field(
             Kind.TEXT,
             "`session`, `interruption` (a link that dropped and came back in time, while its session goes"
-            " on), `failure`, `wake`, `recording`, `adapter` or `backend`. Later versions may have others.",
+            " on), `failure`, `wake`, `recording`, `problem`, `refusal` (a connected camera did not record or"
+            " stop as it was told), `adapter` or `backend`. Later versions may have others.",
             _one_of(HistoryKind),
         ),
     ]
@@ -495,8 +496,8 @@ class HistoryRecord(Record):
         str | None,
         Field(
             Kind.TEXT,
-            "Why a session or a recording ended, a link was interrupted or an attempt or a wake failed; what"
-            " happened to an adapter or a backend.",
+            "Why a session or a recording ended, a link was interrupted, an attempt or a wake failed or a"
+            " camera did not obey; which problem it was; what happened to an adapter or a backend.",
         ),
     ] = None
     message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
@@ -504,7 +505,8 @@ class HistoryRecord(Record):
         int | None,
         Field(
             Kind.TIME,
-            "When a session, an interruption or a recording ended; of one that lasts there is none.",
+            "When a session, an interruption, a recording or a problem ended; of one that lasts there is"
+            " none.",
         ),
     ] = None
     signal_minimum: Annotated[int | None, Field(Kind.PERCENT, "The weakest signal of a session.")] = None

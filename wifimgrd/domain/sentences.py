@@ -151,6 +151,11 @@ def recording_ended(reason: StopReason, seen: EndSeen = EndSeen.DIRECTLY, link_e
     }[reason]
 
 
+def recording_refused(message: str, *, on: bool) -> str:
+    """Why a camera did not do as it was told."""
+    return f"It did not {'start' if on else 'stop'} recording: {message}."
+
+
 def recorded_on_many(results: Sequence[tuple[str, str | None]], *, on: bool) -> list[str]:
     """The outcome of a command to several cameras, each with its name and the code of its error: how many do
     what was wanted, which of the others are not connected, and which may have done it."""

@@ -37,13 +37,14 @@ from wifimgrd.domain.errors import (
     CameraRefused,
     DeviceNotFound,
     DeviceNotReachable,
+    ErrorCode,
     NotConnected,
     NotSupported,
     PairingFailed,
     Unconfirmed,
     WifimgrdError,
 )
-from wifimgrd.domain.events import CameraChanged, DeviceUpdated, RecordingStopped
+from wifimgrd.domain.events import CameraChanged, DeviceUpdated, RecordingRefused, RecordingStopped
 from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.domain.rig import Everyone
 
@@ -359,6 +360,30 @@ def test_many_cameras_are_told_at_once_and_each_has_its_result(on_cameras: OnCam
         assert results[first] == CommandResult(50)
         errors = [results[one].error for one in (second, gone, other)]
         assert list(map(type, errors)) == [CameraRefused, DeviceNotFound, NotSupported]
+
+    on_cameras(test)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_connected_camera_that_does_not_obey_is_told_as_that(on_cameras: OnCameras, on: bool) -> None:
+    async def test(cameras: Cameras) -> None:
+        obeys, refuses, away = [await cameras.connected(number) for number in (1, 2, 3)]
+        await cameras.bench.hub.connections.disconnect(away, wait=True)
+        cameras.control.refuses[refuses] = CameraRefused("the card is full")
+        await cameras.bench.hub.cameras.record([obeys, refuses, away], on=on)
+        assert cameras.bench.story.of(RecordingRefused) == [
+            RecordingRefused(refuses, on, ErrorCode.CAMERA_REFUSED, "the card is full")
+        ]
+
+    on_cameras(test)
+
+
+def test_a_camera_that_may_have_obeyed_has_not_refused(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        cameras.control.refuses[device] = Unconfirmed("no answer")
+        await cameras.bench.hub.cameras.record([device], on=True)
+        assert not cameras.bench.story.of(RecordingRefused)
 
     on_cameras(test)
 
@@ -909,6 +934,7 @@ def test_a_recording_is_restarted_only_if_that_is_wanted(on_cameras: OnCameras) 
             await asyncio.sleep(10.3)
             cameras.control.says(device)
         assert cameras.control.commands == [([device], True)] * 3
+        assert not cameras.bench.story.of(RecordingRefused), "nobody has told it again"
         assert cameras.camera(device).problems == (Problem.NOT_RECORDING,)
         del cameras.control.refuses[device]
         for _ in range(3):

@@ -75,6 +75,18 @@ async def test_sessions_that_have_not_ended_are_known_at_the_next_start(tmp_path
     await history.close()
 
 
+async def test_problems_that_have_not_ended_are_known_at_the_next_start(tmp_path: Path) -> None:
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    lasts = replace(row(2), kind=HistoryKind.PROBLEM)
+    session = replace(row(3), kind=HistoryKind.SESSION)
+    over = replace(row(4, ended_us=NOW_US), kind=HistoryKind.PROBLEM)
+    history.put([row(1), lasts, session, over, replace(row(5), kind=HistoryKind.REFUSAL)])
+    await history.close()
+    history = await SqliteHistory.open(tmp_path, 100, 90)
+    assert list(history.unended) == [lasts, session]
+    await history.close()
+
+
 RECORDING = Recording(
     "SN1",
     battery_level=0,

@@ -34,7 +34,7 @@ from wifimgrd.domain.errors import (
     Unconfirmed,
     WifimgrdError,
 )
-from wifimgrd.domain.events import RecordingFailed
+from wifimgrd.domain.events import RecordingFailed, RecordingRefused
 from wifimgrd.domain.rig import Everyone, RigCamera, commanded
 from wifimgrd.runtime.tasks import Tasks
 
@@ -242,7 +242,13 @@ class Cameras:
         cameras = {device_id: self._camera(entry) for device_id, entry in entries.items()}
         for device_id, entry in entries.items():
             self._wish(entry, cameras[device_id], on=on)
-        return await self._settled(entries, cameras, send, on=on)
+        are_connected = [one for one, entry in entries.items() if entry.state is DeviceState.CONNECTED]
+        results = await self._settled(entries, cameras, send, on=on)
+        for device_id in are_connected:
+            error = results[device_id].error
+            if error is not None and not isinstance(error, Unconfirmed):
+                self._state.publish(RecordingRefused(device_id, on, error.code, error.message))
+        return results
 
     async def _settled(
         self,

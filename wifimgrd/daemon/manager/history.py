@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from wifimgrd.daemon.manager._problem_history import ProblemHistory
 from wifimgrd.daemon.manager._recording_history import RecordingHistory
 from wifimgrd.daemon.manager._signal_history import SignalHistory
 from wifimgrd.daemon.manager._state import Clock, Steady, loop_s
@@ -25,6 +26,7 @@ from wifimgrd.domain.events import (
     InterfaceRemoved,
     RecordingFailed,
     RecordingFiles,
+    RecordingRefused,
     RecordingStarted,
     RecordingStopped,
     SignalChanged,
@@ -107,6 +109,7 @@ class History:
         self.signals = SignalHistory(store, clock)
         """The signal and the battery of each device, also for clients."""
         self.recordings = RecordingHistory(self._put, self._new_id, self._now)
+        self._problems = ProblemHistory(self._put, self._new_id, self._now)
 
     def keep_in(self, store: HistoryStore) -> None:
         """Keep the history in another store, before `start`."""
@@ -119,7 +122,8 @@ class History:
     def start(
         self, backend: str, statuses: Iterable[DeviceStatus], name_of: Callable[[DeviceId], str]
     ) -> None:
-        """Continue the sessions and recordings that outlived the hub, end the others, and accept events.
+        """Continue the sessions and recordings that outlived the hub, end what else lasted, and accept
+        events.
 
         `backend` is the name of the backend, `name_of` returns the name of a device.
         """
@@ -131,7 +135,9 @@ class History:
         for device_id in self._forgotten:
             recordings = without_device(recordings, device_id)
         self.recordings.start(recordings, statuses)
-        sessions = [row for row in self._store.unended if row.device_id not in self._forgotten]
+        left = [row for row in self._store.unended if row.device_id not in self._forgotten]
+        self._problems.start((row for row in left if row.kind is HistoryKind.PROBLEM), statuses)
+        sessions = [row for row in left if row.kind is HistoryKind.SESSION]
         self._forgotten.clear()
         unended = {row.device_id: row for row in sessions}
         for row in sessions:
@@ -167,7 +173,7 @@ class History:
 
     def _unended(self, now: Clocks) -> list[HistoryRow]:
         sessions = (session.current(now) for session in self._sessions.values())
-        return [*sessions, *self.recordings.current()]
+        return [*sessions, *self.recordings.current(), *self._problems.current(now)]
 
     async def takes(self, wanted: TakeFilter) -> list[Take]:
         """The newest takes that match, the newest first; raises InternalError. Not all where they are too
@@ -216,6 +222,7 @@ class History:
         """Delete the rows and the samples of a device that was removed."""
         self.signals.forget(device_id)
         self.recordings.forget(device_id)
+        self._problems.forget(device_id)
         self._sessions.pop(device_id, None)
         self._store.forget(device_id)
         if not self._started:
@@ -234,6 +241,7 @@ class History:
         if not self._started:
             self.recordings.happened_early(event)
             return
+        self._problems.happened(event)
         match event:
             case DeviceStateChanged(status):
                 self._moved(status)
@@ -244,7 +252,14 @@ class History:
             case ConnectionFailed(device_id, failure):
                 if device_id not in self._sessions:
                     self._failed(device_id, failure.code, failure.message)
-            case WakeEnded() | RecordingStarted() | RecordingFailed() | RecordingStopped() | RecordingFiles():
+            case (
+                WakeEnded()
+                | RecordingStarted()
+                | RecordingFailed()
+                | RecordingRefused()
+                | RecordingStopped()
+                | RecordingFiles()
+            ):
                 self._of_camera(event)
             case InterfaceAdded(status=added):
                 adapter = added.interface.adapter
@@ -266,12 +281,21 @@ class History:
                     )
 
     def _of_camera(
-        self, event: WakeEnded | RecordingStarted | RecordingFailed | RecordingStopped | RecordingFiles
+        self,
+        event: WakeEnded
+        | RecordingStarted
+        | RecordingFailed
+        | RecordingRefused
+        | RecordingStopped
+        | RecordingFiles,
     ) -> None:
         match event:
             case WakeEnded(device_id, error):
                 code, message = (error.code.value, error.message) if error else ("", sentences.woken())
                 self._record(HistoryKind.WAKE, code, message, device_id=device_id)
+            case RecordingRefused(device_id, on, refused, why):
+                message = sentences.recording_refused(why, on=on)
+                self._record(HistoryKind.REFUSAL, refused.value, message, device_id=device_id)
             case RecordingStarted():
                 self.recordings.started(event)
             case RecordingFailed():
@@ -417,7 +441,8 @@ class History:
         self._check_later()
 
     def _check_later(self) -> None:
-        if self._started and self._checkpoint is None and (self._sessions or self.recordings.any_runs):
+        lasts = bool(self._sessions) or self.recordings.any_runs or self._problems.any_lasts
+        if self._started and self._checkpoint is None and lasts:
             self._checkpoint = asyncio.get_running_loop().call_later(_CHECKPOINT_S, self._write_unended)
 
     def _write_unended(self) -> None:
@@ -427,6 +452,6 @@ class History:
             self._checkpoint = None
         now = self._now()
         sessions = (session.stored(now) for session in self._sessions.values())
-        if rows := [*sessions, *self.recordings.current()]:
+        if rows := [*sessions, *self.recordings.current(), *self._problems.current(now)]:
             self._store.put(rows)
             self._check_later()
