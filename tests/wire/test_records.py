@@ -115,6 +115,7 @@ ADAPTER = {
     "interface": ("s", ""),
     "product": ("s", ""),
     "unplugged": ("t", 0),
+    "last_device": ("o", "/"),
 }
 FAILURE = {
     "id": ("t", 7),

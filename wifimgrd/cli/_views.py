@@ -89,7 +89,7 @@ def interfaces_view(
     *,
     current: bool = True,
 ) -> list[str]:
-    """The table of interfaces, with the reserved adapters that are not plugged in."""
+    """The table of interfaces, with the adapters that are not plugged in."""
     rows: list[Row] = [
         (
             interface.name,
@@ -118,10 +118,18 @@ def interfaces_view(
                 None,
                 adapter.mac_address,
                 None,
-                f"unplugged{since}; reserved for {_device_title(adapter.device_id, devices)}",
+                f"unplugged{since}{_whose(adapter, devices)}",
             )
         )
     return screen.table(_INTERFACE_HEADS, rows)
+
+
+def _whose(adapter: AbsentRecord, devices: Mapping[int, DeviceRecord]) -> str:
+    """For whom an adapter is that is away, or was."""
+    if adapter.device_id is not None:
+        return f"; reserved for {_device_title(adapter.device_id, devices)}"
+    last = _device_title(adapter.last_device_id, devices)
+    return "" if last is None else f"; was used by {last}"
 
 
 def networks_view(

@@ -216,7 +216,7 @@ class MissingJson(JsonObject, of=members_of(MissingRecord)):
 
 
 class AbsentAdapterJson(JsonObject, of=members_of(AbsentRecord)):
-    """An adapter that is reserved for a device, and is not plugged in."""
+    """An adapter that is reserved for a device, or was there since the start, and is not plugged in."""
 
 
 _OBJECTS: Final[dict[type[Record], type[JsonObject]]] = {
@@ -357,7 +357,9 @@ class InterfacesJson(TypedDict):
     interface_assignments: Annotated[dict[str, str], "Device id -> interface."]
     total_interfaces: Annotated[int, Keywords(minimum=0)]
     assigned_interfaces: Annotated[int, Keywords(minimum=0)]
-    absent_adapters: Annotated[list[AbsentAdapterJson], "Reserved, and not plugged in: no interfaces."]
+    absent_adapters: Annotated[
+        list[AbsentAdapterJson], "Reserved, or there since the start, and not plugged in: no interfaces."
+    ]
     unmatched_reservations: Annotated[
         list[str], "Reservations of the configuration that name no registered device, each as a sentence."
     ]

@@ -222,7 +222,7 @@ class AdapterRecovery:
 
 @dataclass(frozen=True, slots=True)
 class AbsentAdaptersChanged:
-    """Other adapters than before are kept for devices and not plugged in."""
+    """Other adapters than before are not plugged in that are kept for devices, or were there."""
 
     adapters: tuple[AbsentAdapter, ...]
 

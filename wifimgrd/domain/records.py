@@ -579,14 +579,19 @@ class TakeRecord(Record):
 
 @dataclass(frozen=True, slots=True)
 class AbsentRecord(Record):
-    """An adapter that is reserved for a device, and is not plugged in."""
+    """An adapter that is reserved, or was plugged in since the daemon's start, and is not now."""
 
     device_id: Annotated[
         int | None,
         Field(Kind.DEVICE, "The device that it is reserved for.", {"minimum": 1}, dbus="device"),
-    ]
-    mac_address: Annotated[str | None, Field(Kind.TEXT, "By which it is reserved.", dbus="mac")] = None
-    usb_port: Annotated[str | None, Field(Kind.TEXT, "By which it is reserved.")] = None
+    ] = None
+    mac_address: Annotated[
+        str | None,
+        Field(Kind.TEXT, "By which it is reserved; of one that is not, its MAC address.", dbus="mac"),
+    ] = None
+    usb_port: Annotated[
+        str | None, Field(Kind.TEXT, "By which it is reserved; of one that is not, where it was.")
+    ] = None
     interface: Annotated[str | None, Field(Kind.TEXT, "Its interface when it was last plugged in.")] = None
     product: Annotated[str | None, Field(Kind.TEXT, "The product's name in its descriptor.")] = None
     unplugged_at: Annotated[
@@ -595,6 +600,15 @@ class AbsentRecord(Record):
             Kind.TIME,
             "When it was unplugged, if it was there since the daemon's start.",
             dbus="unplugged",
+        ),
+    ] = None
+    last_device_id: Annotated[
+        int | None,
+        Field(
+            Kind.DEVICE,
+            "The device that used it last, if it was there since the daemon's start.",
+            {"minimum": 1},
+            dbus="last_device",
         ),
     ] = None
 
@@ -725,8 +739,8 @@ class ServiceRecord(Record):
         tuple[AbsentRecord, ...],
         Field(
             Kind.RECORDS,
-            "The adapters that are reserved for a device, by the configuration or its pin, and that are not"
-            " plugged in: one row for each.",
+            "The adapters that are not plugged in, one row for each: those that are reserved for a device, by"
+            " the configuration or its pin, and the last 32 that were there since the daemon's start.",
         ),
     ] = ()
     groups: Annotated[
@@ -930,7 +944,7 @@ def take_record(take: Take) -> TakeRecord:
 
 
 def absent_record(adapter: AbsentAdapter) -> AbsentRecord:
-    """A reserved adapter that is not plugged in, for clients."""
+    """An adapter that is not plugged in, for clients."""
     return AbsentRecord(
         device_id=adapter.device,
         mac_address=adapter.pin.mac or None,
@@ -938,6 +952,7 @@ def absent_record(adapter: AbsentAdapter) -> AbsentRecord:
         interface=adapter.interface or None,
         product=adapter.product or None,
         unplugged_at=adapter.unplugged_us or None,
+        last_device_id=adapter.last_device,
     )
 
 

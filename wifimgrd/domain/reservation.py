@@ -32,15 +32,19 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class AbsentAdapter:
-    """An adapter that is kept for a device, and is not plugged in."""
+    """An adapter that is kept for a device, or was there since the hub's start, and is not plugged in."""
 
-    device: DeviceId
+    device: DeviceId | None
+    """The device that it is kept for."""
     pin: AdapterPin
+    """By which it is kept; of one that is kept for nobody all that is known of it."""
     interface: str = ""
     """The name of its interface when it was last present; empty where it was not since the hub's start."""
     product: str = ""
     unplugged_us: int = 0
     """When it was unplugged, in microseconds since the epoch; 0 = not known."""
+    last_device: DeviceId | None = None
+    """The device that used it last; None where it was not there since the hub's start, or nobody did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,10 +287,46 @@ def test_an_adapter_that_was_never_there_is_away_until_no_device_has_it(on_bench
         await bench.hub.update(device, {"pin": {"usb_port": "9-9"}})
         assert bench.story.absent == (AbsentAdapter(device, AdapterPin(usb_port="9-9")),)
         bench.world.unplug_adapter("wlan2")
-        assert len(bench.story.absent) == 1, "an adapter of nobody"
+        assert [one.device for one in bench.story.absent] == [device, None], "an adapter of nobody"
         await bench.hub.update(device, {"pin": PORT})
-        assert [one.interface for one in bench.story.absent] == ["wlan2"], "which was unplugged before"
+        [absent] = bench.story.absent
+        assert (absent.device, absent.interface) == (device, "wlan2"), "which was unplugged before"
         await bench.hub.remove(device)
-        assert not bench.story.absent
+        assert [one.device for one in bench.story.absent] == [None]
+
+    on_bench(test)
+
+
+def test_an_adapter_that_has_gone_is_told_with_who_used_it_last(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        first, second = await bench.create(1), await bench.create(2)
+        for device in (first, second):
+            await bench.hub.connections.disconnect(device, wait=True)
+        for device in (first, second):
+            await bench.hub.update(device, {"pin": {"usb_port": "1-1.1"}})
+            await bench.hub.connections.connect(device, wait=True)
+            await bench.hub.connections.disconnect(device, wait=True)
+            await bench.hub.update(device, {"pin": {}})
+        bench.world.unplug_adapter("wlan0")
+        [gone] = bench.story.absent
+        assert (gone.device, gone.interface, gone.last_device) == (None, "wlan0", second)
+        assert gone.pin == AdapterPin("02:00:00:00:00:00", "1-1.1")
+        assert gone.unplugged_us > 0
+        await bench.hub.remove(second)
+        [gone] = bench.story.absent
+        assert gone.last_device is None, "it is no longer registered"
+        bench.world.plug_adapter("wlan0")
+        assert bench.story.absent == ()
+
+    on_bench(test)
+
+
+def test_the_last_32_adapters_that_have_gone_are_told(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        for number in range(3, 43):
+            bench.world.plug_adapter(f"wlan{number}")
+        for number in range(3, 43):
+            bench.world.unplug_adapter(f"wlan{number}")
+        assert [one.interface for one in bench.story.absent] == [f"wlan{number}" for number in range(11, 43)]
 
     on_bench(test)

@@ -443,6 +443,7 @@ async def test_a_reserved_adapter_that_is_unplugged_is_absent_and_no_interface(
         "usb_port": "1-1.3",
         "interface": "wlan2",
         "product": "Simulated 802.11ac adapter",
+        "last_device_id": None,
     }
     assert [one["name"] for one in answer["interfaces"]] == ["wlan0", "wlan1"]
     assert answer["total_interfaces"] == 2

@@ -59,6 +59,7 @@ class AdapterEvents(AdapterListener):
             _log.info(
                 "adapter_added", interface=name, mac=adapter.identity.mac, port=adapter.identity.usb_port
             )
+            self._reservations.gone.plugged_in(adapter)
             state.publish(InterfaceAdded(state.allocator.status(name)))
             self._recovering.present(name)
             state.interface_may_be_free.notify(name)
@@ -90,7 +91,8 @@ class AdapterEvents(AdapterListener):
             state.publish_interface(min(sharers))
         if not state.allocator.named(adapter.identity):
             self._recovering.removed_adapter(adapter.identity)
-        self._reservations.unplugged(adapter)
+        if not sharers:
+            self._reservations.unplugged(adapter)
         if holder is not None and can_follow(holder.phase, Step.LOSE):
             state.lose(holder, self._backend.loss_of(name), name)
         self._reservations.check()

@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from wifimgrd.daemon.manager._gone_adapters import GoneAdapters
 from wifimgrd.daemon.manager._notices import Notice
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.manager.settings import HubSettings
@@ -31,9 +32,10 @@ class Reservations:
         self.applied = Notice[HubSettings]()
         """The configuration, or the devices or their names, may have changed."""
         self.absent: tuple[AbsentAdapter, ...] = ()
-        """The adapters that are kept for a device and not plugged in."""
+        """The adapters that are kept for a device and not plugged in, and those that have gone."""
         self.unmatched: tuple[str, ...] = ()
         """The reservations of the configuration that name no registered device, as sentences."""
+        self.gone = GoneAdapters(state)
         self._unplugged: list[tuple[Adapter, int]] = []
         """The adapters that were unplugged last, and when."""
 
@@ -77,14 +79,19 @@ class Reservations:
         """An adapter was unplugged, which may be reserved, now or later."""
         known = [one for one in self._unplugged if one[0].identity != adapter.identity]
         self._unplugged = [*known[1 - _UNPLUGGED_KEPT :], (adapter, self._state.clock())]
+        self.gone.unplugged(adapter)
 
     def _check_absent(self) -> None:
         absent = []
         for one, holder in self._unmet_by_order():
             if holder is None:
                 found = [last for last in self._unplugged if one.pin.is_of(last[0].identity)]
-                known = [(adapter.name, adapter.usb_product, at_us) for adapter, at_us in found]
+                known = [
+                    (adapter.name, adapter.usb_product, at_us, self.gone.user(adapter.identity))
+                    for adapter, at_us in found
+                ]
                 absent.append(AbsentAdapter(one.device, one.pin, *(known[-1] if known else ())))
+        absent += self.gone.absent(one.pin for one in absent)
         if (now := tuple(absent)) != self.absent:
             self.absent = now
             self._state.publish(AbsentAdaptersChanged(now))

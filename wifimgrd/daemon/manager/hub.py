@@ -183,6 +183,7 @@ class Hub:
         self._airtime.over.subscribe(reconnecting.listened)
         self._airtime.over.subscribe(recovering.listened)
         state.waiting_over.subscribe(reconnecting.end)
+        state.device_connected.subscribe(self._reservations.gone.connected)
         state.device_connected.subscribe(reconnecting.end)
         state.device_connected.subscribe(recovering.connected)
         state.link_up.subscribe(self._liveness.link_up)
@@ -316,7 +317,7 @@ class Hub:
 
     @property
     def absent_adapters(self) -> tuple[AbsentAdapter, ...]:
-        """The adapters that are kept for a device and not plugged in."""
+        """The adapters that are not plugged in, and are kept for a device or were there since the start."""
         return self._reservations.absent
 
     @property
