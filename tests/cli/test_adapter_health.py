@@ -28,7 +28,7 @@ def test_a_suspicion_is_told_in_words(health: str | None, reason: str | None, de
     screen = Screen(json=False, out=io.StringIO(), err=io.StringIO())
     interface = InterfaceRecord("wlan0", health=health, health_reason=reason)
     _, row = interfaces_view([interface], {}, screen)
-    assert row.startswith("wlan0  available")
+    assert row.startswith("wlan0    available")
     assert ("Being checked" in row) == bool(details)
     assert row.rstrip().endswith(details)
 
@@ -39,7 +39,7 @@ async def test_a_stuck_adapter_does_not_look_free(hub: Hub) -> None:
     device_id = await hub.create(1)
     await hub.client.wait_until(lambda client: client.interfaces["wlan0"].health == "suspect", 20)
     shown = (await wifimgrctl(hub.address, "interfaces")).out
-    assert re.search("wlan0  available .*  Being checked: joins fail since [0-9]{2}:[0-9]{2}", shown)
+    assert re.search("wlan0    available .*  Being checked: joins fail since [0-9]{2}:[0-9]{2}", shown)
     told = hub.client.devices[device_id].connection_error_message
     assert told == (
         'wlan0 did not find the network "SIM-CAM-1", wlan1 does: the adapter wlan0 is being checked'

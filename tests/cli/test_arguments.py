@@ -160,3 +160,22 @@ def test_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_open_network_has_no_password() -> None:
     assert read_password(parser().parse_args(["add", "--ssid", "a", "--open"]), "a") == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["record"], "wifimgrctl record: name cameras, or --all."),
+        (["connect"], "wifimgrctl connect: name cameras, or --all, or --group."),
+        (["disconnect"], "wifimgrctl disconnect: name a camera."),
+        (["record", "--al"], 'wifimgrctl record: unknown option "--al"; did you mean "--all"?'),
+        (["completions"], "name what to list: devices, interfaces, codenames or groups."),
+    ],
+)
+def test_what_is_missing_is_asked_for_in_words(
+    line: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(line)
+    assert end.value.code == 2
+    assert said in " ".join(capsys.readouterr().err.split())

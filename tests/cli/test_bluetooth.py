@@ -47,7 +47,7 @@ async def test_the_cameras_that_are_heard(hub: Hub) -> None:
     ran = await wifimgrctl(hub.address, "bluetooth", "search", "--seconds", "3")
     assert ran.status == 0
     assert ran.out.splitlines()[:2] == [
-        "ADDRESS            NAME        MODEL         POWER   PAIRING  SIGNAL   DEVICE",
+        "ADDRESS            NAME        MODEL         POWER   PAIRING  SIGNAL   CAMERA",
         "F4:DD:11:52:0A:9A  GoPro 0001  gopro-hero12  asleep  ready    -60 dBm  -",
     ]
     first, *_ = (await wifimgrctl(hub.address, "bluetooth", "--json")).value

@@ -53,7 +53,7 @@ async def test_a_reserved_adapter_is_shown_as_reserved(hub: Hub) -> None:
     assert value["available_interfaces"] == ["wlan0", "wlan1"]
     assert [one["reserved_device_id"] for one in value["interfaces"]] == [None, None, 1]
     status = await wifimgrctl(hub.address, "status")
-    assert "Interfaces  3: 2 available, 1 reserved for Nose\n" in status.out
+    assert "Adapters   3: 2 available, 1 reserved for Nose\n" in status.out
     words = await wifimgrctl(hub.address, "completions", "interfaces")
     assert "wlan2\treserved for Nose\n" in words.out
 
@@ -110,7 +110,7 @@ async def test_history_shows_what_happened_and_since_when(hub: Hub) -> None:
     failing = await hub.create(1, ssid="SIM-CAM-OFF", password="camera-pass-off", name="Tail")
     await hub.client.wait_until(lambda client: client.devices[failing].connection_error_code is not None, 10)
     heads, session, failure = (await wifimgrctl(hub.address, "history")).out.splitlines()
-    assert heads.split()[:4] == ["TIME", "DEVICE", "ADAPTER", "WHAT"]
+    assert heads.split()[:4] == ["TIME", "CAMERA", "ADAPTER", "WHAT"]
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  Front +wlan0 +connected ", session)
     assert re.search(r" Tail +wlan0 +failure .*\(device-not-reachable\)", failure)
     (row,) = (await wifimgrctl(hub.address, "history", "Front", "--since", "1h", "--json")).value

@@ -21,10 +21,10 @@ async def test_an_empty_hub(hub: Hub) -> None:
     assert (await wifimgrctl(hub.address, "--json")).value == []
     ran = await wifimgrctl(hub.address, "status")
     assert ran.out.splitlines()[1:] == [
-        "  Backend     simulated, ready",
-        "  Devices     none",
-        "  Interfaces  3: 3 available",
-        "  Bluetooth   ready",
+        "  Backend    simulated, ready",
+        "  Cameras    none",
+        "  Adapters   3: 3 available",
+        "  Bluetooth  ready",
     ]
 
 
@@ -59,9 +59,9 @@ async def test_add_list_and_remove(hub: Hub, tmp_path: Path) -> None:
 
     ran = await wifimgrctl(hub.address, "devices")
     assert ran.out.splitlines() == [
-        "ID  NAME       STATE      INTERFACE  ADDRESS    SIGNAL  NETWORK",
-        "1   Front      Connected  wlan0      10.77.0.1  70 %    SIM-CAM-1",
-        "2   SIM-CAM-2  Connected  wlan1      10.77.0.2  60 %    SIM-CAM-2",
+        "ID  NAME       STATE      ADAPTER  ADDRESS    SIGNAL  NETWORK",
+        "1   Front      Connected  wlan0    10.77.0.1  70 %    SIM-CAM-1",
+        "2   SIM-CAM-2  Connected  wlan1    10.77.0.2  60 %    SIM-CAM-2",
     ]
     ran = await wifimgrctl(hub.address, "interfaces")
     assert [line.split()[:3] for line in ran.out.splitlines()[1:]] == [
@@ -223,7 +223,7 @@ async def test_networks_in_range(hub: Hub) -> None:
     await hub.until(1, "connected")
     ran = await wifimgrctl(hub.address, "networks")
     head, *lines = ran.out.splitlines()
-    assert head.split() == ["NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "SEEN", "BY", "DEVICE"]
+    assert head.split() == ["NETWORK", "SECURITY", "SIGNAL", "BANDS", "BSSID", "SEEN", "BY", "CAMERA"]
     assert len(lines) == 4
     (mine,) = [line for line in lines if line.startswith("SIM-CAM-1")]
     assert mine.split()[:5] == ["SIM-CAM-1", "wpa2", "70", "%", "2.4GHz"]

@@ -122,7 +122,7 @@ async def test_bash_completes_words_of_the_running_service(hub: Hub, completions
     await hub.create(1, name=HOSTILE)
     lines = ("connect ''", "networks --interface wlan1", "add --codename insta360-x3")
     found = await in_bash(completions, REAL, *lines, bus=hub.address)
-    assert found == [f"1|{HOSTILE}", "wlan1", "insta360-x3"]
+    assert found == [HOSTILE, "wlan1", "insta360-x3"]
 
 
 async def test_bash_takes_a_name_for_no_pattern_of_files(completions: Path, printing: Path) -> None:

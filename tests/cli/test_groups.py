@@ -24,7 +24,7 @@ async def test_groups_are_listed_and_connected(grouped: Hub) -> None:
     ran = await wifimgrctl(address, "groups")
     assert ran.status == 0
     assert [line.split() for line in ran.out.splitlines()] == [
-        ["GROUP", "DEVICES"],
+        ["GROUP", "CAMERAS"],
         ["nose", "Nose,", "Chin,", "nobody", "(no", "such", "camera)"],
         ["everyone", "Nose,", "Chin,", "Left,", "Tail"],
     ]

@@ -45,7 +45,7 @@ async def test_all_record_and_stop(cameras: Hub) -> None:
     ran = await wifimgrctl(address, "record", "Nose", "Left")
     assert (ran.status, ran.out.count("is recording, already")) == (0, 2)
     ran = await wifimgrctl(address, "status")
-    assert "  Recording   3 of 3 cameras\n" in ran.out
+    assert "  Recording  3 of 3 cameras\n" in ran.out
     assert re.search(r"^Left +Recording \d:\d\d +75 % +.* left +-$", ran.out, re.MULTILINE)
     assert (await wifimgrctl(address, "status", "--json")).value["recording_devices"] == 3
     assert "Recording 0:" in (await wifimgrctl(address, "devices")).out
@@ -167,7 +167,9 @@ async def test_a_monitor_tells_why_a_recording_has_ended_and_what_is_wrong(camer
         await line_with(process, f"Nose ({device.id}): the recording stopped: the card is full")
         await line_with(process, f"Nose ({device.id}): problem: not recording")
     ran = await wifimgrctl(cameras.address, "history", "Nose")
-    assert ran.out.splitlines()[-1].endswith("  The recording stopped: the card is full. (full)")
+    ends = [line.rpartition("  ")[2] for line in ran.out.splitlines()]
+    assert "The recording stopped: the card is full. (full)" in ends
+    assert "It should record and does not: its card is full. (not-recording)" in ends
     ran = await wifimgrctl(cameras.address, "status", "Nose")
     lines = [line.split(maxsplit=1) for line in ran.out.splitlines()]
     assert ["Problems", "not recording, card full"] in lines

@@ -120,7 +120,7 @@ def test_the_command_line_shows_the_word(word: str, facts: dict[str, Any]) -> No
     _, row = devices_view([device], screen())
     assert row.startswith(f"1   Front  {word}  ")
     assert ["State", word] in [line.split(maxsplit=1) for line in device_view(device, screen())]
-    assert ["Devices", f"1: 1 {word.lower()}"] in [
+    assert ["Cameras", f"1: 1 {word.lower()}"] in [
         line.split(maxsplit=1)
         for line in hub_view(ServiceRecord(backend_state="ready"), [device], [], screen())
     ]
@@ -147,23 +147,23 @@ def test_without_its_backend_a_hub_knows_the_last_state_alone(word: str, facts: 
     service = ServiceRecord(backend_state="unavailable")
     summary = hub_view(service, [device], [InterfaceRecord("wlan0", state="available")], screen())
     lines = [line.split(maxsplit=1) for line in summary]
-    assert ["Devices", "1: 1 unknown"] in lines
-    assert ["Interfaces", "1: 1 unknown"] in lines
+    assert ["Cameras", "1: 1 unknown"] in lines
+    assert ["Adapters", "1: 1 unknown"] in lines
 
 
 def test_without_its_backend_a_hub_knows_the_last_state_of_adapters() -> None:
     _, row = interfaces_view([InterfaceRecord("wlan0", state="in-use")], {}, screen(), current=False)
-    assert row.startswith("wlan0  Unknown, was in-use  ")
+    assert row.startswith("wlan0    Unknown, was in-use  ")
     kept = InterfaceRecord("wlan0", state="available", reserved_device_id=3)
     _, row = interfaces_view([kept], {3: DeviceRecord(3, "Nose")}, screen(), current=False)
-    assert row.startswith("wlan0  Unknown, was reserved for Nose  ")
+    assert row.startswith("wlan0    Unknown, was reserved for Nose  ")
 
 
 def test_the_interfaces_of_one_radio_are_counted_once() -> None:
     sibling = InterfaceRecord("uap0", state="unavailable", reason="shares the radio of wlan0")
     adapters = [InterfaceRecord("wlan0", state="available"), sibling]
     summary = hub_view(ServiceRecord(backend_state="ready"), [], adapters, screen())
-    assert ["Interfaces", "1: 1 available"] in [line.split(maxsplit=1) for line in summary]
+    assert ["Adapters", "1: 1 available"] in [line.split(maxsplit=1) for line in summary]
 
 
 def test_the_warnings_of_a_device_are_shown() -> None:
@@ -175,7 +175,7 @@ def test_the_warnings_of_a_device_are_shown() -> None:
 def test_a_reservation_is_shown_in_every_state(state: str) -> None:
     reserved = InterfaceRecord("wlan0", state=state, reason="soft-blocked", reserved_device_id=3)
     _, row = interfaces_view([reserved], {3: DeviceRecord(3, "Nose")}, screen())
-    assert row.startswith(f"wlan0  {state}  ")
+    assert row.startswith(f"wlan0    {state}  ")
     assert row.endswith("soft-blocked; reserved for Nose")
 
 

@@ -87,7 +87,7 @@ async def test_a_row_for_each_recording_and_each_missing_camera() -> None:
     begun = local_time(BEGAN)
     files = "100GOPRO/GX010123.MP4, 100GOPRO/GX020123.MP4"
     assert await shown(Takes([TAKE])) == [
-        f"TAKE                 DEVICE            RECORDED  CLOCK        BATTERY     {'FILES':44}  REASON",
+        f"TAKE                 CAMERA            RECORDED  CLOCK        BATTERY     {'FILES':44}  REASON",
         f"{begun}  Nose              12:03     -212 ms ±10  80 to 71 %  {files}  -",
         f"{begun}  Left wing, outer  1:05      +4 ms        80 %        "
         f"{'not known':44}  {FULL.message} (full)",
@@ -106,7 +106,7 @@ async def test_it_fits_a_terminal(columns: int) -> None:
 async def test_what_nobody_knows_has_no_column_and_a_recording_may_go_on() -> None:
     row = HistoryRecord(id=1, time=1, kind="recording", device_name="Nose")
     heads, line = await shown(Takes([TakeRecord(time=1, recordings=(row,), missing=())]))
-    assert heads.split() == ["TAKE", "DEVICE", "RECORDED"]
+    assert heads.split() == ["TAKE", "CAMERA", "RECORDED"]
     assert line.endswith(" so far")
 
 

@@ -101,9 +101,9 @@ async def test_no_line_is_too_long_and_no_name_or_address_is_cut(full_hub: Hub, 
 @pytest.mark.parametrize(
     ("columns", "heads"),
     [
-        (61, "ID NAME STATE INTERFACE ADDRESS SIGNAL"),
-        (80, "ID NAME STATE INTERFACE ADDRESS LAST ERROR"),
-        (120, "ID NAME STATE INTERFACE ADDRESS SIGNAL NETWORK LAST ERROR"),
+        (61, "ID NAME STATE ADAPTER ADDRESS SIGNAL"),
+        (80, "ID NAME STATE ADAPTER ADDRESS LAST ERROR"),
+        (120, "ID NAME STATE ADAPTER ADDRESS SIGNAL NETWORK LAST ERROR"),
     ],
 )
 async def test_columns_of_devices_go_by_importance(full_hub: Hub, columns: int, heads: str) -> None:

@@ -164,3 +164,23 @@ def test_fields() -> None:
     lines = ["  A       1", r"  Longer  x\n"]
     assert fields(pairs, columns=None, colour=False) == [*lines, "  B       one two three"]
     assert fields(pairs, columns=22, colour=False) == [*lines, "  B       one two", "          three"]
+
+
+@pytest.mark.parametrize(
+    ("row_columns", "heads"),
+    [(None, ["A", "B", "C", "REASON"]), (30, ["A", "B", "REASON"]), (5, ["A", "REASON"])],
+)
+def test_in_a_pipe_each_row_is_one_line_with_what_fits_and_the_reason_at_its_end(
+    row_columns: int | None, heads: list[str]
+) -> None:
+    columns = (
+        Column("A"),
+        Column("B", rank=1),
+        Column("C", rank=2),
+        Column("REASON", rank=3, goes_below=True),
+    )
+    rows = [("a", "b" * 10, "c" * 30, "because of this, " * 5)]
+    lines = table(columns, rows, columns=None, row_columns=row_columns, colour=False)
+    assert lines[0].split() == heads
+    assert len(lines) == 2
+    assert lines[1].endswith("because of this,")

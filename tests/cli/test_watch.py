@@ -60,7 +60,7 @@ def test_all_that_matters_is_on_80_by_24() -> None:
     lines = plain(shown := frame(WATCHED, 24, 80, NOW_US))
     assert len(lines) == 24
     assert lines[0] == "wifimgrd  1 of 2 connected, 1 recording  simulated ready"
-    assert lines[2].split() == ["NAME", "STATE", "SIGNAL", "BATTERY", "CARD", "INTERFACE"]
+    assert lines[2].split() == ["NAME", "STATE", "SIGNAL", "BATTERY", "CARD", "ADAPTER", "ADDRESS"]
     assert lines[3].split("  ")[1:3] == ["Front", "Recording 12:03"]
     assert "70 %" in lines[3]
     assert "84 %" in lines[3]
@@ -69,7 +69,7 @@ def test_all_that_matters_is_on_80_by_24() -> None:
     assert shown.selected == 4
     assert lines[6] == "EVENTS"
     assert lines[7].endswith("  Front (1): recording")
-    assert lines[-1].startswith("q quit   c connect   d disconnect   r record, stop   w wake")
+    assert lines[-1] == "q quit  c connect  d disconnect  r record, stop  R, S: all  w wake  f when free"
 
 
 def test_what_is_only_the_last_known_is_marked() -> None:
@@ -225,7 +225,7 @@ async def test_a_terminal_of_another_size(hub: Hub) -> None:
     await hub.until(await hub.create(1, name="Front"), "connected")
     async with watching(hub, columns=60, rows=10) as shown:
         await shown.until("> Front", "Connected")
-        assert (await shown.until("q quit   c connect"))[9].startswith("q quit")
+        assert (await shown.until("q quit  c connect"))[9].startswith("q quit")
         shown.screen.resize(30, 100)
         termios.tcsetwinsize(shown.terminal.descriptor, (30, 100))
         shown.terminal.process.send_signal(signal.SIGWINCH)

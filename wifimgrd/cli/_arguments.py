@@ -110,7 +110,7 @@ def parser() -> argparse.ArgumentParser:
     status = command("status", "show the state of the hub, or all details of one device")
     completed(status.add_argument("device", metavar="DEVICE", nargs="?"), Words.DEVICES)
     _check(command(CHECK, "say whether the rig is ready, and what stands in the way"))
-    _history(command("history", "show the history, newest last"))
+    _history(command("history", "show the history, what began last at the end"))
     _takes(command(TAKES, "show which recordings belong together, newest last, and who was missing"))
     tiles_arguments(command("tiles", "list the configured map tilesets, or check them"))
     bluetooth_arguments(

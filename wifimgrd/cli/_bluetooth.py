@@ -31,7 +31,7 @@ _HEADS: Final = (
     Column("POWER", rank=1, is_optional=True),
     Column("PAIRING", rank=2),
     Column("SIGNAL", rank=5),
-    Column("DEVICE", rank=3),
+    Column("CAMERA", rank=3),
 )
 _STEP: Final = "   "
 """The indent of all lines of a step but the first."""

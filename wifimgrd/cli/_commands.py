@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -247,7 +248,8 @@ async def _command(
 ) -> bool:
     """Carry out a command to a device, and show what has come of it."""
     try:
-        async with progress(lambda: hub.devices.get(device.id), screen):
+        begins = "Connecting" if command is CONNECT else ""
+        async with progress(lambda: hub.devices.get(device.id), screen, begins):
             outcome = await _carry_out(hub, command, device, arguments)
     except WifimgrdError as error:
         screen.fail_with(error)
@@ -334,12 +336,23 @@ async def completions(hub: HubClient, arguments: argparse.Namespace, screen: Scr
     elif arguments.what == Words.GROUPS:
         words = {name: members(ids, hub.devices) for name, ids in hub.service.groups.items()}
     else:
-        words = {str(one.id): one.name for one in hub.devices.values()}
-        words |= {one.name: f"device {one.id}" for one in hub.devices.values()}
+        words = _words_of(hub.devices.values())
     for word, meaning in words.items():
         if word.isprintable():
             screen.show_one(word, f"{word}\t{safe(meaning)}")
     return True
+
+
+def _words_of(devices: Iterable[DeviceRecord]) -> dict[str, str]:
+    """The names of devices, and the ids of those that no name of one line distinguishes."""
+    devices = list(devices)
+    counts = Counter(one.name for one in devices)
+    return {
+        one.name if counts[one.name] == 1 and one.name.isprintable() else str(one.id): (
+            f"device {one.id}" if counts[one.name] == 1 and one.name.isprintable() else one.name
+        )
+        for one in devices
+    }
 
 
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(

@@ -20,7 +20,7 @@ from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord, OutcomeRecord
 
 _NONE: Final = "The configuration has no groups: see [[connect.group]] in wifimgrd.toml(5)."
-_COLUMNS: Final = (Column("GROUP"), Column("DEVICES", least=12))
+_COLUMNS: Final = (Column("GROUP"), Column("CAMERAS", least=12))
 
 
 async def groups(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:

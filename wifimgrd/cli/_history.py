@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Final
 
 from wifimgrd.cli._finding import find_device
 from wifimgrd.cli._password import UsageError
@@ -20,7 +23,7 @@ from wifimgrd.domain.records import HistoryRecord
 
 _HEADS = (
     Column("TIME"),
-    Column("DEVICE", least=12),
+    Column("CAMERA", least=12),
     Column("ADAPTER", rank=3),
     Column("WHAT"),
     Column("LASTED", rank=1, is_optional=True),
@@ -35,7 +38,19 @@ _SIGNAL_COLUMNS = (
     Column("BATTERY", rank=1, is_optional=True),
 )
 
-_WHAT = {"session": "connected", "interruption": "interrupted", "recording": "recorded"}
+_WHAT: Final[Mapping[str, str]] = {
+    HistoryKind.SESSION: "connected",
+    HistoryKind.INTERRUPTION: "interrupted",
+    HistoryKind.RECORDING: "recorded",
+    HistoryKind.REFUSAL: "refused",
+}
+_LASTING: Final = frozenset({HistoryKind.SESSION, HistoryKind.RECORDING, HistoryKind.PROBLEM})
+"""The kinds of rows that have no end as long as they last."""
+_BAD: Final = frozenset(
+    {HistoryKind.INTERRUPTION, HistoryKind.FAILURE, HistoryKind.REFUSAL, HistoryKind.PROBLEM}
+)
+_BAD_BY_CODE: Final = frozenset({HistoryKind.SESSION, HistoryKind.WAKE})
+"""The kinds that are bad where they have a code."""
 
 
 async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -49,8 +64,8 @@ async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         screen.hint("No history yet.")
         return True
     now_us = time.time_ns() // 1000
-    lines = screen.table(_HEADS, [_line(row, now_us) for row in reversed(rows)])
-    screen.show([history_json(row) for row in rows], lines)
+    shown = [_line(row, times, now_us) for row, times in _folded(sorted(rows, key=_order))]
+    screen.show([history_json(row) for row in rows], screen.table(_HEADS, shown))
     return True
 
 
@@ -95,18 +110,40 @@ async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> 
     return rows
 
 
-def _line(row: HistoryRecord, now_us: int) -> Row:
-    is_session, is_recording = row.kind == "session", row.kind == HistoryKind.RECORDING
+def _order(row: HistoryRecord) -> tuple[int, int]:
+    """The order of the times that are shown, which are those of the begin."""
+    return row.time, row.id
+
+
+def _folded(rows: Iterable[HistoryRecord]) -> Iterator[tuple[HistoryRecord, int]]:
+    """Failures that follow each other and differ only in the time become the first of them, with their
+    number."""
+    for _, equal in groupby(rows, _appearance):
+        first, *others = equal
+        yield first, 1 + len(others)
+
+
+def _appearance(row: HistoryRecord) -> object:
+    """Equal for failures that look alike; any other row is unlike each other."""
+    if row.kind in _LASTING or row.ended or row.kind not in _BAD:
+        return row.id
+    return row.kind, row.device_id, row.device_name, row.interface, row.code, row.message
+
+
+def _line(row: HistoryRecord, times: int, now_us: int) -> Row:
+    is_session, is_recording = row.kind == HistoryKind.SESSION, row.kind == HistoryKind.RECORDING
     lasted = None
-    if is_session or is_recording or row.ended:
+    if row.kind in _LASTING or row.ended:
         lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
     what = _WHAT.get(row.kind, row.kind) if row.ended or not is_recording else "records"
     if row.kind == HistoryKind.WAKE:
         what = "wake failed" if row.code else "woken"
+    if times > 1:
+        what += f" ({times} times)"
     signal = None if row.signal_mean is None else f"{row.signal_mean} %"
     if signal and row.signal_minimum != row.signal_mean:
         signal += f" (lowest {row.signal_minimum} %)"
-    is_bad = row.kind in ("failure", "interruption") or (row.kind in ("session", "wake") and row.code)
+    is_bad = row.kind in _BAD or (row.kind in _BAD_BY_CODE and row.code)
     if is_recording:
         is_bad = row.code not in (None, StopReason.STOPPED)
     reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"

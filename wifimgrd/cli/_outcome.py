@@ -22,6 +22,14 @@ from wifimgrd.domain.records import DeviceRecord
 
 TIMEOUT: Final = "timeout"
 """Code of a timeout of `--wait`; the daemon has none, since nothing has failed."""
+_UNDER_WAY: Final = (
+    CameraState.CONNECTED,
+    CameraState.CONNECTING,
+    CameraState.WAKING,
+    CameraState.WAITING,
+    CameraState.NOT_ANSWERING,
+)
+"""The states that tell how far a connect has come."""
 _TICK_S: Final = 0.2
 _DONE: Final = {
     WAKE.name: "is awake",
@@ -79,8 +87,11 @@ def timeout_s(device: DeviceRecord, arguments: argparse.Namespace) -> float:
 
 
 @asynccontextmanager
-async def progress(watched: Callable[[], DeviceRecord | None], screen: Screen) -> AsyncIterator[None]:
-    """Show a device's state and the elapsed time, if progress is shown."""
+async def progress(
+    watched: Callable[[], DeviceRecord | None], screen: Screen, begins: str = ""
+) -> AsyncIterator[None]:
+    """Show a device's state and the elapsed time, if progress is shown; as long as it is disconnected, what
+    `begins` in place of that."""
     if not screen.lively:
         yield
         return
@@ -90,7 +101,9 @@ async def progress(watched: Callable[[], DeviceRecord | None], screen: Screen) -
         while True:
             device = watched()
             if device is not None:
-                screen.progress(f"{summary(device)} ... {time.monotonic() - started:.0f} s")
+                is_before = begins and camera_state_of(device) not in _UNDER_WAY
+                text = f"{begins} {safe(device.name)}" if is_before else summary(device)
+                screen.progress(f"{text} ... {time.monotonic() - started:.0f} s")
             await asyncio.sleep(_TICK_S)
 
     printing = asyncio.create_task(keep_printing())

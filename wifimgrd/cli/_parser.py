@@ -18,6 +18,17 @@ _NO_SUCH_CHOICE: Final = re.compile(
 )
 
 
+_REQUIRED: Final = re.compile(
+    r"(?:one of the arguments|the following arguments are required:) (.*?)( is required)?"
+)
+_SEVERAL: Final = {"DEVICE": "name cameras"}
+_ONE: Final = {
+    "DEVICE": "name a camera",
+    "what": "name what to list: devices, interfaces, codenames or groups",
+}
+"""Requests for arguments that are missing."""
+
+
 class Words(StrEnum):
     """Words that `completions` prints, since only the running service or the catalog knows them."""
 
@@ -36,6 +47,7 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """See ArgumentParser; but there must be no argument that is not known, since the parser of a command
         would pass it to the one of all commands, which has another usage."""
+        self._given = list(args or ())
         arguments, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
@@ -46,16 +58,32 @@ class Parser(argparse.ArgumentParser):
             self.error(f'unknown option "{safe(options[0])}"{meant(options[0], known)}')
         return arguments, unknown
 
+    def _unknown_option(self) -> str:
+        """That an option does not exist, before others are asked for; empty if all do."""
+        known = [one for one in self._option_string_actions if one.startswith("--")]
+        typed = (word.partition("=")[0] for word in self._given if word.startswith("--"))
+        wrong = next((one for one in typed if one not in (*known, "--")), None)
+        return "" if wrong is None else f'unknown option "{safe(wrong)}"{meant(wrong, known)}'
+
     def error(self, message: str) -> NoReturn:
         """See ArgumentParser."""
         found = _NO_SUCH_CHOICE.fullmatch(message)
         if found:
             known = [one.strip("' ") for one in found[2].split(",")]
             message = f'unknown command "{found[1]}"{meant(found[1], known)}'
+        elif (lacking := _REQUIRED.fullmatch(message)) is not None:
+            message = self._unknown_option() or _lacking(lacking[1], of_several=bool(lacking[2]))
         text = f"{self.prog}: {message}. See `{self.prog} --help`.".replace("?.", "?")
         for line in (*self.format_usage().splitlines(), text):
             write_line(sys.stderr, line, columns_of(sys.stderr))
         self.exit(2)
+
+
+def _lacking(names: str, *, of_several: bool) -> str:
+    """A request for arguments that are missing, or for one of them."""
+    if of_several:
+        return ", or ".join(_SEVERAL.get(name, name) for name in names.split())
+    return ", and ".join(_ONE.get(name, f"name {name}") for name in names.split(", "))
 
 
 def everywhere() -> Parser:

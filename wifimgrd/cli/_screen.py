@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ class Screen:
     colour: bool = False
     columns: int | None = None
     """Width of the terminal; None if stdout is not one."""
+    row_columns: int | None = None
+    """Of a table in a pipe, whose rows stay on one line each: the width of the terminal of whoever reads what
+    comes out of that; None if nobody does."""
     err_columns: int | None = None
     """The same of stderr."""
     lively: bool = False
@@ -50,6 +54,7 @@ class Screen:
             err=sys.stderr,
             colour=terminal and not dumb and not os.environ.get("NO_COLOR"),
             columns=columns_of(sys.stdout),
+            row_columns=columns_of(sys.stderr) if _is_pipe(sys.stdout) else None,
             err_columns=columns_of(sys.stderr),
             lively=sys.stderr.isatty() and not dumb and not json,
         )
@@ -73,7 +78,7 @@ class Screen:
 
     def table(self, heads: Sequence[Column], rows: Sequence[Row]) -> list[str]:
         """The lines of a table that fits this screen."""
-        return table(heads, rows, columns=self.columns, colour=self.colour)
+        return table(heads, rows, columns=self.columns, row_columns=self.row_columns, colour=self.colour)
 
     def fields(self, pairs: Sequence[tuple[str, Cell | object]]) -> list[str]:
         """Lines of names and values that fit this screen."""
@@ -126,6 +131,14 @@ class Screen:
         """Print why the command failed."""
         faults = dict(error.fields) if isinstance(error, InvalidRequest) else None
         self.fail(error.code, error.message, faults)
+
+
+def _is_pipe(stream: TextIO) -> bool:
+    """Whether another program reads a stream."""
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def columns_of(stream: TextIO) -> int | None:

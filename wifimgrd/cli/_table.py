@@ -48,8 +48,17 @@ class Cell:
 Row = Sequence[Cell | object]
 
 
-def table(heads: Sequence[Column], rows: Sequence[Row], *, columns: int | None, colour: bool) -> list[str]:
-    """The lines of a table; `columns` is the terminal's width, None if everything is to stand in one row."""
+def table(
+    heads: Sequence[Column],
+    rows: Sequence[Row],
+    *,
+    columns: int | None,
+    row_columns: int | None = None,
+    colour: bool,
+) -> list[str]:
+    """The lines of a table; `columns` is the terminal's width, None if each row is to be one line. Then
+    everything stands in it, or with `row_columns` what fits so many, with the text of what else would stand
+    below at its end."""
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     used = [
         index
@@ -60,7 +69,10 @@ def table(heads: Sequence[Column], rows: Sequence[Row], *, columns: int | None, 
         index: max(width(heads[index].head), *(width(safe(row[index].content)) for row in cells), 0)
         for index in used
     }
-    shown = used if columns is None else _shown(heads, widths, columns)
+    room = row_columns if columns is None else columns
+    shown = used if room is None else _shown(heads, widths, room)
+    if columns is None and room is not None:
+        shown += [index for index in used if index not in shown and heads[index].goes_below]
     below = [index for index in used if index not in shown and heads[index].goes_below]
     widths = {index: widths[index] for index in shown}
     if columns is not None:

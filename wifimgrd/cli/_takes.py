@@ -20,7 +20,7 @@ from wifimgrd.domain.records import HistoryRecord, TakeRecord
 
 _HEADS = (
     Column("TAKE"),
-    Column("DEVICE", least=12),
+    Column("CAMERA", least=12),
     Column("RECORDED"),
     Column("CLOCK", rank=1, is_optional=True, goes_below=True),
     Column("BATTERY", rank=3, is_optional=True),

@@ -22,17 +22,17 @@ _DEVICE_HEADS: Final = (
     Column("ID"),
     Column("NAME", least=12),
     Column("STATE"),
-    Column("INTERFACE"),
+    Column("ADAPTER"),
     Column("ADDRESS", is_optional=True),
     Column("SIGNAL", rank=2),
     Column("NETWORK", rank=3),
     Column("LAST ERROR", rank=1, is_optional=True, goes_below=True),
 )
 _INTERFACE_HEADS: Final = (
-    Column("NAME"),
+    Column("ADAPTER"),
     Column("STATE", least=12),
-    Column("DEVICE", least=9),
-    Column("ADAPTER", rank=3),
+    Column("CAMERA", least=9),
+    Column("PRODUCT", rank=3),
     Column("USB PORT", rank=2),
     Column("BANDS", rank=4),
     Column("MAC ADDRESS"),
@@ -47,7 +47,7 @@ _NETWORK_HEADS: Final = (
     Column("BSSID", least=18),
     Column("SEEN BY", rank=4),
     Column("MODEL", rank=6, is_optional=True),
-    Column("DEVICE", rank=3, is_optional=True),
+    Column("CAMERA", rank=3, is_optional=True),
 )
 _SECURITIES: Final[Mapping[str, str]] = {Security.OWE: "Open, encrypted"}
 """The words for kinds of security whose code is not what they are called."""
@@ -214,9 +214,9 @@ def hub_view(
         *screen.fields(
             [
                 ("Backend", Cell(backend, STYLE_OF_STATE.get(service.backend_state, Style.BAD))),
-                ("Devices", _states_of(by_id.values(), current=current)),
+                ("Cameras", _states_of(by_id.values(), current=current)),
                 (
-                    "Interfaces",
+                    "Adapters",
                     count_of(
                         interface_label(one, by_id) if current else UNKNOWN
                         for one in interfaces

@@ -20,7 +20,7 @@ _HEADS: Final = (
     Column("SIGNAL", rank=2),
     Column("BATTERY", rank=3, is_optional=True),
     Column("CARD", rank=4, is_optional=True),
-    Column("INTERFACE", rank=5),
+    Column("ADAPTER", rank=5),
     Column("ADDRESS", rank=6, is_optional=True),
     Column("PROBLEMS", rank=1, is_optional=True),
 )
@@ -29,12 +29,12 @@ _KEYS: Final = (
     "c connect",
     "d disconnect",
     "r record, stop",
+    "R, S: all",
     "w wake",
-    "f connect when free",
-    "R record all",
-    "S stop all",
+    "f when free",
 )
-"""The most important ones first."""
+"""The most important ones first; all of them fit 80 columns."""
+_BETWEEN_KEYS: Final = "  "
 _MARK: Final = "> "
 _LEAST_NAME: Final = 16
 _NARROWEST: Final = 24
@@ -165,7 +165,7 @@ def _event(time_us: int, sentence: Sentence, room: int) -> str:
 def _keys(room: int) -> str:
     line = ""
     for key in _KEYS:
-        longer = f"{line}   {key}" if line else key
+        longer = line + _BETWEEN_KEYS + key if line else key
         if width(longer) > room:
             break
         line = longer
