@@ -15,7 +15,13 @@ from typing import Annotated, Any, ClassVar, Final
 
 from wifimgrd.config import catalog
 from wifimgrd.config.toml_tables import Document, TomlError, TomlUnreadable, build
-from wifimgrd.config.web_address import broker_address, listen_address, plain_origin, web_socket_address
+from wifimgrd.config.web_address import (
+    broker_address,
+    listen_address,
+    mavlink_address,
+    plain_origin,
+    web_socket_address,
+)
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within
@@ -25,6 +31,8 @@ DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
 TOPIC_PREFIX: Final = rf"{TOPIC_LEVEL}(/{TOPIC_LEVEL}){{0,7}}"
 """The beginning of topics, as a pattern of a whole string."""
+MOST_MAVLINK_CAMERAS: Final = 6
+"""The components that MAVLink has for cameras."""
 _PLAIN_NAME: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
 """A name that is part of paths."""
 
@@ -266,6 +274,35 @@ class Mqtt:
 
 
 @dataclass(frozen=True, slots=True)
+class Mavlink:
+    """`[mavlink]`: the cameras for ground stations."""
+
+    connection: str = ""
+    """Of a router or a station, or an own address to listen at; empty = none."""
+    system: Annotated[int, within(1, 255)] = 1
+    """That of the vehicle."""
+    devices: tuple[str, ...] = ()
+    """Names or ids; empty = the first six with a driver."""
+    record_while_armed: bool = False
+    signing_key_file: Path | None = None
+    """A name without a folder is a systemd credential's."""
+    insecure: bool = False
+    """Without a key, use other addresses than those of this host: whoever reaches them commands the cameras."""
+
+    def __post_init__(self) -> None:
+        fits = 0 < len(set(self.devices)) == len(self.devices) <= MOST_MAVLINK_CAMERAS or not self.devices
+        expect(fits, "devices", f"at most {MOST_MAVLINK_CAMERAS} names or ids, each once")
+        if not self.connection:
+            return
+        expected = 'an IP address and a port such as "udpout:127.0.0.1:14550" or "udpin:127.0.0.1:14560"'
+        expect(_parses(mavlink_address, self.connection), "connection", expected)
+        is_safe = mavlink_address(self.connection).is_loopback or self.signing_key_file is not None
+        expect(
+            is_safe or self.insecure, "connection", "a loopback address, signing_key_file or insecure = true"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class TileSource:
     """`[[tiles.source]]`: one source of a tileset's tiles; the sources are used in order."""
 
@@ -334,6 +371,7 @@ class Config:
     history: HistorySettings = field(default_factory=HistorySettings)
     http: Http = field(default_factory=Http)
     mqtt: Mqtt = field(default_factory=Mqtt)
+    mavlink: Mavlink = field(default_factory=Mavlink)
     tiles: Tiles = field(default_factory=Tiles)
     map: Map = field(default_factory=Map)
 
