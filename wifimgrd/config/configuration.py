@@ -287,7 +287,7 @@ class Mavlink:
     signing_key_file: Path | None = None
     """A name without a folder is a systemd credential's."""
     insecure: bool = False
-    """Without a key, use other addresses than those of this host: whoever reaches them commands the cameras."""
+    """Use any address without a key: whoever reaches this process commands the cameras."""
 
     def __post_init__(self) -> None:
         fits = 0 < len(set(self.devices)) == len(self.devices) <= MOST_MAVLINK_CAMERAS or not self.devices
