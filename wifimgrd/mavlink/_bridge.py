@@ -101,9 +101,14 @@ class Bridge:
 
     def _repeat(self) -> None:
         now = self._now()
-        for (component, message, is_while_recording), (interval_s, due_s) in list(self._intervals.items()):
-            if due_s <= now:
-                self._intervals[component, message, is_while_recording] = interval_s, now + interval_s
+        for key, (interval_s, due_s) in list(self._intervals.items()):
+            component, message, is_while_recording = key
+            device = self._devices.get(self._cameras[component])
+            if is_while_recording and device is not None and not is_recording(device):
+                if device.id not in self._captures.starting:
+                    del self._intervals[key]
+            elif due_s <= now:
+                self._intervals[key] = interval_s, now + interval_s
                 self._tell(component, message)
 
     def _tell(self, component: int, message: wire.Message) -> None:
@@ -159,8 +164,6 @@ class Bridge:
             return
         for component in [one for one, device in self._cameras.items() if device == after.id]:
             self._tell(component, wire.CAMERA_CAPTURE_STATUS)
-            if not is_recording(after):
-                self._intervals.pop((component, wire.CAMERA_CAPTURE_STATUS, True), None)
 
     # -- stations and autopilots
 

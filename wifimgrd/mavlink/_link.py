@@ -17,10 +17,10 @@ from wifimgrd.mavlink._components import COMPONENTS
 from wifimgrd.mavlink._signing import Signing
 
 MOST_PEERS: Final = 4
-"""Who sends to a listening socket is answered; so many at once."""
+"""Who sends to a listening socket is answered: those who have done so for the longest time without a pause."""
 PEER_S: Final = 5.0
-"""A peer that has sent no valid frame for so long is none any more, and another one takes its place. A
-station sends one each second."""
+"""Who has sent no valid frame for so long is not answered any more. A station sends one each second."""
+_MOST_HEARD: Final = 64
 PAUSE_S: Final = 0.02
 """What is sent meanwhile is read together, for at most `_READING_S`: a flood costs a tenth of a core."""
 _READING_S: Final = 0.002
@@ -44,8 +44,8 @@ class Link:
         self._receive = receive
         self._sequences: Counter[int] = Counter()
         """How many frames each component has sent: all receivers get the same, so that none misses one."""
-        self._peers: dict[Any, float] = {}
-        """Of a listening socket: until when each is answered."""
+        self._heard: dict[Any, float] = {}
+        """Of a listening socket: when each sender was heard last, in the order in which they began."""
         self._socket: socket.socket | None = None
 
     def open(self) -> None:
@@ -70,9 +70,7 @@ class Link:
         self._sequences[component] += 1
         if self._signing is not None:
             data = self._signing.sign(data, time.time_ns() // 1000)
-        now = asyncio.get_running_loop().time()
-        peers = [one for one, until in self._peers.items() if until > now]
-        for peer in peers if self._address.is_listening else (None,):
+        for peer in self._peers() if self._address.is_listening else (None,):
             try:
                 if self._socket is not None:
                     self._socket.sendto(data, peer) if peer else self._socket.send(data)
@@ -111,12 +109,17 @@ class Link:
                 self._receive(one)
 
     def _is_peer(self, sender: Any) -> bool:
-        """Whether a sender is answered; who is a peer stays one while it sends."""
-        now = asyncio.get_running_loop().time()
-        self._peers = {one: until for one, until in self._peers.items() if until > now}
-        if sender not in self._peers:
-            if len(self._peers) >= MOST_PEERS:
-                return False
+        """Whether a sender is answered, who has just been heard."""
+        before = self._peers()
+        if sender not in self._heard and len(self._heard) >= _MOST_HEARD:
+            del self._heard[min(self._heard.keys() - set(before), key=self._heard.__getitem__)]
+        self._heard[sender] = asyncio.get_running_loop().time()
+        is_peer = sender in self._peers()
+        if is_peer and sender not in before:
             _log.info("station_appeared", address=sender[0], port=sender[1])
-        self._peers[sender] = now + PEER_S
-        return True
+        return is_peer
+
+    def _peers(self) -> list[Any]:
+        since_s = asyncio.get_running_loop().time() - PEER_S
+        self._heard = {one: heard_s for one, heard_s in self._heard.items() if heard_s > since_s}
+        return list(self._heard)[:MOST_PEERS]
