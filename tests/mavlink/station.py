@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,7 @@ class Station:
         if self.key is not None:
             self.mav.signing.secret_key = self.key
             self.mav.signing.sign_outgoing = True
+            self.mav.signing.timestamp = (time.time_ns() // 1000 - 1_420_070_400_000_000) // 10
 
     @property
     def address(self) -> str:

@@ -91,8 +91,8 @@ class Link:
                 self._take(*self._socket.recvfrom(wire.LARGEST_DATAGRAM))
             except BlockingIOError:
                 break
-            except OSError:  # about what was sent before: nobody listened
-                continue
+            except OSError as error:  # about what was sent before: nobody listened
+                _log.info("station_unreachable", reason=error.strerror)
         if self._socket is not None:
             loop.remove_reader(self._socket)
         loop.call_later(PAUSE_S, self._watch)
