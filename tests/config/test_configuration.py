@@ -11,6 +11,7 @@ from wifimgrd.config.configuration import (
     Config,
     ConfigError,
     ConnectGroup,
+    Mavlink,
     Reserve,
     TileSource,
     load,
@@ -64,6 +65,13 @@ def test_every_key_is_read(file: Path) -> None:
         allowed_hosts = ["hub.local"]
         allowed_origins = ["https://map.example"]
         token_file = "/run/token"
+        [mavlink]
+        connection = "udpin:[::]:14550"
+        system = 7
+        devices = ["Nose", 3, "3"]
+        record_while_armed = true
+        signing_key_file = "key"
+        insecure = true
         [[tiles.source]]
         tileset = "world"
         type = "pmtiles"
@@ -81,6 +89,9 @@ def test_every_key_is_read(file: Path) -> None:
     assert config.cameras.network == "172.20.0.0/16"
     assert config.cameras.share == ("192.168.8.0/24",)
     assert config.http.token_file == Path("/run/token")
+    assert config.mavlink == Mavlink(
+        "udpin:[::]:14550", 7, ("Nose", 3, "3"), True, Path("key"), insecure=True
+    )
     assert config.tiles.source == (
         TileSource("world", "pmtiles", Path("/srv/world.pmtiles"), missing="blank"),
         TileSource("world", "upstream", url="http://127.0.0.1:8081/{z}/{x}/{y}.png"),
@@ -128,6 +139,31 @@ def test_every_key_is_read(file: Path) -> None:
         ('[cameras]\naccept = ["tcp/65536"]', "cameras.accept[0]", 'a port such as "udp/8554"'),
         ('[cameras]\naccept = ["udp/1", "udp/1"]', "cameras.accept", "each port once"),
         ('[cameras]\nnetwork = ""\nshare = ["10.0.0.0/8"]', "cameras.share[0]", "`network` is empty"),
+        ('[mavlink]\nconnection = "tcp:127.0.0.1:5760"', "mavlink.connection", '"udpout:127.0.0.1:14550"'),
+        ('[mavlink]\nconnection = "udpout:127.0.0.1"', "mavlink.connection", "an IP address and a port"),
+        ('[mavlink]\nconnection = "udpout:127.0.0.1:0"', "mavlink.connection", "an IP address and a port"),
+        ('[mavlink]\nconnection = "udpout:127.0.0.1:65536"', "mavlink.connection", "an IP address and"),
+        ('[mavlink]\nconnection = "udpin:boat.local:14550"', "mavlink.connection", "an IP address and"),
+        ('[mavlink]\nconnection = "udpout:192.0.2.1:14550"', "mavlink.connection", "a loopback address"),
+        (
+            '[mavlink]\nconnection = "udpin:0.0.0.0:14550"',
+            "mavlink.connection",
+            "signing_key_file or insecure",
+        ),
+        ('[mavlink]\nconnection = "udpin:[::]:14550"', "mavlink.connection", "a loopback address"),
+        ("[mavlink]\nconnection = 14550", "mavlink.connection", "a text"),
+        ("[mavlink]\nsystem = 0", "mavlink.system", "1 to 255"),
+        ("[mavlink]\nsystem = 256", "mavlink.system", "1 to 255"),
+        ('[mavlink]\nsystem = "1"', "mavlink.system", "a whole number"),
+        ("[mavlink]\ndevices = 1", "mavlink.devices", "a list"),
+        ("[mavlink]\ndevices = [1, 2, 3, 4, 5, 6, 7]", "mavlink.devices", "at most 6 ids or names"),
+        ('[mavlink]\ndevices = ["Nose", "Nose"]', "mavlink.devices", "each once"),
+        ('[mavlink]\ndevices = ["Nose", ""]', "mavlink.devices[1]", "the id or the name of a device"),
+        ("[mavlink]\ndevices = [1.5]", "mavlink.devices[0]", "a text"),
+        ("[mavlink]\nrecord_while_armed = 1", "mavlink.record_while_armed", "true or false"),
+        ("[mavlink]\nsigning_key_file = true", "mavlink.signing_key_file", "a path"),
+        ('[mavlink]\ninsecure = "yes"', "mavlink.insecure", "true or false"),
+        ("[mavlink]\nkey = 1", "mavlink.key", "unknown key"),
         ('[http]\nlisten = "8080"', "http.listen", "an address and a port"),
         ('[http]\nlisten = "::1:80"', "http.listen", "an address and a port"),
         ('[http]\nfleet_broker = "https://broker.example"', "http.fleet_broker", "an address such as"),
@@ -169,6 +205,22 @@ def test_a_mistake_names_file_key_and_what_was_expected(
     assert said.startswith(f"{file}: {key}")
     assert expected in said
     assert re.search(r" \(at line [0-9]\)$", said)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        'connection = "udpout:127.0.0.1:14550"',
+        'connection = "udpout:localhost:14550"',
+        'connection = "udpin:[::1]:14550"',
+        'connection = "udpout:192.0.2.1:14550"\ninsecure = true',
+        'connection = "udpin:0.0.0.0:14550"\nsigning_key_file = "key"',
+        "insecure = true",
+    ],
+)
+def test_cameras_are_shown_on_this_host_or_with_a_key_or_by_decision(file: Path, keys: str) -> None:
+    file.write_text(f"[mavlink]\n{keys}\n")
+    assert load(file).mavlink.insecure is ("insecure" in keys)
 
 
 def test_drop_ins_win_by_key_and_add_to_arrays_of_tables(file: Path) -> None:

@@ -1,5 +1,5 @@
-"""A sender of one datagram, 50,000 times a second, as a process: `python -m tests.mavlink.flood PORT`; what it
-sends is read from standard input."""
+"""A sender of one datagram, 50,000 times a second, as a process: `python -m tests.mavlink.flood PORT`; the
+datagram is read from standard input."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -42,7 +42,8 @@ async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hu
 @asynccontextmanager
 async def started(folder: Path, *command: str) -> AsyncIterator[Process]:
     environment = {
-        **os.environ, "PYTHONPATH": str(PROGRAMS), "HOME": str(folder), "PYTHONUNBUFFERED": "1", "TERM": "dumb"
+        **os.environ, "PYTHONPATH": str(PROGRAMS), "HOME": str(folder),
+        "PYTHONUNBUFFERED": "1", "TERM": "dumb",
     }  # fmt: skip
     with (folder / "program.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
@@ -93,7 +94,12 @@ async def until_recording(hub: Hub, *names: str) -> None:
 @asynccontextmanager
 async def mavproxy(folder: Path, port: int) -> AsyncIterator[Process]:
     """MAVProxy, which listens at a port, and knows the cameras."""
-    line = (f"--master=udpin:127.0.0.1:{port}", "--state-basedir", str(folder), "--load-module=camera,message")
+    line = (
+        f"--master=udpin:127.0.0.1:{port}",
+        "--state-basedir",
+        str(folder),
+        "--load-module=camera,message",
+    )
     async with started(folder, sys.executable, "-m", "MAVProxy.mavproxy", *line) as program:
         await until(program, "Loaded module message")
         await until(program, *(f" {name} (1:" for name in NAMES), asked="camera status")

@@ -11,7 +11,7 @@ from typing import Any
 
 os.environ.setdefault("MAVLINK20", "1")
 
-from pymavlink.dialects.v20 import common as mavlink  # noqa: E402 - reads the environment
+from pymavlink.dialects.v20 import common as mavlink
 
 ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED, FAILED, IN_PROGRESS = range(6)
 START, STOP = 2500, 2501

@@ -142,7 +142,9 @@ def test_a_question_is_answered_by_its_component_with_the_message(number: int, k
 
 def test_the_time_since_the_start_only_rises() -> None:
     async def play(rig: Rig) -> None:
-        times = [told(await rig.asked(100, ASK, 262), "CAMERA_CAPTURE_STATUS")[0].time_boot_ms for _ in range(9)]
+        times = [
+            told(await rig.asked(100, ASK, 262), "CAMERA_CAPTURE_STATUS")[0].time_boot_ms for _ in range(9)
+        ]
         assert times == sorted(times)
         assert times[-1] < 60_000
 
@@ -339,7 +341,7 @@ def test_of_the_settings_what_is_no_camera_is_said_once() -> None:
         assert await names(rig) == {100: "Nose", 101: "Tail"}
 
     with capture_logs() as log:
-        run(play, NOSE, LEFT, devices=("Tail", "1", "Nose"))
+        run(play, NOSE, LEFT, devices=("Tail", 1, "Nose"))
     said = [one for one in log if one["event"] == "without_component"]
     assert [(one["devices"], one["not_found"]) for one in said] == [([], ["Tail"])]
 

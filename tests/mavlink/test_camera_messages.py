@@ -77,7 +77,13 @@ def test_the_mode_is_video() -> None:
 @pytest.mark.parametrize(
     ("values", "status", "total", "used", "free"),
     [
-        ({"storage_state": "ok", "storage_total": 64 * GIB, "storage_free": 16 * GIB}, 2, 65536, 49152, 16384),
+        (
+            {"storage_state": "ok", "storage_total": 64 * GIB, "storage_free": 16 * GIB},
+            2,
+            65536,
+            49152,
+            16384,
+        ),
         ({"storage_state": "full", "storage_total": 64 * GIB, "storage_free": 0}, 2, 65536, 65536, 0),
         ({"storage_state": "missing"}, 0, 0, 0, 0),
         ({"storage_state": "error", "storage_total": GIB, "storage_free": GIB}, 3, 0, 0, 0),

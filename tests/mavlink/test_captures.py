@@ -46,7 +46,9 @@ def test_one_camera_is_started_in_progress_at_once_and_then_accepted() -> None:
         said = await rig.asked(101, START)
         assert answers(said) == [(101, START, IN_PROGRESS), (101, START, ACCEPTED)]
         assert [one.progress for one in told(said, "COMMAND_ACK")] == [255, 0]
-        assert {(one.target_system, one.target_component) for one in told(said, "COMMAND_ACK")} == {(255, 190)}
+        assert {(one.target_system, one.target_component) for one in told(said, "COMMAND_ACK")} == {
+            (255, 190)
+        }
         assert rig.hub.orders == [((2,), True, Everyone.NOBODY)]
         said = await rig.asked(101, STOP)
         assert answers(said)[-1] == (101, STOP, ACCEPTED)
@@ -93,7 +95,7 @@ def test_a_broadcast_is_for_those_that_are_listed() -> None:
             (102, START, TEMPORARILY_REJECTED),
         ]
 
-    run(play, *CAMERAS, AWAY, SPARE, devices=("Nose", "Away", "5"))
+    run(play, *CAMERAS, AWAY, SPARE, devices=("Nose", "Away", 5))
 
 
 def test_one_that_may_record_is_told_to_stop_though_it_is_not_expected() -> None:

@@ -107,15 +107,18 @@ DEVICES = {one.id: one for one in (THREE, ONE, TWO, DUMB)}
     [
         ((), [1, 2, 3], []),
         (("Tail", "Nose"), [1, 3], []),
-        (("1",), [1], []),
-        (("3",), [3], []),  # an id, though a camera has that name
-        (("1", "Nose"), [1], []),
-        (("Noes", "9"), [], ["Noes", "9"]),
-        (("Dumb", "4", "Nose"), [1], ["Dumb", "4"]),
+        ((1,), [1], []),
+        ((3,), [3], []),
+        (("3",), [2], []),  # a name, though a camera has that id
+        ((1, "Nose"), [1], []),
+        (("Noes", 9, "1"), [], ["Noes", 9, "1"]),
+        (("Dumb", 4, "Nose"), [1], ["Dumb", 4]),
         (("nose",), [], ["nose"]),
     ],
 )
-def test_cameras_are_named_by_id_or_name(named: tuple[str, ...], found: list[int], unknown: list[str]) -> None:
+def test_cameras_are_named_by_id_or_name(
+    named: tuple[int | str, ...], found: list[int], unknown: list[int | str]
+) -> None:
     assert wanted(DEVICES, named) == (found, unknown)
 
 

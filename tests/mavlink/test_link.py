@@ -33,7 +33,9 @@ def stations(port: int) -> Iterator[list[Station]]:
         one.close()
 
 
-def test_who_sends_a_valid_frame_to_a_listening_socket_is_answered(port: int, stations: list[Station]) -> None:
+def test_who_sends_a_valid_frame_to_a_listening_socket_is_answered(
+    port: int, stations: list[Station]
+) -> None:
     one, other = stations[:2]
 
     async def play(rig: Rig) -> None:

@@ -49,7 +49,11 @@ async def hub(message_bus: MessageBusDaemon, tmp_path: Path) -> AsyncIterator[Hu
 
 
 def final(messages: list[Any], number: int) -> dict[int, int]:
-    return {one: result for one, command, result in answers(messages) if command == number and result != IN_PROGRESS}
+    return {
+        one: result
+        for one, command, result in answers(messages)
+        if command == number and result != IN_PROGRESS
+    }
 
 
 def labels(messages: list[Any]) -> dict[int, str]:
@@ -65,13 +69,17 @@ async def seen(heard: Listener) -> dict[int, str]:
     return labels(await heard.until(lambda all_: len(labels(all_)) == len(NAMES)))
 
 
-async def test_cameras_appear_by_name_and_record_on_one_broadcast(hub: Hub, processes: Start, heard: Listener) -> None:
+async def test_cameras_appear_by_name_and_record_on_one_broadcast(
+    hub: Hub, processes: Start, heard: Listener
+) -> None:
     await processes().start()
     assert sorted((await seen(heard)).values()) == sorted(NAMES)
     heard.forget()
     heard.station.command(0, START)
     await heard.until(lambda all_: final(all_, START) == dict.fromkeys((100, 101, 102), ACCEPTED))
-    told_ = {(one.get_srcComponent(), one.video_status) for one in told(heard.messages, "CAMERA_CAPTURE_STATUS")}
+    told_ = {
+        (one.get_srcComponent(), one.video_status) for one in told(heard.messages, "CAMERA_CAPTURE_STATUS")
+    }
     assert told_ == {(one, 1) for one in (100, 101, 102)}
     heard.forget()
     heard.station.command(0, STOP)
@@ -179,9 +187,7 @@ async def test_a_configuration_that_cannot_be_used_is_refused(
     assert said in one.log.read_text()
 
 
-async def test_a_station_with_the_passphrase_is_obeyed(
-    hub: Hub, processes: Start, tmp_path: Path
-) -> None:
+async def test_a_station_with_the_passphrase_is_obeyed(hub: Hub, processes: Start, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("a passphrase of the boat\n")
     station = Station(key=hashlib.sha256(b"a passphrase of the boat").digest())
     heard = Listener(station)

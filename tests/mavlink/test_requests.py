@@ -103,14 +103,14 @@ def test_other_commands_name_no_camera(number: int) -> None:
     assert command(number, 103, 103, 103).camera == ALL
 
 
-@given(
-    number=st.integers(0, 65535), parameters=st.lists(st.floats(width=32), min_size=7, max_size=7)
-)
+@given(number=st.integers(0, 65535), parameters=st.lists(st.floats(width=32), min_size=7, max_size=7))
 def test_whatever_the_parameters_are_a_command_has_a_meaning(number: int, parameters: list[float]) -> None:
     mav = mavlink.MAVLink(None, srcSystem=255, srcComponent=190)
     long = mav.command_long_encode(1, 100, number, 0, *parameters).pack(mav)
     first, second, third, fourth, *_ = parameters
-    whole = mav.command_int_encode(1, 100, 2, number, 0, 0, first, second, third, fourth, -5, 7, 0.0).pack(mav)
+    whole = mav.command_int_encode(1, 100, 2, number, 0, 0, first, second, third, fourth, -5, 7, 0.0).pack(
+        mav
+    )
     commands = [Command.of(frame) for frame in wire.frames(bytes(long) + bytes(whole))]
     assert [(one.number, one.target, one.system, one.component) for one in commands] == [
         (number, 100, 255, 190)

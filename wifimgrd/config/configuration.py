@@ -281,8 +281,8 @@ class Mavlink:
     """Of a router or a station, or an own address to listen at; empty = none."""
     system: Annotated[int, within(1, 255)] = 1
     """That of the vehicle."""
-    devices: tuple[str, ...] = ()
-    """Names or ids; empty = the first six with a driver."""
+    devices: tuple[int | str, ...] = ()
+    """Their ids or names; empty = the first six with a driver."""
     record_while_armed: bool = False
     signing_key_file: Path | None = None
     """A name without a folder is a systemd credential's."""
@@ -290,8 +290,10 @@ class Mavlink:
     """Use any address without a key: whoever reaches this process commands the cameras."""
 
     def __post_init__(self) -> None:
-        fits = 0 < len(set(self.devices)) == len(self.devices) <= MOST_MAVLINK_CAMERAS or not self.devices
-        expect(fits, "devices", f"at most {MOST_MAVLINK_CAMERAS} names or ids, each once")
+        is_set = len(set(self.devices)) == len(self.devices) <= MOST_MAVLINK_CAMERAS
+        expect(is_set, "devices", f"at most {MOST_MAVLINK_CAMERAS} ids or names, each once")
+        for number, one in enumerate(self.devices):
+            expect(one != "", f"devices[{number}]", "the id or the name of a device")
         if not self.connection:
             return
         expected = 'an IP address and a port such as "udpout:127.0.0.1:14550" or "udpin:127.0.0.1:14560"'

@@ -56,8 +56,8 @@ class Bridge:
         """The last known records, also while the daemon is away."""
         self._cameras = dict(memory.components)
         """The devices by their components."""
-        self._left_out: tuple[list[int], list[str]] = [], []
-        """Cameras without a component, and names without a camera."""
+        self._left_out: tuple[list[int], list[int | str]] = [], []
+        """Cameras without a component, and ids and names without a camera."""
         self._intervals: dict[tuple[int, wire.Message, bool], tuple[float, float]] = {}
         """The interval at which a component sends a message, perhaps only while it records; and when it is
         due."""

@@ -19,14 +19,16 @@ COMPONENTS: Final = range(100, 106)
 _log = structlog.get_logger("wifimgrd.mavlink")
 
 
-def wanted(devices: Mapping[int, DeviceRecord], named: Sequence[str]) -> tuple[list[int], list[str]]:
-    """The cameras with a driver, by id, of those that are `named` if any are; and the names that are of none.
-    As at the command line, an id takes precedence over a name with the same text."""
+def wanted(
+    devices: Mapping[int, DeviceRecord], named: Sequence[int | str]
+) -> tuple[list[int], list[int | str]]:
+    """The cameras with a driver, by id, of those that are `named` if any are; and the ids and names that are
+    of none."""
     cameras = [one for one in sorted(devices) if devices[one].camera is not None]
     if not named:
         return cameras, []
-    by_name = {device.name: one for one, device in devices.items()} | {str(one): one for one in devices}
-    found = {name: by_name.get(name) for name in named}
+    by_name: dict[int | str, int] = {device.name: one for one, device in devices.items()}
+    found = {name: name if isinstance(name, int) else by_name.get(name) for name in named}
     return [one for one in cameras if one in found.values()], [
         name for name, one in found.items() if one not in cameras
     ]
