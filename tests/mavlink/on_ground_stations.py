@@ -152,12 +152,13 @@ async def test_mavsdk_has_each_camera_by_name_and_waits_for_an_outcome_that_come
     await hub.client.simulate("SetFault", "sa{sv}", "command-unanswered", fault)
     program = str(Path(__file__).with_name("with_mavsdk.py"))
     async with started(tmp_path, sys.executable, program, str(port), "3") as process:
-        assert process.stdout is not None
+        output = process.stdout
+        assert output is not None
 
         async def said() -> dict[str, Any]:
             """The next line of JSON: the program logs on the same output."""
             async with asyncio.timeout(PATIENCE_S):
-                while line := await process.stdout.readline():
+                while line := await output.readline():
                     if line.startswith(b"{"):
                         return dict(json.loads(line))
             pytest.fail((tmp_path / "program.log").read_text())

@@ -11,8 +11,9 @@ from typing import Any
 
 os.environ.setdefault("MAVLINK20", "1")
 
-from pymavlink.dialects.v20 import common as mavlink
+from pymavlink.dialects.v20 import common
 
+mavlink = common
 ACCEPTED, TEMPORARILY_REJECTED, DENIED, UNSUPPORTED, FAILED, IN_PROGRESS = range(6)
 START, STOP = 2500, 2501
 

@@ -122,8 +122,13 @@ def test_what_has_changed_while_the_daemon_was_away_is_told_when_it_is_back() ->
 
 @pytest.mark.parametrize(
     ("number", "kind"),
-    [(259, "CAMERA_INFORMATION"), (260, "CAMERA_SETTINGS"), (261, "STORAGE_INFORMATION"), (262, "CAMERA_CAPTURE_STATUS")],
-)  # fmt: skip
+    [
+        (259, "CAMERA_INFORMATION"),
+        (260, "CAMERA_SETTINGS"),
+        (261, "STORAGE_INFORMATION"),
+        (262, "CAMERA_CAPTURE_STATUS"),
+    ],
+)
 def test_a_question_is_answered_by_its_component_with_the_message(number: int, kind: str) -> None:
     older = {259: 521, 260: 522, 261: 525, 262: 527}[number]
 

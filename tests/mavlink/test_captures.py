@@ -150,7 +150,8 @@ def test_in_progress_comes_every_two_seconds_until_the_outcome() -> None:
         rig.station.command(100, START)
         results = [[result for *_, result in answers(await rig.after(0.5))]]
         for _ in range(8):
-            results.append([result for *_, result in answers(await rig.after(1.0))])
+            said = await rig.after(1.0)
+            results += [[result for *_, result in answers(said)]]
         assert results == [[5], [], [5], [], [5], [], [5], [0], []]
 
     run(play, NOSE)

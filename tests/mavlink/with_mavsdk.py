@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from mavsdk import ComponentType, Configuration, Mavsdk  # type: ignore[import-not-found]
@@ -27,6 +28,11 @@ def until(holds: Any) -> None:
         time.sleep(0.05)
 
 
+def are_told(videos: dict[int, bool], count: int, most: int, *, on: bool) -> bool:
+    """Whether most of all cameras are told to record, or not to."""
+    return len(videos) == count and (sum(videos.values()) >= most) is on
+
+
 def tell(**values: object) -> None:
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
@@ -36,7 +42,7 @@ def main() -> None:
     port, count = sys.argv[1], int(sys.argv[2])
     station = Mavsdk(Configuration.create_with_component_type(ComponentType.GROUND_STATION))
     station.add_any_connection(f"udpin://127.0.0.1:{port}")
-    until(lambda: station.get_systems())
+    until(station.get_systems)
     [system] = station.get_systems()
     camera = Camera(system)
     until(lambda: len(camera.camera_list().cameras) == count)
@@ -61,9 +67,10 @@ def main() -> None:
 
     for on in (True, False):
         with ThreadPoolExecutor(len(names)) as threads:
-            results = threads.map(lambda component: command(component, on=on), names)
+            results = threads.map(partial(command, on=on), names)
             tell(on=on, results=dict(zip(names.values(), results, strict=True)))
-        until(lambda: len(videos) == count and (sum(videos.values()) >= count - 1) is on)
+        most = count - 1  # one may be told to answer nothing
+        until(partial(are_told, videos, count, most, on=on))
         tell(on=on, videos={names[one]: video for one, video in videos.items()})
         sys.stdin.readline()
     station.destroy()
