@@ -18,6 +18,9 @@ from wifimgrd.mavlink._components import Memory
 from wifimgrd.mavlink._link import PAUSE_S
 from wifimgrd.runtime.tasks import Tasks
 
+MOMENT_S = 5 * PAUSE_S
+"""For what was sent to be read and answered, though this process may have to wait in between."""
+
 
 def free_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
@@ -34,7 +37,7 @@ class Rig:
     bridge: Bridge
     memory: Memory
 
-    async def after(self, seconds: float = 2 * PAUSE_S) -> list[Any]:
+    async def after(self, seconds: float = MOMENT_S) -> list[Any]:
         """What the station has received when some time has passed."""
         await asyncio.sleep(seconds)
         return self.station.received()

@@ -333,9 +333,10 @@ def test_a_sentence_has_an_end() -> None:
 
 def test_more_commands_than_so_many_a_second_are_rejected_at_once() -> None:
     async def play(rig: Rig) -> None:
-        said = []
         for place in range(COMMANDS_AT_ONCE + 5):
-            said += await rig.asked(100 + place % 3, START if place % 2 else STOP)
+            rig.station.command(100 + place % 3, START if place % 2 else STOP)
+            await asyncio.sleep(0.03)
+        said = await rig.after()
         assert len(rig.hub.orders) == COMMANDS_AT_ONCE
         assert len([one for one in answers(said) if one[2] == TEMPORARILY_REJECTED]) == 5
         assert {text for _, text in sentences(said)} == {"At most 20 commands a second are carried out."}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from structlog.testing import capture_logs
 
-from tests.mavlink.bridge import Rig, free_port, run
+from tests.mavlink.bridge import MOMENT_S, Rig, free_port, run
 from tests.mavlink.scripted_hub import device
 from tests.mavlink.station import ACCEPTED, START, Station, answers, told
 from wifimgrd.mavlink import _frames as wire
@@ -44,7 +44,7 @@ def test_who_sends_a_valid_frame_to_a_listening_socket_is_answered(
         assert one.received() == []
         one.beat()
         other.command(100, ASK, 259)
-        await asyncio.sleep(2 * PAUSE_S)
+        await asyncio.sleep(MOMENT_S)
         assert answers(other.received()) == [(100, ASK, ACCEPTED)]
         await asyncio.sleep(1.0)
         assert len(told(one.received(), "HEARTBEAT")) == 1
@@ -127,7 +127,7 @@ def test_a_station_that_does_not_run_yet_ends_nothing(port: int) -> None:
         await asyncio.sleep(2.0)
         assert late.received()
         late.command(100, START)
-        await asyncio.sleep(2 * PAUSE_S)
+        await asyncio.sleep(MOMENT_S)
         assert answers(late.received())[-1] == (100, START, ACCEPTED)
         late.close()
 

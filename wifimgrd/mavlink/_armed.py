@@ -24,7 +24,7 @@ STOPS_AFTER_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """What is known of the vehicle, and which recordings belong to its flight."""
+    """The state of the vehicle as far as it is known, and the recordings that belong to its flight."""
 
     is_armed: bool | None = None
     """None before the first heartbeat."""

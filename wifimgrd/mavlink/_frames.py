@@ -96,7 +96,7 @@ class Frame:
 
 def frames(datagram: bytes) -> Iterator[Frame]:
     """The frames in a datagram whose message is understood. Other frames are passed over, with whatever is in
-    them, and bytes that are no frame one by one."""
+    them, and other bytes one by one."""
     end = 0
     while (found := _BEGIN.search(datagram, end)) and found.start() + _HEADER.size <= len(datagram):
         begin = found.start()

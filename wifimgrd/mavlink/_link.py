@@ -19,10 +19,10 @@ from wifimgrd.mavlink._signing import Signing
 MOST_PEERS: Final = 4
 """Who sends to a listening socket is answered: those who do so for the longest time without a pause."""
 PEER_S: Final = 5.0
-"""Who has sent no valid frame for so long is not answered any more. A station sends one each second."""
+"""Who has sent no valid frame for so long is no longer answered. A station sends one each second."""
 _MOST_HEARD: Final = 64
 PAUSE_S: Final = 0.02
-"""What is sent meanwhile is read together, for at most `_READING_S`: a flood costs a tenth of a core."""
+"""The datagrams of that time are read together, for at most `_READING_S`: a flood costs a tenth of a core."""
 _READING_S: Final = 0.002
 
 _log = structlog.get_logger("wifimgrd.mavlink")
@@ -86,13 +86,15 @@ class Link:
     def _read(self) -> None:
         """Read what is there, and pause."""
         loop, until_s = asyncio.get_running_loop(), time.monotonic() + _READING_S
-        while self._socket is not None and time.monotonic() < until_s:
+        while self._socket is not None:
             try:
                 self._take(*self._socket.recvfrom(wire.LARGEST_DATAGRAM))
             except BlockingIOError:
                 break
             except OSError as error:  # about what was sent before: nobody listened
                 _log.info("station_unreachable", reason=error.strerror)
+            if time.monotonic() > until_s:
+                break
         if self._socket is not None:
             loop.remove_reader(self._socket)
         loop.call_later(PAUSE_S, self._watch)

@@ -1,4 +1,4 @@
-"""What a command to a camera means. Pure; sources: common.xml, and what ground programs send."""
+"""The meaning of a command to a camera. Pure; sources: common.xml, and what ground programs send."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Command:
 
     @property
     def camera(self) -> int | None:
-        """The component that its parameter for the target camera names, or ALL, as NaN is; None if it is no
-        number of a camera."""
+        """The component that its parameter for the target camera names, or ALL, as NaN is; None if it is
+        not a whole number."""
         place = _CAMERA_AT.get(self.number)
         value = ALL if place is None else self.parameters[place]
         return ALL if math.isnan(value) else _whole(value)
@@ -102,7 +102,7 @@ class Capture:
 
 
 def meaning(command: Command) -> Question | Interval | Capture | Result:
-    """What a command is, or the result that answers it."""
+    """The meaning of a command, or the result that answers it."""
     number, (first, second, _) = command.number, command.parameters
     if number in ASKED_FOR:
         return Question(ASKED_FOR[number])
