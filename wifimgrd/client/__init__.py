@@ -4,6 +4,6 @@
 carried out, and `json_records.py` writes records as JSON; `_heartbeat.py` notices a daemon that does not
 answer.
 
-Used by: `cli`, `http`, `mqtt`, `report`.
+Used by: `cli`, `http`, `mavlink`, `mqtt`, `report`.
 Imports: `bus`, `domain`, `runtime`, `wire`.
 """

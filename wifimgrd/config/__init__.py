@@ -7,6 +7,6 @@ through `daemon/_live_settings.py`, which reads them again on a reload, to `daem
 shim to `http/settings.py`; the bridge to `mqtt/_settings.py`; the helper reads its own for each new daemon.
 The daemon's rooms read none.
 
-Used by: `cli`, `daemon`, `helper`, `http`, `mqtt`, `simulator`.
+Used by: `cli`, `daemon`, `helper`, `http`, `mavlink`, `mqtt`, `simulator`.
 Imports: `domain`.
 """

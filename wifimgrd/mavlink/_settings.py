@@ -34,7 +34,7 @@ class Settings:
         return cls(
             mavlink_address(mavlink.connection),
             mavlink.system,
-            mavlink.devices,
+            tuple(map(str, mavlink.devices)),
             mavlink.record_while_armed,
             None if mavlink.signing_key_file is None else _key(credential(mavlink.signing_key_file)),
             Path(folder) if folder else None,

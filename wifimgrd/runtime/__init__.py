@@ -4,6 +4,7 @@ Tasks that are kept running with the watchdog over them, the journal's protocol 
 log lines, clocks, notifications to systemd, the task dump, streams, the beginning of HTTP answers, and the
 addresses that this host uses.
 
-Used by: `camera`, `cli`, `client`, `daemon`, `helper`, `http`, `kernel`, `mqtt`, `simulator`, `wire`.
+Used by: `camera`, `cli`, `client`, `daemon`, `helper`, `http`, `kernel`, `mavlink`, `mqtt`, `simulator`,
+`wire`.
 Imports: nothing of the hub.
 """
