@@ -50,7 +50,7 @@ def with_package(machine: Machine) -> Machine:
 @pytest.fixture
 def bridged(with_package: Machine, hub: Hub) -> Iterator[Hub]:
     """The hub has a connected camera of a model with a driver, and listens for ground stations."""
-    add = ("wifimgrctl", "add", "--model", "insta360-x3", "--ssid", "SIM-CAM-1", "--password-stdin")
+    add = ("wifimgrctl", "add", "--codename", "insta360-x3", "--ssid", "SIM-CAM-1", "--password-stdin")
     hub.machine.run(*add, stdin="camera-pass-1\n")
     hub.until(1, "connected")
     hub.configure("mavlink", LISTENING)
