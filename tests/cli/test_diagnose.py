@@ -276,6 +276,7 @@ SECRETS = {
     "192.0.2.78": "a ground station",
     "2001:db8::79": "one that has sent something",
     "192.0.2.80": "another one",
+    "192.0.2.82": "one without the key",
 }
 LINES = (
     "wifimgrd-mqtt[7]: started broker=mqtts://broker.secret.example:8883 topics=navy/fleet/submarine",
@@ -301,6 +302,7 @@ LINES = (
     "wifimgrd-mavlink[9]: started connection=udpin:127.0.0.1:14560 system=1",
     "wifimgrd-mavlink[9]: station_appeared address=2001:db8::79 port=14551",
     "wifimgrd-mavlink[9]: station_appeared address=192.0.2.80 port=14551",
+    "wifimgrd-mavlink[9]: frame_refused reason='no signature by the key, or an old one' address=192.0.2.82",
 )
 KEPT = (
     "mqtts://",

@@ -281,13 +281,13 @@ class Mavlink:
     """Of a router or a station, or an own address to listen at; empty = none."""
     system: Annotated[int, within(1, 255)] = 1
     """That of the vehicle."""
-    devices: tuple[int | str, ...] = ()
-    """Ids or names; empty = the first six with a driver."""
+    devices: tuple[str, ...] = ()
+    """Names or ids; empty = the first six with a driver."""
     record_while_armed: bool = False
     signing_key_file: Path | None = None
     """A name without a folder is a systemd credential's."""
     insecure: bool = False
-    """Use addresses of other hosts without a key: whoever reaches them commands the cameras."""
+    """Use any address without a key: whoever reaches this process commands the cameras."""
 
     def __post_init__(self) -> None:
         fits = 0 < len(set(self.devices)) == len(self.devices) <= MOST_MAVLINK_CAMERAS or not self.devices

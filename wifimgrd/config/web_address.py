@@ -1,4 +1,5 @@
-"""Parse addresses: IP addresses of peers and in names, to listen on, allowed origins, brokers, MAVLink."""
+"""Parse addresses: IP addresses of peers and in names, listen addresses, allowed origins, brokers, and
+of MAVLink."""
 
 from __future__ import annotations
 

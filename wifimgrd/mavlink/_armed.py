@@ -4,7 +4,8 @@ Invariants, tested for any order of events:
 
 - a recording is ordered on the edge only, from a heartbeat that says "not armed" to one that says "armed":
   the first heartbeat after the start is none, and silence is none;
-- what disarming stops was started by arming, has recorded ever since, and no one has asked for it meanwhile.
+- what disarming stops was started by arming, was not seen to end since, and nobody has asked for it over
+  MAVLink meanwhile.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Armed:
         return replace(self, started=self.started.difference(devices))
 
     def due(self, now_s: float) -> tuple[Armed, frozenset[int]]:
-        """The cameras that are to be stopped now."""
+        """The cameras that are to be stopped now, and what is known once they are told."""
         if self.stops_at_s is None or now_s < self.stops_at_s:
             return self, frozenset()
         return replace(self, started=frozenset(), stops_at_s=None), self.started

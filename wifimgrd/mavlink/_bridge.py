@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import structlog
 
 from wifimgrd.client import changes
+from wifimgrd.client.command_rate import CommandRate
 from wifimgrd.client.hub import HubClient
+from wifimgrd.config import configuration as config
+from wifimgrd.config.web_address import mavlink_address
+from wifimgrd.domain.camera import RecordingState
 from wifimgrd.domain.camera_state import is_recording
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.domain.rig import Everyone
+from wifimgrd.mavlink import _components as ids
 from wifimgrd.mavlink import _frames as wire
+from wifimgrd.mavlink import _requests as requests
 from wifimgrd.mavlink._armed import ARMED, AUTOPILOT, Armed
 from wifimgrd.mavlink._camera_messages import camera_message, heartbeat
-from wifimgrd.mavlink._captures import Asker, Captures, Order
-from wifimgrd.mavlink._components import Memory, assigned
+from wifimgrd.mavlink._captures import Captures, Order
 from wifimgrd.mavlink._link import Link
-from wifimgrd.mavlink._requests import ALL, Capture, Command, Interval, Question, Result, meaning
-from wifimgrd.mavlink._settings import Settings
-from wifimgrd.mavlink._signing import Signing
+from wifimgrd.mavlink._requests import ALL, Result
+from wifimgrd.mavlink._signing import MINUTE, Signing
 from wifimgrd.runtime.tasks import Backoff, Tasks
 
 HEARTBEAT_S: Final = 1.0
 QUESTIONS_AT_ONCE: Final = 120
-"""Questions are answered as they come, so many in a burst: MAVSDK has 30 for six cameras, in one instant."""
-QUESTIONS_A_SECOND: Final = 40
-_SIGNED_AHEAD: Final = 6_000_000
-"""Timestamps, a minute of them, that are written before they are used."""
+"""Questions that are answered within QUESTIONS_S: MAVSDK has 30 for six cameras, in one instant."""
+QUESTIONS_S: Final = 3.0
 _RETRY: Final = Backoff(first_s=1.0, last_s=30.0)
 
 _log = structlog.get_logger("wifimgrd.mavlink")
@@ -39,29 +41,35 @@ _log = structlog.get_logger("wifimgrd.mavlink")
 class Bridge:
     """Connects the live copy of the daemon's objects with the link to the stations."""
 
-    def __init__(self, hub: HubClient, settings: Settings, tasks: Tasks) -> None:
+    def __init__(
+        self, hub: HubClient, settings: config.Mavlink, key: bytes | None, memory: ids.Memory, tasks: Tasks
+    ) -> None:
         self._hub = hub
         self._settings = settings
         self._tasks = tasks
-        self._memory = memory = Memory(settings.state_folder)
-        self._signing = None if settings.key is None else Signing(settings.key, memory.signed_until)
-        self._link = Link(settings.connection, settings.system, self._signing, self._receive)
-        self._captures = Captures(hub, self._link.send, tasks.part("captures"))
+        self._memory = memory
+        self._signing = None if key is None else Signing(key, memory.signed_until)
+        address = mavlink_address(settings.connection)
+        self._link = Link(address, settings.system, self._signing, self._receive)
+        self._captures = Captures(hub, self._link.send, self._release, tasks.part("captures"))
         self._devices: dict[int, DeviceRecord] = {}
         """The last known records, also while the daemon is away."""
-        self._cameras = {one: device for device, one in memory.components.items()}
+        self._cameras = dict(memory.components)
         """The devices by their components."""
-        self._intervals: dict[tuple[int, wire.Message], tuple[float, float]] = {}
-        """The interval at which a component sends a message, and when it is due."""
-        self._questions, self._counted_s = float(QUESTIONS_AT_ONCE), 0.0
+        self._left_out: tuple[list[int], list[str]] = [], []
+        """Cameras without a component, and names without a camera."""
+        self._intervals: dict[tuple[int, wire.Message, bool], tuple[float, float]] = {}
+        """The interval at which a component sends a message, perhaps only while it records; and when it is
+        due."""
+        self._questions = CommandRate(QUESTIONS_AT_ONCE, QUESTIONS_S)
         self._armed = Armed()
         self._began_s = time.monotonic()
 
     async def start(self) -> None:
         """Send heartbeats, with or without the daemon, and follow it whenever it is there."""
         self._hub.subscribe(self._on_change)
-        await self._hub.start()
         self._tasks.keep("link", self._serve, _RETRY, expected=(OSError,))
+        await self._hub.start()
 
     async def stop(self) -> None:
         """Close the link, and end."""
@@ -83,19 +91,19 @@ class Bridge:
 
     def _beat(self) -> None:
         if self._signing is not None and self._signing.last >= self._memory.signed_until:
-            self._memory.write(self._memory.components, self._signing.last + _SIGNED_AHEAD)
+            self._memory.write(self._memory.components, self._signing.last + MINUTE)
         for component, device in self._cameras.items():
             known = self._devices.get(device) if self._hub.available else None
             self._link.send(component, wire.HEARTBEAT, heartbeat(known))
-        self._armed, to_stop = self._armed.due(self._now())
-        if to_stop:
-            self._order_by_arming(to_stop, on=False)
+        stopped, devices = self._armed.due(self._now())
+        if not devices or self._order(devices, on=False):
+            self._armed = stopped
 
     def _repeat(self) -> None:
         now = self._now()
-        for (component, message), (interval_s, due_s) in list(self._intervals.items()):
+        for (component, message, is_while_recording), (interval_s, due_s) in list(self._intervals.items()):
             if due_s <= now:
-                self._intervals[component, message] = interval_s, now + interval_s
+                self._intervals[component, message, is_while_recording] = interval_s, now + interval_s
                 self._tell(component, message)
 
     def _tell(self, component: int, message: wire.Message) -> None:
@@ -103,8 +111,8 @@ class Bridge:
         device = self._devices.get(self._cameras[component])
         if device is not None:
             boot_ms = int((time.monotonic() - self._began_s) * 1000) & 0xFFFFFFFF
-            values = camera_message(message, device, boot_ms, time.time_ns() // 1000)
-            self._link.send(component, message, values)
+            values = camera_message(message, device, time.time_ns() // 1000)
+            self._link.send(component, message, {"time_boot_ms": boot_ms, **values})
 
     @staticmethod
     def _now() -> float:
@@ -122,128 +130,120 @@ class Bridge:
             case changes.DeviceAdded(device):
                 self._devices[device.id] = device
                 self._assign()
-            case changes.DeviceChanged(before, after):
-                self._devices[after.id] = after
-                if (before.name, before.camera is None) != (after.name, after.camera is None):
+            case changes.DeviceChanged(earlier, device):
+                self._devices[device.id] = device
+                if (earlier.name, earlier.camera is None) != (device.name, device.camera is None):
                     self._assign()
-                self._follow(before, after)
+                self._follow(earlier, device)
             case changes.DeviceRemoved(device_id):
                 self._devices.pop(device_id, None)
                 self._assign()
 
     def _assign(self) -> None:
         """Each camera that is wanted has a component, as far as there are enough."""
-        wanted = [device for device in sorted(self._devices) if self._is_wanted(self._devices[device])]
-        components = assigned(self._memory.components, self._devices, wanted)
+        wanted, unknown = ids.wanted(self._devices, self._settings.devices)
+        components = ids.assigned(self._memory.components, self._devices, wanted)
         self._memory.write(components, self._memory.signed_until)
-        self._cameras = {components[device]: device for device in wanted if device in components}
+        self._cameras = {one: device for one, device in components.items() if device in wanted}
         self._intervals = {one: due for one, due in self._intervals.items() if one[0] in self._cameras}
-        if without := [device for device in wanted if device not in components]:
-            _log.warning("cameras_without_component", devices=without)
-
-    def _is_wanted(self, device: DeviceRecord) -> bool:
-        named = self._settings.devices
-        return device.camera is not None and (not named or device.name in named or str(device.id) in named)
+        left_out = [one for one in wanted if one not in components.values()], unknown
+        if left_out != self._left_out and any(left_out):
+            _log.warning("without_component", devices=left_out[0], not_found=unknown)
+        self._left_out = left_out
 
     def _follow(self, before: DeviceRecord | None, after: DeviceRecord) -> None:
         """A recording that begins or ends is told at once."""
+        if after.camera is not None and after.camera.recording_state == RecordingState.IDLE:
+            self._release((after.id,))
         if before is None or is_recording(before) is is_recording(after):
             return
-        if not is_recording(after):
-            self._armed = self._armed.released((after.id,))
         for component in [one for one, device in self._cameras.items() if device == after.id]:
             self._tell(component, wire.CAMERA_CAPTURE_STATUS)
             if not is_recording(after):
-                self._intervals.pop((component, wire.CAMERA_CAPTURE_STATUS), None)
+                self._intervals.pop((component, wire.CAMERA_CAPTURE_STATUS, True), None)
 
     # -- stations and autopilots
 
     def _receive(self, frame: wire.Frame) -> None:
         system = self._settings.system
-        if frame.message in (wire.COMMAND_INT, wire.COMMAND_LONG):
-            command = Command.of(frame)
-            if command.target_system in (ALL, system):
-                self._answer(command)
-        elif self._settings.record_while_armed and frame.message is wire.HEARTBEAT:
-            if (frame.system, frame.component) == (system, AUTOPILOT):
-                self._hear(is_armed=bool(int(frame.values["base_mode"]) & ARMED))
+        is_of_autopilot = (frame.system, frame.component) == (system, AUTOPILOT)
+        if frame.values.get("target_system") in (ALL, system):
+            self._answer(requests.Command.of(frame))
+        elif frame.message is wire.HEARTBEAT and is_of_autopilot and self._settings.record_while_armed:
+            self._hear(is_armed=bool(int(frame.values["base_mode"]) & ARMED))
 
     def _hear(self, *, is_armed: bool) -> None:
         """The autopilot's heartbeat."""
         self._armed, is_edge = self._armed.heard(is_armed, self._now())
-        devices = [self._devices[one] for one in self._cameras.values() if one in self._devices]
-        idle = {one.id for one in devices if one.expected and not is_recording(one)}
-        if is_edge and self._order_by_arming(idle, on=True):
-            self._armed = self._armed.recording(idle)
+        if is_edge:
+            devices = [self._devices[one] for one in self._cameras.values() if one in self._devices]
+            idle = {one.id for one in devices if one.expected and not is_recording(one)}
+            idle -= self._captures.starting
+            if idle and self._order(idle, on=True):
+                self._armed = self._armed.recording(idle)
 
-    def _order_by_arming(self, devices: Collection[int], *, on: bool) -> bool:
-        """Order it for some of the cameras: nobody waits for an answer, but a refusal is said."""
+    def _order(self, devices: Collection[int], *, on: bool) -> bool:
+        """The vehicle was armed, or disarmed: nobody waits for an answer, but a refusal is said."""
         cameras = {one: device for one, device in self._cameras.items() if device in devices}
         _log.info("armed" if on else "disarmed", devices=sorted(devices))
-        return bool(cameras) and self._captures.carry_out(Order(on, cameras, cameras.values()))
+        return not cameras or self._captures.carry_out(Order(on, cameras, frozenset(cameras.values())))
 
-    def _answer(self, command: Command) -> None:
+    def _release(self, devices: Iterable[int]) -> None:
+        self._armed = self._armed.released(devices)
+
+    def _answer(self, command: requests.Command) -> None:
         """Answer a command to one of the cameras, or to all."""
-        is_to_all = command.target_component == ALL
-        components = [one for one in self._cameras if is_to_all or one == command.target_component]
-        if not components or not self._may_ask():
-            return
-        meant = meaning(command)
-        if isinstance(meant, Capture):
-            self._capture(command, meant, components)
-        elif not (is_to_all and isinstance(meant, Result) and meant is not Result.ACCEPTED):
-            for component in components:  # else it is for others: the autopilot answers
-                self._captures.answer(Asker(component, command, component), self._result(component, meant))
-                if isinstance(meant, Question):
+        is_to_all, camera, meant = command.target == ALL, command.camera, requests.meaning(command)
+        answering = [one for one in self._cameras if command.target in (ALL, one)]
+        if is_to_all and camera != ALL:
+            answering = [one for one in answering if one == camera]
+        elif camera != ALL and camera not in self._cameras:
+            meant = Result.DENIED
+        if not answering or (is_to_all and meant in (Result.DENIED, Result.UNSUPPORTED)):
+            return  # it is for others, such as the autopilot, which answers
+        if isinstance(meant, requests.Capture):
+            self._capture(command, meant, answering)
+        elif self._questions.admits(self._now()):
+            for component in answering:
+                self._captures.answer(component, command, self._result(component, meant))
+                if isinstance(meant, requests.Question):
                     self._tell(component, meant.message)
 
-    def _may_ask(self) -> bool:
-        now = self._now()
-        passed_s, self._counted_s = now - self._counted_s, now
-        self._questions = min(self._questions + passed_s * QUESTIONS_A_SECOND, QUESTIONS_AT_ONCE)
-        is_allowed = self._questions >= 1
-        self._questions -= is_allowed
-        return is_allowed
-
-    def _result(self, component: int, meant: Question | Interval | Result) -> Result:
-        """The answer to a question to a component."""
+    def _result(self, component: int, meant: requests.Question | requests.Interval | Result) -> Result:
         match meant:
-            case Question() if self._cameras[component] not in self._devices:
+            case requests.Question() if self._cameras[component] not in self._devices:
                 return Result.TEMPORARILY_REJECTED
-            case Interval(message, interval_s):
-                self._intervals.pop((component, message), None)
-                if interval_s:
-                    self._intervals[component, message] = interval_s, self._now() + interval_s
+            case requests.Interval(message, interval_s):
+                self._set_interval(component, message, interval_s)
             case Result():
                 return meant
         return Result.ACCEPTED
 
-    def _capture(self, command: Command, capture: Capture, components: list[int]) -> None:
-        """Start recording, or stop, on the cameras that are meant; who was addressed answers."""
-        is_to_all, everyone = command.target_component == ALL, Everyone.NOBODY
-        meant = {one: one for one in components}
-        if capture.camera != ALL and is_to_all:
-            meant = {one: one for one in components if one == capture.camera}
-        elif capture.camera != ALL:
-            meant = {components[0]: capture.camera}  # PX4 sends what a mission has for 101 to 100
-        elif is_to_all and not self._settings.devices:
-            everyone = Everyone.RIG
-        askers = [Asker(one, command, camera) for one, camera in meant.items()]
-        cameras = {one: self._cameras[one] for one in meant.values() if one in self._cameras}
-        if not cameras:
-            for asker in askers:
-                self._captures.answer(asker, Result.DENIED)
-            return
-        self._armed = self._armed.released(cameras.values())
-        for one in cameras if capture.interval_s else ():
-            self._result(one, Interval(wire.CAMERA_CAPTURE_STATUS, capture.interval_s))
-        is_to_rig = is_to_all and capture.camera == ALL
-        chosen = [one for one in cameras.values() if not is_to_rig or self._is_of_rig(one, on=capture.on)]
-        self._captures.carry_out(
-            Order(capture.on, cameras, chosen, everyone, {one.key: one for one in askers})
-        )
+    def _set_interval(
+        self, component: int, message: wire.Message, interval_s: float, *, is_while_recording: bool = False
+    ) -> None:
+        self._intervals.pop((component, message, is_while_recording), None)
+        if interval_s:
+            self._intervals[component, message, is_while_recording] = interval_s, self._now() + interval_s
+
+    def _capture(self, command: requests.Command, capture: requests.Capture, answering: list[int]) -> None:
+        """Start recording, or stop, on the cameras that are meant. Who was addressed answers: PX4 sends what
+        a mission has for 101 to 100."""
+        meant = {one: command.camera or one for one in answering}
+        cameras = {one: self._cameras[one] for one in meant.values()}
+        self._release(cameras.values())
+        for one in cameras if capture.on else ():
+            self._set_interval(one, wire.CAMERA_CAPTURE_STATUS, capture.interval_s, is_while_recording=True)
+        chosen, everyone = frozenset(cameras.values()), Everyone.NOBODY
+        if command.target == command.camera == ALL:
+            chosen = frozenset(one for one in chosen if self._is_of_rig(one, on=capture.on))
+            everyone = Everyone.NOBODY if self._settings.devices else Everyone.RIG
+        askers = {(one, command.system, command.component): (command, of) for one, of in meant.items()}
+        self._captures.carry_out(Order(capture.on, cameras, chosen, everyone, askers))
 
     def _is_of_rig(self, device_id: int, *, on: bool) -> bool:
         """Whether an order to all is for a camera: one that may record is told to stop in any case."""
         device = self._devices.get(device_id)
-        return device is not None and (device.expected or (not on and is_recording(device)))
+        if device is None or device.camera is None:
+            return False
+        return device.expected or (not on and (is_recording(device) or device.camera.recording_requested))

@@ -1,7 +1,4 @@
-"""Which camera is which MAVLink component: ids that stay with a device while it is registered.
-
-Pure, but for `Memory`, which keeps them in the state folder.
-"""
+"""Which camera is which MAVLink component: ids that stay with a device while it is registered."""
 
 from __future__ import annotations
 
@@ -13,46 +10,55 @@ from typing import Final
 
 import structlog
 
-FIRST: Final = 100
-"""MAV_COMP_ID_CAMERA; the last of its six is 105."""
-COMPONENTS: Final = range(FIRST, FIRST + 6)
+from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.mavlink._signing import LARGEST
+
+COMPONENTS: Final = range(100, 106)
+"""MAV_COMP_ID_CAMERA, and the five that follow."""
 
 _log = structlog.get_logger("wifimgrd.mavlink")
 
 
+def wanted(devices: Mapping[int, DeviceRecord], named: Sequence[str]) -> tuple[list[int], list[str]]:
+    """The cameras with a driver, by id, of those that are `named` if any are; and the names that are of none.
+    As at the command line, an id takes precedence over a name with the same text."""
+    cameras = [one for one in sorted(devices) if devices[one].camera is not None]
+    if not named:
+        return cameras, []
+    by_name = {device.name: one for one, device in devices.items()} | {str(one): one for one in devices}
+    found = {name: by_name.get(name) for name in named}
+    return [one for one in cameras if one in found.values()], [
+        name for name, one in found.items() if one not in cameras
+    ]
+
+
 def assigned(kept: Mapping[int, int], registered: Collection[int], wanted: Sequence[int]) -> dict[int, int]:
-    """The components of all devices that have one: what was kept of those that are registered, and of those
-    that are `wanted` each that finds one. Where none is free, one of a device that is not wanted becomes
-    free; of two wanted devices the one that has a component keeps it, the others wait."""
-    found = {device: one for device, one in kept.items() if device in registered and one in COMPONENTS}
+    """The devices by their components: what was kept of those that are registered, and each device that is
+    `wanted` and finds one. Where none is free, one of a device that is not wanted becomes free; of two wanted
+    devices the one that has a component keeps it, the other waits."""
+    found = {one: device for one, device in kept.items() if device in registered}
     for device in wanted:
-        if device in found:
-            continue
-        free = [one for one in COMPONENTS if one not in found.values()]
-        if not free and (idle := sorted(found.keys() - set(wanted))):
-            free = [found.pop(idle[0])]
-        if free:
-            found[device] = free[0]
+        if device not in found.values():
+            free = [one for one in COMPONENTS if one not in found]
+            free += [one for one in COMPONENTS if one in found and found[one] not in wanted]
+            found |= dict.fromkeys(free[:1], device)
     return found
 
 
 class Memory:
-    """The components on disk, and the timestamp of the signatures."""
+    """The devices by their components on disk, and the timestamp of the signatures."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: str | None) -> None:
         """None = nothing is kept."""
-        self._file = None if folder is None else folder / "components.json"
+        self._file = None if folder is None else Path(folder, "components.json")
         self.components: dict[int, int] = {}
         self.signed_until = 0
         """A timestamp that no signature has reached."""
-        self._read()
-
-    def _read(self) -> None:
         try:
-            value = json.loads(self._file.read_text("utf-8")) if self._file is not None else {}
-            pairs = {int(device): int(one) for device, one in value.get("components", {}).items()}
-            self.components = {device: one for device, one in pairs.items() if one in COMPONENTS}
-            self.signed_until = int(value.get("signed_until", 0))
+            kept = {} if self._file is None else json.loads(self._file.read_text("utf-8"))
+            pairs = {int(one): int(device) for one, device in kept.get("components", {}).items()}
+            self.components = {one: device for one, device in pairs.items() if one in COMPONENTS}
+            self.signed_until = min(max(0, int(kept.get("signed_until", 0))), LARGEST)
         except FileNotFoundError:
             pass
         except (OSError, ValueError, TypeError, AttributeError) as error:
@@ -60,16 +66,15 @@ class Memory:
 
     def write(self, components: Mapping[int, int], signed_until: int) -> None:
         """Keep them; what is on disk is either the old value or the new one."""
-        if components == self.components and signed_until == self.signed_until:
+        if (components, signed_until) == (self.components, self.signed_until):
             return
         self.components, self.signed_until = dict(components), signed_until
         if self._file is None:
             return
-        named = {str(device): one for device, one in sorted(components.items())}
         new = self._file.with_suffix(".new")
         try:
             with new.open("w", encoding="utf-8") as file:
-                json.dump({"components": named, "signed_until": signed_until}, file)
+                json.dump({"components": components, "signed_until": signed_until}, file)
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._file)

@@ -37,7 +37,7 @@ _SET: Final = "(set)"
 _BROKER: Final = re.compile(r"\b(?:mqtts?|wss?)://(?:\[(?P<ipv6>[^\s\]]{1,64})\]|(?P<host>[\w.-]{1,255}))")
 _STATION: Final = re.compile(
     r"\budp(?:in|out):(?:\[(?P<ipv6>[^\s\]]{1,64})\]|(?P<ipv4>[0-9.]{7,15}))"
-    r"|\bstation_appeared\b.{0,64}?\baddress=(?P<address>[\w.:%]{2,64})"
+    r"|\b(?:station_appeared|frame_refused)\b.{0,100}?\baddress=(?P<address>[\w.:%]{2,64})"
 )
 _URL: Final = re.compile(r"\burl=['\"]?(?P<url>https?://[^\s'\"]{1,2048})")
 _PATH: Final = re.compile(

@@ -1,4 +1,4 @@
-"""The life of a service's process: its options, its start, and its end by a signal."""
+"""The life of a process that is a client of the daemon: its options, its start, and its end by a signal."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import structlog
 
 from wifimgrd import __version__
 from wifimgrd.runtime import logging as log
+from wifimgrd.runtime.hangup import ignore_hangups
 from wifimgrd.runtime.hardening import forbid_core_dumps
 from wifimgrd.runtime.systemd import notify, start_watchdog
 from wifimgrd.runtime.task_dump import dump_on_signal
@@ -23,8 +24,8 @@ Stop = Callable[[], Awaitable[None]]
 _log = structlog.get_logger()
 
 
-def options_of_client(name: str, description: str, configuration: Path) -> argparse.ArgumentParser:
-    """The options of a process that is a client of the daemon; `configuration` is the default file."""
+def client_parser(name: str, description: str, configuration: Path) -> argparse.ArgumentParser:
+    """The parser of the options that all of them have; `configuration` is the default file."""
     parser = argparse.ArgumentParser(prog=name, description=description)
     parser.add_argument(
         "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
@@ -35,15 +36,16 @@ def options_of_client(name: str, description: str, configuration: Path) -> argpa
 
 
 def prepare() -> None:
-    """Log, and let nobody read the memory of a process that has crashed."""
+    """Ignore SIGHUP, log, and let nobody read the memory of a process that has crashed."""
+    ignore_hangups()
     log.configure()
     faulthandler.enable()  # the place of a hang if the watchdog sends SIGABRT: functions, lines, no values
     forbid_core_dumps()
 
 
-async def run(name: str, start: Callable[[Tasks], Awaitable[Stop]], **told: object) -> None:
-    """Start, tell systemd and the journal (`told`), and stop after SIGTERM or SIGINT. `start` returns what
-    stops it, and cleans up itself where it fails."""
+async def run(name: str, start: Callable[[Tasks], Awaitable[Stop]]) -> None:
+    """Start, tell systemd, and stop after SIGTERM or SIGINT. `start` returns what stops it, and cleans up
+    itself where it fails."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -54,7 +56,6 @@ async def run(name: str, start: Callable[[Tasks], Awaitable[Stop]], **told: obje
     try:
         stop = await start(tasks)
         try:
-            _log.info("started", **told)
             notify("READY=1")
             await stopped.wait()
             notify("STOPPING=1")
