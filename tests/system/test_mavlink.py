@@ -18,20 +18,24 @@ STATE = "/var/lib/wifimgrd-mavlink"
 KEY = "/etc/wifimgrd/mavlink-key"
 LISTENING = '[mavlink]\nconnection = "udpin:127.0.0.1:14560"\n'
 STATION = """
-import socket, sys
+import socket, struct, sys
 sys.path.insert(0, "/usr/lib/python3/dist-packages")
 from wifimgrd.mavlink import _frames as wire
 
 station = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-station.settimeout(30)
-for number in range(2):  # who sends a valid frame is answered
+station.settimeout(0.5)
+for number in range(60):  # until the bridge listens
     values = {"command": 2501, "target_system": 1, "target_component": 100}
     station.sendto(wire.frame(wire.COMMAND_LONG, values, 255, 190, number), ("127.0.0.1", 14560))
-while True:
-    for frame in wire.frames(station.recv(2048)):
-        if frame.message is wire.COMMAND_ACK and frame.values["result"] != 5:
-            print(frame.component, frame.values["result"])
-            sys.exit()
+    try:
+        while True:
+            data = station.recv(2048)
+            command, result = struct.unpack_from("<HB", data[10 : 10 + data[1]].ljust(10, b"\\0"))
+            if data[7:10] == bytes((77, 0, 0)) and command == 2501 and result not in (1, 5):  # not yet
+                print(data[6], result)
+                sys.exit()
+    except TimeoutError:
+        pass
 """
 """A ground station that stops a recording, and prints the component that answers, and its last answer."""
 
