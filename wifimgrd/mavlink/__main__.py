@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-for _unused in ("bz2", "lzma"):  # as in the daemon, no compression; before anything that imports it
+# As in the daemon: no TLS and no compression, and no OpenSSL for SHA-256, which Python has itself: 5 MB. Must
+# come before anything that imports asyncio.
+for _unused in ("ssl", "_hashlib", "bz2", "lzma"):
     sys.modules[_unused] = None  # type: ignore[assignment]
 
 import asyncio
