@@ -154,6 +154,12 @@ def test_an_answer_through_an_adapter_clears_it() -> None:
     assert accused().removed(NOSE) == LinkRecovery(EVERYTHING)
 
 
+@pytest.mark.parametrize("evidence", [SERVICE, CAMERA])
+def test_later_evidence_that_it_receives_clears_an_adapter(evidence: Evidence) -> None:
+    assert accused().judged(NOSE, at(evidence), SILENT_S).adapters == {}
+    assert accused().judged(NOSE, at(NOT_KNOWN), SILENT_S) == accused()
+
+
 def test_an_accusation_ends_by_itself() -> None:
     links = accused().link_ended(NOSE)
     assert links.next_s() == SILENT_S + WINDOW_S
