@@ -198,6 +198,7 @@ async def _serve(
         parts.bluetooth,
         parts.control,
         parts.host_clock,
+        parts.evidence,
         steady_s,
     )
     hub.backend_choice = choice.reason

@@ -38,6 +38,9 @@ class HistoryKind(StrEnum):
     that ended."""
     ADAPTER = "adapter"
     """An adapter came or went, or something was tried with one that does not work."""
+    RECOVERY = "recovery"
+    """A recovery step for a camera whose link was up and dead, from `time_us` to `ended_us`: the code is the
+    step, the message says why, and what has come of it."""
     BACKEND = "backend"
     """The service that joins networks came or went."""
 

@@ -33,6 +33,7 @@ from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.fields import Field, Kind, Record
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.network import Network, Security
 from wifimgrd.domain.power import Advertiser, BluetoothState
 from wifimgrd.domain.recordings import Recording
@@ -233,6 +234,15 @@ class DeviceRecord(Record):
             Kind.TEXT,
             "What its attempt to connect, or its wake, does now: `waking` or `joining`.",
             _one_of(ConnectionPhase),
+            in_status=True,
+        ),
+    ] = None
+    recovery_step: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The recovery step that runs for it, since it was connected and did not answer.",
+            _one_of(LinkStep),
             in_status=True,
         ),
     ] = None
@@ -755,6 +765,7 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         connection_error_at=failure.at_us if failure else None,
         waiting_since=device.waiting_since_us or None,
         connection_phase=status.phase.value if status.phase else None,
+        recovery_step=status.recovery_step.value if status.recovery_step else None,
         power_state=power.state.value if power is not None and power.state else None,
         last_seen=(power.seen_us or None) if power is not None else None,
         auto_wake=device.auto_wake if power is not None else None,

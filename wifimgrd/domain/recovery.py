@@ -39,7 +39,7 @@ FAILURES: Final = 2
 class RecoveryStep(StrEnum):
     """A recovery step, from the least to the most intrusive.
 
-    `Backend.recover` carries out a BackendStep, `AdapterSource.replug` REPLUG
+    `Backend.recover` carries out a BackendStep, `AdapterSource.reset_port` REPLUG
     (`daemon/manager/_recovering.py`).
     """
 

@@ -57,11 +57,15 @@ class SimulatedAdapters:
         if self.listener is not None:
             self.listener.adapter_gone(name)
 
-    async def replug(self, name: str) -> None:
+    async def reset_port(self, name: str) -> None:
         """Replug one; raises OSError."""
         if name not in self._plugged:
             raise FileNotFoundError(f"{name} is not on USB")
         self.on_replug(name)
+
+    async def power_port(self, name: str) -> None:
+        """As reset_port."""
+        await self.reset_port(name)
 
     def of_radio(self, name: str) -> list[str]:
         """The plugged-in interfaces of the radio of one."""

@@ -166,6 +166,10 @@ class SimulatedBluetooth:
         async with self._alone(address):
             self.on_wake(await self._reach(address))
 
+    async def reboot(self, address: str, service: str) -> None:
+        """See CameraBluetooth.reboot."""
+        await self.restart_access_point(address, service)
+
     async def sleep(self, address: str, service: str) -> None:  # noqa: ARG002 - all sleep alike
         """See CameraBluetooth.sleep."""
         self._require()

@@ -346,7 +346,7 @@ class Recovering:
         try:
             async with asyncio.timeout(STEP_S):
                 if step is RecoveryStep.REPLUG:
-                    await self._adapters.replug(name)
+                    await self._adapters.reset_port(name)
                     await returned.wait()
                 else:
                     await self._backend.recover(name, step)

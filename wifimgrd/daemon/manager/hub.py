@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Final
 
-from wifimgrd.daemon.manager._absent import NoBluetooth, NoControl, RightClock
+from wifimgrd.daemon.manager._absent import NoBluetooth, NoControl, NoEvidence, RightClock
 from wifimgrd.daemon.manager._adapter_events import AdapterEvents
 from wifimgrd.daemon.manager._airtime import Airtime
 from wifimgrd.daemon.manager._arrivals import Arrivals
@@ -18,6 +18,7 @@ from wifimgrd.daemon.manager._bluetooth_commands import BluetoothCommands
 from wifimgrd.daemon.manager._bonds import Bonds
 from wifimgrd.daemon.manager._cameras import Cameras
 from wifimgrd.daemon.manager._connections import Connections
+from wifimgrd.daemon.manager._dead_links import DeadLinks
 from wifimgrd.daemon.manager._groups import Groups
 from wifimgrd.daemon.manager._liveness import Liveness
 from wifimgrd.daemon.manager._over_bluetooth import OverBluetooth
@@ -42,6 +43,7 @@ from wifimgrd.daemon.ports import (
     DeviceStore,
     EventSink,
     HostClock,
+    LinkEvidence,
 )
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera_control import CameraControl
@@ -49,6 +51,7 @@ from wifimgrd.domain.commands import (
     CONNECT,
     DISCONNECT,
     PAIR,
+    RECOVER,
     SET_CLOCK,
     SLEEP,
     START_RECORDING,
@@ -87,10 +90,12 @@ class Hub:
         bluetooth: CameraBluetooth | None = None,
         control: CameraControl | None = None,
         host_clock: HostClock | None = None,
+        evidence: LinkEvidence | None = None,
         steady_s: Steady = loop_s,
     ) -> None:
         """`routes` are None where the addresses of cameras lead nowhere, `bluetooth` where no camera can be
-        woken, `control` where none can be commanded, `host_clock` where this host's is always right."""
+        woken, `control` where none can be commanded, `host_clock` where this host's is always right,
+        `evidence` where nothing is known of a link that is up and dead."""
         self._backend = backend
         self.backend_choice = ""
         """Why it is this backend, as the end of a sentence; empty where the configuration names it."""
@@ -156,6 +161,7 @@ class Hub:
         )
         """The commands to cameras, also for clients, and what cameras say of themselves."""
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
+        self._dead_links = dead_links = DeadLinks(state, evidence or NoEvidence(), tasks.part("dead-links"))
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
             CONNECT.name: connections.connect,
             DISCONNECT.name: connections.disconnect,
@@ -163,6 +169,7 @@ class Hub:
             SLEEP.name: power.sleep,
             PAIR.name: power.pair,
             UNPAIR.name: power.unpair,
+            RECOVER.name: dead_links.recover,
             START_RECORDING.name: cameras.start_recording,
             STOP_RECORDING.name: cameras.stop_recording,
             SET_CLOCK.name: cameras.set_clock,
@@ -227,6 +234,7 @@ class Hub:
         """End attempts and their waiting callers; no further commands may be given."""
         await self._registering.stop()
         await self.bluetooth.stop()
+        await self._dead_links.stop()
         await self._recovering.stop()
         await self._reconnecting.stop()
         await self.groups.stop()

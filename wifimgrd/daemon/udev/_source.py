@@ -7,6 +7,7 @@ events costs one read, and lost events cost no more than an enumeration.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 from collections import Counter
@@ -119,9 +120,13 @@ class UdevAdapterSource:
             _log.warning("links_not_watched", reason=str(error))
         self._subscribe()
 
-    async def replug(self, name: str) -> None:
+    async def reset_port(self, name: str) -> None:
         """Deauthorize and authorize an adapter on the USB bus; raises OSError."""
         await asyncio.to_thread(self._usb.replug, name)
+
+    async def power_port(self, name: str) -> None:
+        """See AdapterSource.power_port."""
+        raise OSError(errno.EOPNOTSUPP, f"{name}: not yet")
 
     async def stop(self) -> None:
         """Stop watching; nothing is reported from then on."""
