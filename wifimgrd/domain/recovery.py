@@ -26,6 +26,7 @@ from typing import Final, Literal
 from wifimgrd.domain._frozen import Frozen, empty, minus, plus
 from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.link_steps import LinkStep
 
 WINDOW_S: Final = 3600.0
 """Each step is taken once in this time on one adapter; older evidence is ignored."""
@@ -53,6 +54,8 @@ class RecoveryStep(StrEnum):
     """Do not use it."""
 
 
+RECOVERY_STEPS: Final[tuple[str, ...]] = (*RecoveryStep, *LinkStep)
+"""All recovery steps, those of adapters first: as they are switched on, and counted."""
 BackendStep = Literal[RecoveryStep.RESCAN, RecoveryStep.RESTART]
 """A step of a backend."""
 

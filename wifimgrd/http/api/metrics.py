@@ -33,7 +33,7 @@ from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import RECOVERY_STEPS
 from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.channel.channel import now_us
@@ -231,11 +231,11 @@ class Metrics:
             yield from _interfaces(client, current=current)
         recoveries = CounterMetricFamily(
             "wifimgrd_adapter_recoveries",
-            "Recovery steps taken on adapters that do not work, since the daemon started.",
+            "Recovery steps taken, on adapters and for cameras, since the daemon started.",
             labels=["step"],
         )
-        for step in RecoveryStep:
-            recoveries.add_metric([step.value], client.service.recoveries.get(step.value, 0))
+        for step in RECOVERY_STEPS:
+            recoveries.add_metric([step], client.service.recoveries.get(step, 0))
         yield recoveries
         yield _gauge("wifimgrd_websocket_clients", "Clients on the channel.", audience.listeners)
         dropped = CounterMetricFamily(
