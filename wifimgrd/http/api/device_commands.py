@@ -1,4 +1,4 @@
-"""The commands to a device that have a resource of their own: wake, sleep, pairing, recovery and the clock."""
+"""The commands to a device that have a resource of their own: power, pairing, recovery and the clock."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _RESOURCES: Final = (
         "POST",
         "recover",
         "connection",
-        """Take a recovery step for a connected camera, as the hub does if the camera does not answer for long.
+        """Take a recovery step for a connected camera, as the hub does if it does not answer for long.
 
         Answers as `wake` does: with `wait` when the camera answers again, or with the reason why it does not.
         Without a `step` it is the next one that is switched on and possible, of those that were not taken in
