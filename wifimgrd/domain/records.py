@@ -241,7 +241,7 @@ class DeviceRecord(Record):
         str | None,
         Field(
             Kind.TEXT,
-            "The recovery step that runs for it, since it was connected and did not answer.",
+            "The recovery step that runs for it: it was connected, and did not answer.",
             _one_of(LinkStep),
             in_status=True,
         ),
