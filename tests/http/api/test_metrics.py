@@ -16,7 +16,7 @@ from wifimgrd.client.changes import AttemptFailed, DeviceAdded, ServiceChanged
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, ServiceRecord
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import RECOVERY_STEPS
 from wifimgrd.http.settings import Settings
 
 
@@ -117,7 +117,7 @@ async def test_without_the_service_behind_the_backend_all_states_are_unknown(
 
 async def test_what_was_tried_with_an_adapter_is_counted_by_step(shim: Served, hub: HubClient) -> None:
     before = await values(shim)
-    assert not any(before[f"wifimgrd_adapter_recoveries_total[{step}]"] for step in RecoveryStep)
+    assert not any(before[f"wifimgrd_adapter_recoveries_total[{step}]"] for step in RECOVERY_STEPS)
     stuck = {"interface": Variant("s", "wlan0"), "heals": Variant("s", "rescan")}
     await hub.simulate("SetFault", "sa{sv}", "adapter-stuck", stuck)
     made = await connect(shim, camera(1))
