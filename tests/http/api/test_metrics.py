@@ -138,6 +138,18 @@ async def test_a_camera_that_blinks_is_an_interruption_and_a_reconnect(shim: Ser
     assert now["wifimgrd_connection_attempts_total[success]"] == now["wifimgrd_connect_seconds_count"] == 1
 
 
+async def test_a_link_that_a_recovery_step_takes_down_was_not_interrupted(
+    fake_hub: FakeHub, served: Served
+) -> None:
+    up = DeviceRecord(1, state="connected")
+    away = replace(up, state="connecting", recovery_step="rejoin")
+    fake_hub.happen(DeviceAdded(up), changed(away, "State"))
+    fake_hub.happen(changed(replace(up, recovery_step="rejoin"), "State"), changed(up))
+    now = await values(served)
+    assert now["wifimgrd_link_interruptions_total"] == now["wifimgrd_reconnects_total"] == 0
+    assert now["wifimgrd_connect_seconds_count"] == 0
+
+
 async def test_a_lost_camera_that_is_brought_back_is_a_reconnect(shim: Served, hub: HubClient) -> None:
     made = await connect(shim, camera(1))
     interface = hub.devices[made].interface
