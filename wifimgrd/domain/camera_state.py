@@ -131,7 +131,7 @@ STEP_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         LinkStep.REBOOT_CAMERA: "rebooting the camera",
     }
 )
-"""What the hub does for a camera that does not answer, by the recovery step that runs."""
+"""The words for each recovery step: the hub is ..."""
 
 
 def recovering(step: str) -> str:
