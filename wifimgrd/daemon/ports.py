@@ -359,7 +359,8 @@ class HistoryStore(Protocol):
 
     @property
     def unended(self) -> Sequence[HistoryRow]:
-        """The sessions that had not ended when the hub last stopped, the older ones first."""
+        """The sessions and the recovery steps that had not ended when the hub last stopped, the older ones
+        first."""
 
     @property
     def last_recordings(self) -> Sequence[HistoryRow]:

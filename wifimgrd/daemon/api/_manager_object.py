@@ -17,6 +17,7 @@ from wifimgrd.daemon.manager.hub import Hub
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.history import parse_filter
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
 from wifimgrd.domain.records import (
     ServiceRecord,
@@ -79,7 +80,7 @@ class ManagerObject(ExportedInterface):
             groups=hub.groups.all,
             missing_members=hub.groups.missing,
             unmatched_reservations=hub.unmatched_reservations,
-            recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
+            recoveries=dict.fromkeys(map(str, (*RecoveryStep, *LinkStep)), 0),
         )
         super().__init__(names.ROOT_PATH, names.MANAGER, properties_of(self.record))
         self.methods = {
