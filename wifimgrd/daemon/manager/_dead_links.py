@@ -402,6 +402,9 @@ class DeadLinks:
         adapter = self._adapter_of(entry) if entry.phase is Phase.UP else None
         records.set(records.value.ended(device.id, running.result, adapter, records.now()))
         self._turns.end_promise(entry)
+        is_known = state.entries.get(device.id) is entry
+        if is_known and not self._is_stopped:
+            self._rejoining.abandon(entry)
         before, entry.recovery_step = state.status(entry), None
         is_back = running.result is StepResult.CAME_BACK
         (_log.info if is_back else _log.warning)(
@@ -412,11 +415,8 @@ class DeadLinks:
             result=running.result.value,
         )
         state.publish(LinkStepEnded(device.id, running.step, running.result))
-        is_known = state.entries.get(device.id) is entry
         if is_known and state.status(entry) != before:
             state.publish(DeviceUpdated(state.status(entry)))
-        if is_known and not self._is_stopped:
-            self._rejoining.abandon(entry)
 
     async def stop(self) -> None:
         """End all steps; a link that one has taken down is joined again by the next start."""

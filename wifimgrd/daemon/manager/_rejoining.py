@@ -74,8 +74,13 @@ class Rejoining:
 
     def abandon(self, entry: DeviceEntry) -> None:
         """A step has ended before the device began to join again: its link is lost."""
-        if entry.phase is Phase.RECOVERING:
-            self._connections.give_up(entry, InternalError("the recovery step ended early"))
+        if entry.phase is not Phase.RECOVERING:
+            return
+        error = InternalError("the recovery step ended early")
+        if self._state.interface_of(entry) is None:
+            self._state.lose(entry, error)
+        else:
+            self._connections.give_up(entry, error)
 
     @staticmethod
     def _require_recovering(entry: DeviceEntry) -> None:

@@ -257,17 +257,8 @@ class History:
                 self._of_step(event)
             case WakeEnded() | RecordingStarted() | RecordingFailed() | RecordingStopped() | RecordingFiles():
                 self._of_camera(event)
-            case InterfaceAdded(status=added):
-                adapter = added.interface.adapter
-                message = sentences.adapter_plugged_in(adapter.name, adapter.usb_product)
-                self._record(HistoryKind.ADAPTER, "plugged-in", message, interface=adapter.name)
-            case InterfaceRemoved(name):
-                self._record(
-                    HistoryKind.ADAPTER, "unplugged", sentences.adapter_unplugged(name), interface=name
-                )
-            case AdapterRecovery(interface, step):
-                message = sentences.adapter_recovery(interface, step.value)
-                self._record(HistoryKind.ADAPTER, step.value, message, interface=interface)
+            case InterfaceAdded() | InterfaceRemoved() | AdapterRecovery():
+                self._of_adapter(event)
             case BackendChanged(backend):
                 known = (backend.state.value, backend.reason)
                 if known != self._last_backend:
@@ -275,6 +266,18 @@ class History:
                     self._record(
                         HistoryKind.BACKEND, known[0], sentences.backend_state(self._backend, *known)
                     )
+
+    def _of_adapter(self, event: InterfaceAdded | InterfaceRemoved | AdapterRecovery) -> None:
+        match event:
+            case InterfaceAdded(status=added):
+                adapter = added.interface.adapter
+                name, code = adapter.name, "plugged-in"
+                message = sentences.adapter_plugged_in(name, adapter.usb_product)
+            case InterfaceRemoved(name):
+                code, message = "unplugged", sentences.adapter_unplugged(name)
+            case AdapterRecovery(name, step):
+                code, message = step.value, sentences.adapter_recovery(name, step.value)
+        self._record(HistoryKind.ADAPTER, code, message, interface=name)
 
     def _of_step(self, event: LinkStepStarted | LinkStepEnded) -> None:
         if isinstance(event, LinkStepEnded):
