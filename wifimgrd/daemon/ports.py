@@ -439,9 +439,9 @@ class CameraContact(Protocol):
 class LinkEvidence(Protocol):
     """Observes a link that is up, without touching it."""
 
-    def counters(self, interface: str) -> Counters | None:
-        """What the driver of an adapter has counted in its association; None if it has none, or that cannot
-        be read now."""
+    async def counters(self, interface: str) -> Counters | None:
+        """The counters of the association of an adapter, by its driver; None if it has none, or they cannot
+        be read now. Ends within 10 s and never raises."""
 
     async def asked(self, interface: str, address: str, within_s: float) -> Asked:
         """Whether the camera at `address` has answered ARP in the last `within_s` seconds, or does now.
