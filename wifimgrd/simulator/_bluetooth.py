@@ -17,6 +17,7 @@ from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
+    CameraBusy,
     DeviceNotReachable,
     NotPaired,
     NotSupported,
@@ -72,6 +73,10 @@ class SimulatedBluetooth:
         """Called to switch a camera's Wi-Fi on."""
         self.on_sleep: Callable[[Camera], None] = lambda _: None
         """Called to switch it off."""
+        self.on_wifi: Callable[[Camera, bool], None] = lambda _, __: None
+        """Called to switch the Wi-Fi of a camera that is on off and on anew."""
+        self.on_reboot: Callable[[Camera], None] = lambda _: None
+        """Called to reboot one."""
         self.on_connect: Callable[[Camera], None] = lambda _: None
         """Called when a connection is made for a command."""
 
@@ -164,11 +169,24 @@ class SimulatedBluetooth:
         if service != BluetoothKind.GOPRO.service:
             raise NotSupported("the simulated camera does not restart its access point")
         async with self._alone(address):
-            self.on_wake(await self._reach(address))
+            camera = await self._reach(address)
+            self.on_connect(camera)
+            self.on_wifi(camera, False)
+            try:
+                await asyncio.sleep(self._times.wake_s)
+            finally:
+                self.on_wifi(camera, True)
 
     async def reboot(self, address: str, service: str) -> None:
         """See CameraBluetooth.reboot."""
-        await self.restart_access_point(address, service)
+        self._require()
+        if service != BluetoothKind.GOPRO.service:
+            raise NotSupported("the simulated camera does not reboot")
+        async with self._alone(address):
+            camera = await self._reach(address)
+            if camera.emulated is not None and camera.emulated.is_recording:
+                raise CameraBusy("the camera is recording")
+            self.on_reboot(camera)
 
     async def sleep(self, address: str, service: str) -> None:  # noqa: ARG002 - all sleep alike
         """See CameraBluetooth.sleep."""
