@@ -12,7 +12,7 @@ from wifimgrd.daemon.ports import Answer
 from wifimgrd.domain.camera_model import Probe
 from wifimgrd.domain.dead_links import Asked, Evidence, Finding, compare, judge
 from wifimgrd.domain.device import DeviceId, Ssid
-from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, InvalidRequest, NotSupported
+from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable, InvalidRequest, NotSupported, WakeFailed
 from wifimgrd.domain.link_steps import CAMERA_STEPS, PORT_STEPS, LinkStep
 from wifimgrd.simulator import SimulatedWorld, parse_scenario
 
@@ -311,6 +311,20 @@ async def test_a_camera_that_records_does_not_reboot(world: World) -> None:
     assert camera.emulated is not None
     camera.emulated.start()
     with pytest.raises(CameraBusy):
+        await world.world.bluetooth.reboot(camera.bluetooth_address, "fea6")
+    assert camera.powered
+
+
+@with_gopro
+async def test_an_older_gopro_does_not_reboot(world: World) -> None:
+    world.world.add_camera(
+        b"old",
+        "camera-pass-1",
+        {"bluetooth": "gopro", "driver": "gopro", "firmware_version": "HD9.01.01.72.00"},
+    )
+    camera = world.world.camera(b"old")
+    world.world.bluetooth.bonded.add(camera.bluetooth_address)
+    with pytest.raises(WakeFailed, match="refused to reboot"):
         await world.world.bluetooth.reboot(camera.bluetooth_address, "fea6")
     assert camera.powered
 

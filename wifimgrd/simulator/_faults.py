@@ -80,7 +80,7 @@ class Faults:
         self.dead_cameras: dict[bytes, LinkStep] = {}
         """Cameras whose whole IP side hangs, each with its own step that heals it."""
         self.dead_services: dict[bytes, LinkStep] = {}
-        """Cameras that answer ARP alone."""
+        """Cameras that answer ARP only."""
         self.before_change: Callable[[], None] = lambda: None
         """Called before another adapter or link receives nothing, or does again."""
 

@@ -88,7 +88,7 @@ class SimulatedWorld:
         self.bluetooth.on_wake = self._wake
         self.bluetooth.on_sleep = self._put_to_sleep
         self.bluetooth.on_connect = self._boot
-        self.bluetooth.on_wifi = self._switch_wifi
+        self.bluetooth.on_wifi_off = self._switch_wifi_off
         self.bluetooth.on_reboot = self._reboot
         self._reboot_s = scenario.times.reboot_s
         self._reboots: dict[bytes, asyncio.TimerHandle] = {}
@@ -149,6 +149,7 @@ class SimulatedWorld:
         camera = Camera(plan)
         if camera.emulated is not None:
             camera.emulated.on_sleep = partial(self._fall_asleep, camera)
+            camera.emulated.on_reboot = partial(self._reboot, camera)
         return camera
 
     def _fall_asleep(self, camera: Camera) -> None:
@@ -183,10 +184,9 @@ class SimulatedWorld:
         with self._changing(camera):
             camera.asleep, camera.is_on = True, False
 
-    def _switch_wifi(self, camera: Camera, on: bool) -> None:
-        """Switch the access point of a camera; one that was switched off meanwhile stays so."""
+    def _switch_wifi_off(self, camera: Camera) -> None:
         with self._changing(camera):
-            camera.is_wifi_off = not on
+            camera.is_wifi_off = True
         self._faults.camera_stepped(camera.plan.ssid.data, LinkStep.CAMERA_ACCESS_POINT)
 
     def _reboot(self, camera: Camera) -> None:
