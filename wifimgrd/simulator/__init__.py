@@ -33,7 +33,7 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `adapter-stuck` (`interface`; `heals`, default `restart`; `crashed`): it neither joins nor receives, until
   the recovery step that heals it, or until it is replugged by hand; where it `crashed`, its driver reports it
 - `dead-link` (`ssid`, else all; `heals`, default `rejoin`): links that are up stay so, and nothing passes
-  until that LinkStep or a stronger one is taken; through the adapter alone where a step of it heals
+  until that LinkStep or a stronger one is taken; only through the adapter where one of its steps heals
 - `dead-service` (`ssid`, else all; `heals`, default `reboot-camera`): cameras answer ARP only
 - `dead-firmware` (`interface`; `heals`, default `reset-port`): an adapter receives nothing; its link stays up
 - `no-power-switching` (`interface`, else all): switching the power of its port loses an adapter until it is
