@@ -15,7 +15,7 @@ from wifimgrd.domain.dead_links import Asked, Counters
 from wifimgrd.kernel import nl80211
 from wifimgrd.kernel.neighbours import UNANSWERED, Neighbour, State, neighbour_of
 
-LIMIT_S: Final = 8.5
+LIMIT_S: Final = 9.0
 """How long the table is watched: less than the port's 10 s, and longer than the kernel takes to give up."""
 _LOOK_S: Final = 0.5
 _READ_S: Final = 1.0
