@@ -44,6 +44,10 @@ _EVENTS_AT_ONCE: Final = 512
 """Events per callback, before the event loop runs other callbacks."""
 _RETRY_S: Final = 5.0
 """Between attempts to connect where udev is not running."""
+_UNSWITCHED: Final = (
+    ": its hub may not switch the power of a single port; unplug the adapter and plug it in, and take the port"
+    " out of `power_ports`"
+)
 _UDEVD: Final = Path("/run/udev/control")
 """Exists while udevd runs; libudev checks it too."""
 _DUMPS: Final = "devcoredump"
@@ -136,9 +140,11 @@ class UdevAdapterSource:
 
     async def power_port(self, name: str) -> None:
         """See AdapterSource.power_port."""
-        await self._step(name, self._ports.cycle)
+        await self._step(name, self._ports.cycle, _UNSWITCHED)
 
-    async def _step(self, name: str, step: Callable[[str], Awaitable[Collection[str]]]) -> None:
+    async def _step(
+        self, name: str, step: Callable[[str], Awaitable[Collection[str]]], hint: str = ""
+    ) -> None:
         """Carry a step out on the port of an adapter, and return once its interface is reported, which is a
         new one unless its driver has kept it."""
         usb, limit_s = self._ports.devices, self._ports.times.return_s
@@ -158,7 +164,7 @@ class UdevAdapterSource:
                     self._reported.clear()
                     await self._reported.wait()
         except TimeoutError:
-            why = f"no adapter has come back in the USB port {port} within {limit_s:g} s"
+            why = f"no adapter has come back in the USB port {port} within {limit_s:g} s{hint}"
             raise OSError(errno.ETIMEDOUT, why) from None
 
     async def stop(self) -> None:

@@ -127,7 +127,6 @@ class UsbPorts:
         running = asyncio.get_running_loop().run_in_executor(None, switch)
         self._cycles[running] = hurry
         running.add_done_callback(partial(self._cycled, halves))
-        _log.info("usb_port_off", ports=halves)
         try:
             async with asyncio.timeout(self.times.off_s + self.times.switch_s):
                 failed, _ = await asyncio.shield(running)
@@ -137,6 +136,7 @@ class UsbPorts:
             hurry.set()
         if failed is not None:
             raise failed
+        _log.info("usb_port_switched", ports=halves)
         return halves
 
     async def _write_down(self, ports: Collection[str]) -> None:
