@@ -1,5 +1,5 @@
-"""A Debian on an emulated machine (QEMU) with a USB controller, two hubs and devices in them: Debian's own kernel,
-systemd and udev, and no Wi-Fi. It needs no KVM.
+"""A Debian on an emulated machine (QEMU) with a USB controller, two hubs and devices in them: Debian's own
+kernel, systemd and udev, and no Wi-Fi. It needs no KVM.
 
 One hub switches the power of each port, the other does not.
 """
@@ -62,8 +62,8 @@ def _hardware() -> Iterator[str]:
 
 
 def run_in_usb_machine(root: Path, parts: Path, out: Path, program: str, timeout_s: float) -> None:
-    """Boot a Debian and run a Python program of it, as root; returns when that has ended. The program has `out`
-    as /out; `parts` is from build_kernel. What is written in the machine elsewhere is lost."""
+    """Boot a Debian and run a Python program of it, as root; returns when that has ended. The program has
+    `out` as /out; `parts` is from build_kernel. What is written in the machine elsewhere is lost."""
     units = root / "etc" / "systemd" / "system"
     for unit in _UNUSED_UNITS:
         (units / f"{unit}.service").unlink(missing_ok=True)
@@ -122,7 +122,7 @@ def _archive(parts: Path) -> bytes:
 
 
 def _in_order(folder: Path, wanted: Sequence[str]) -> list[Path]:
-    """Modules with those that they depend on, each after those; what is not there is built into the kernel."""
+    """Modules, each after those that it depends on; what is not there is built into the kernel."""
     files = {file.stem.replace("-", "_"): file for file in folder.glob("*.ko")}
     order: list[Path] = []
     for name in wanted:

@@ -1,5 +1,6 @@
-"""Run as root on the emulated USB machine: has recovery steps taken as the daemon takes them, in its unit's sandbox, and
-writes down what came of each, and what was sent to hubs and devices meanwhile, as the kernel's usbmon shows it.
+"""Run as root on the emulated USB machine: has recovery steps taken as the daemon takes them, in its unit's
+sandbox, and writes down what came of each, and what was sent to hubs and devices meanwhile, as the kernel's
+usbmon shows it.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 
 class Requests:
-    """The control requests on the first bus: the number of the device, and bmRequestType, bRequest, wValue and wIndex
-    in hexadecimal."""
+    """The control requests on the first bus: the number of the device, and bmRequestType, bRequest, wValue
+    and wIndex in hexadecimal."""
 
     def __init__(self) -> None:
         self._sent: list[str] = []
@@ -78,7 +79,7 @@ def owners(port: str) -> dict[str, str]:
 
 
 def prepare() -> None:
-    """Show the network adapters as Wi-Fi, to udev and to the product; and its steps in place of the daemon."""
+    """Show the network adapters as Wi-Fi, to udev and to the product, and make a unit of its steps."""
     rules = Path("/lib/udev/rules.d/70-wifimgrd-usb-wlan.rules")
     text = rules.read_text()
     assert text.count('ENV{DEVTYPE}!="wlan"') == 1
@@ -133,20 +134,22 @@ def main() -> None:
     prepare()
     results: dict[str, Any] = {"hubs": [number("1-1"), number("1-2")]}
     results["owners"] = {port: owners(port) for port in (_SWITCHING, "1-2")}
-    before = number(_SWITCHING)
+    adapters = (_PLAIN, _SWITCHING)
+    before = [number(port) for port in adapters]
     requests = Requests()
     begin(f"open 1-2,reset {_PLAIN},power 1-2.2,power {_SWITCHING},reset {_SWITCHING}", off_s=1, return_s=20)
     results["steps"] = {**end(), "requests": requests.taken()}
-    results["numbers"] = [before, number(_SWITCHING)]
+    after = [number(port) for port in adapters]
+    results["numbers"] = dict(zip(adapters, zip(before, after, strict=True), strict=True))
     results["owners after"] = owners(_SWITCHING)
     results["stopped"] = cut("TERM")
     results["killed"] = cut("KILL")
-    # The next start switches on; and then, at the end, since that adapter is lost, the hub that does not switch.
+    # The next start switches on. The hub that does not switch comes at the end, since that adapter is lost.
     begin(f"power {_PLAIN}", off_s=1, return_s=5)
     results["danger"] = end()
     until(lambda: number(_SWITCHING) > 0, "the port has power")
     results["off after start"] = is_off(_SWITCHING)
-    results["numbers after danger"] = [number(_PLAIN), number("1-1.2")]
+    results["present after danger"] = {port: number(port) > 0 for port in (_PLAIN, "1-1.2")}
     _OUT.write_text(json.dumps(results, indent=1))
 
 

@@ -1,8 +1,9 @@
-"""Run inside the daemon's sandbox, as its user, on the emulated USB machine: starts the product's source of adapters,
-takes the recovery steps in $STEPS, such as "reset 1-1.1, power 1-2.1", and prints what came of each as a line of JSON.
+"""Run inside the daemon's sandbox, as its user, on the emulated USB machine: starts the product's source of
+adapters, takes the recovery steps in $STEPS, such as "reset 1-1.1,power 1-2.1", and prints what came of each
+as a line of JSON.
 
-The adapters there are no Wi-Fi: a folder stands in for sysfs that shows them with a radio, and the source takes them
-all the same. All else is the product's own.
+The adapters there are no Wi-Fi: a folder stands in for sysfs that shows them with a radio, and the source
+takes them all the same. All else is the product's own.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def take_any_interface() -> None:
     filter_by = pyudev.Monitor.filter_by
     pyudev.Monitor.filter_by = lambda self, subsystem, _=None: filter_by(self, subsystem)
     pyudev.Context.list_devices = _list_devices(pyudev.Context.list_devices)
-    setattr(_source, "is_wireless", lambda device: device.sys_name.startswith("usb"))
+    vars(_source)["is_wireless"] = lambda device: device.sys_name.startswith("usb")
 
 
 def _list_devices(original: Any) -> Any:

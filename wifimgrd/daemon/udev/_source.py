@@ -45,8 +45,8 @@ _EVENTS_AT_ONCE: Final = 512
 _RETRY_S: Final = 5.0
 """Between attempts to connect where udev is not running."""
 _UNSWITCHED: Final = (
-    ": its hub may not switch the power of a single port; unplug the adapter and plug it in, and take the port"
-    " out of `power_ports`"
+    ": its hub may not switch the power of a single port; unplug the adapter and plug it in, and take the"
+    " port out of `power_ports`"
 )
 _UDEVD: Final = Path("/run/udev/control")
 """Exists while udevd runs; libudev checks it too."""

@@ -79,10 +79,10 @@ class UsbPorts:
 
     async def restore(self) -> None:
         """Switch on the ports that an earlier run has left without power."""
-        noted = (self._memory.recall(_KEY) or "").split()
-        ports = [port for port in noted if re.fullmatch(USB_PORT_PATTERN, port)]
-        if not ports:
+        noted = self._memory.recall(_KEY)
+        if noted is None:
             return
+        ports = [port for port in noted.split() if re.fullmatch(USB_PORT_PATTERN, port)]
         self._off.update(ports)
         try:
             async with asyncio.timeout(self.times.switch_s):
