@@ -48,7 +48,7 @@ class RecoveryStep(StrEnum):
     RESTART = "restart"
     """Give it back to NetworkManager or wpa_supplicant and take it again, with its link taken down and up."""
     REPLUG = "replug"
-    """Deauthorize and authorize it on the USB bus."""
+    """Reset its USB port."""
     QUARANTINE = "quarantine"
     """Do not use it."""
 
