@@ -47,7 +47,7 @@ LINKS = LinkRules(silent_link_s=10.0, power_ports=frozenset({"1-1.1"}))
 class Dead:
     """Implements LinkEvidence; each camera that is silent has a dead adapter."""
 
-    def counters(self, interface: str) -> Counters:
+    async def counters(self, interface: str) -> Counters:
         now_s = asyncio.get_running_loop().time()
         return Counters(now_s, int(now_s) + 1, 100_000, 1)
 

@@ -120,7 +120,7 @@ class Faults:
         assert holder is not None
         return holder.device.id
 
-    def counters(self, interface: str) -> Counters | None:
+    async def counters(self, interface: str) -> Counters | None:
         now_s = asyncio.get_running_loop().time()
         if not self.counts:
             return None

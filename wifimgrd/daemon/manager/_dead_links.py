@@ -185,6 +185,7 @@ class DeadLinks:
     async def _observe(self, silence: Silence) -> None:
         """Collect evidence in the second half of the time after which a step is due, and take that."""
         records, device_id = self._records, silence.entry.device.id
+        await self._observer.count(silence)
         while True:
             half_s = silence.since_s + records.value.rules.silent_link_s / 2 - records.now()
             if half_s <= 0:

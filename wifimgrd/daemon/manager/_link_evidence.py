@@ -37,7 +37,7 @@ class Silence:
     interface: str
     since_s: float
     """When it began, on the loop's clock."""
-    before: Counters | None
+    before: Counters | None = None
     """The counters at its begin."""
     evidence: Evidence = field(default_factory=Evidence)
     scans: int = 0
@@ -61,12 +61,15 @@ class LinkObserver:
 
     def begin(self, entry: DeviceEntry, interface: str) -> Silence:
         """A probe was not answered."""
-        now_s = asyncio.get_running_loop().time()
-        return Silence(entry, interface, now_s, self._evidence.counters(interface))
+        return Silence(entry, interface, asyncio.get_running_loop().time())
+
+    async def count(self, silence: Silence) -> None:
+        """Read the counters at the begin of a silence."""
+        silence.before = await self._evidence.counters(silence.interface)
 
     async def look(self, silence: Silence) -> None:
         """Observe the link once more: that takes up to 25 s."""
-        counting = compare(silence.before, self._evidence.counters(silence.interface))
+        counting = compare(silence.before, await self._evidence.counters(silence.interface))
         silence.evidence = silence.evidence.counted(counting)
         await self._ask(silence)
         seen = silence.evidence

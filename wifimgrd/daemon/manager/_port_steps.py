@@ -82,8 +82,8 @@ class PortSteps:
         try:
             async with asyncio.timeout(limit_s):
                 await change(name)
-        except TimeoutError:
-            raise InterfaceLost(f"it took longer than {limit_s:g} s") from None
+        except TimeoutError as late:
+            raise InterfaceLost(late.strerror or f"it took longer than {limit_s:g} s") from None
         except FileNotFoundError as error:  # it is not on USB
             raise NotSupported(str(error)) from None
         except OSError as error:

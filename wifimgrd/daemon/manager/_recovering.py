@@ -39,6 +39,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.link_steps import LinkStep, port_hindrance
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
 from wifimgrd.domain.time_limits import LOST_SEARCH_S, STEP_S
@@ -50,9 +51,9 @@ _GOOD_NEWS_S: Final = 3.0
 """An adapter that has received something for the first time is told to be good with another change, or after
 so long: the messages of a connect or a scan come first."""
 _MOST_WRITTEN: Final = 256
-_Done = BackendStep | Literal[RecoveryStep.REPLUG]
+_Done = BackendStep | Literal[RecoveryStep.REPLUG, LinkStep.POWER_PORT]
 """A step that does something."""
-_OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG)
+_OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG, LinkStep.POWER_PORT)
 """The steps that may end links of other interfaces of the USB device."""
 
 
@@ -320,17 +321,21 @@ class Recovering:
             _log.warning("adapter_recovery", interface=name, step=step.value, reason=why)
             self._tasks.start(step.value, self._carry_out(name, identity, step))
 
-    async def recover(self, name: str, step: RecoveryStep) -> None:
+    async def recover(self, name: str, step: RecoveryStep | Literal[LinkStep.POWER_PORT]) -> None:
         """Carry a step out on an idle interface, by a client's command; returns when it is done.
 
-        Raises InterfaceNotFound, Busy, InvalidRequest for QUARANTINE, and why the step has failed:
-        InterfaceLost if the adapter has not come back, BackendUnavailable, NotSupported.
+        Raises InterfaceNotFound, Busy, InvalidRequest for QUARANTINE and for a USB port that is not named,
+        and why the step has failed: InterfaceLost if the adapter has not come back, BackendUnavailable,
+        NotSupported.
         """
         identity = self._identity(name)
         if identity is None:
             raise InterfaceNotFound.of(name)
         if step is RecoveryStep.QUARANTINE:
             raise InvalidRequest("step: a quarantine follows from evidence, not from a command")
+        rules = self._state.settings.link_recovery
+        if step is LinkStep.POWER_PORT and (error := port_hindrance(step, identity, rules)) is not None:
+            raise error
         status = self._state.allocator.status(name)
         if not self._is_idle(name):
             why = f": {status.reason}" if status.reason else ""
@@ -338,11 +343,13 @@ class Recovering:
         if step in _OF_USB_DEVICE and not self._ports.is_usb_device_idle(name):
             raise Busy(f"another interface of the USB device of {name} is in use")
         _log.info("adapter_recovery", interface=name, step=step.value, reason="by command")
-        self._health = self._health.commanded(identity, step)
+        self._health = self._health.commanded(
+            identity, RecoveryStep.REPLUG if step is LinkStep.POWER_PORT else step
+        )
         self._show_changed()
         task = self._tasks.start(step.value, self._carry_out(name, identity, step))
-        if (error := await asyncio.shield(task)) is not None:
-            raise error
+        if (failure := await asyncio.shield(task)) is not None:
+            raise failure
 
     async def _carry_out(self, name: str, identity: AdapterIdentity, step: _Done) -> WifimgrdError | None:
         """Carry a step out; returns why it has failed, if it has."""
@@ -361,6 +368,8 @@ class Recovering:
             if step is RecoveryStep.REPLUG:
                 await self._ports.reset(name)
                 self._links.set(self._links.value.port_reset(identity, self._now()))
+            elif step is LinkStep.POWER_PORT:
+                await self._ports.take(name, step)
             else:
                 async with asyncio.timeout(STEP_S):
                     await self._backend.recover(name, step)

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from wifimgrd.daemon.manager._absent import NoBluetooth, NoControl, NoEvidence, RightClock
 from wifimgrd.daemon.manager._adapter_events import AdapterEvents
@@ -69,6 +69,7 @@ from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.reservation import AbsentAdapter
@@ -412,7 +413,9 @@ class Hub:
             self._reconnecting.seen({network.ssid for network in await self._scans.networks(interface)})
         return report
 
-    async def recover_interface(self, interface: str, step: RecoveryStep) -> None:
+    async def recover_interface(
+        self, interface: str, step: RecoveryStep | Literal[LinkStep.POWER_PORT]
+    ) -> None:
         """See Recovering.recover."""
         await self._recovering.recover(interface, step)
 
