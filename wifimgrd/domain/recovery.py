@@ -54,6 +54,8 @@ class RecoveryStep(StrEnum):
     """Do not use it."""
 
 
+RECOVERY_STEPS: Final[tuple[str, ...]] = (*RecoveryStep, *LinkStep)
+"""All recovery steps, those of adapters first: as they are switched on, and counted."""
 BackendStep = Literal[RecoveryStep.RESCAN, RecoveryStep.RESTART]
 """A step of a backend."""
 
