@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from wifimgrd import __version__
 from wifimgrd.bus.connection import MethodCall
@@ -17,6 +17,7 @@ from wifimgrd.daemon.manager.hub import Hub
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.history import parse_filter
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
 from wifimgrd.domain.records import (
     ServiceRecord,
@@ -206,12 +207,14 @@ def _interface(call: MethodCall) -> str | None:
     return text_option(options, "interface")
 
 
-def _step(text: str) -> RecoveryStep:
+def _step(text: str) -> RecoveryStep | Literal[LinkStep.POWER_PORT]:
     """Raises InvalidRequest."""
+    if text == LinkStep.POWER_PORT:
+        return LinkStep.POWER_PORT
     try:
         return RecoveryStep(text)
     except ValueError:
-        sentence = f"One of {', '.join(RecoveryStep)}."
+        sentence = f"One of {', '.join((*RecoveryStep, LinkStep.POWER_PORT))}."
         raise InvalidRequest(f"step: {sentence}", {"step": (sentence,)}) from None
 
 
