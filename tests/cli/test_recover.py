@@ -70,6 +70,11 @@ async def test_it_waits_until_the_camera_answers() -> None:
     assert wait_s >= 180, "longer than the step of the longest, a reboot"
 
 
+async def test_a_camera_whose_answer_is_not_known_does_not_answer() -> None:
+    words = "Front (device 1) is connected, but not answering through wlan0\n"
+    assert await ran(hub_of(SILENT), "Front") == (True, words)
+
+
 async def test_a_step_is_named() -> None:
     hub = hub_of(replace(SILENT, reachable=True))
     succeeded, _ = await ran(hub, "1", "--step", "reboot-camera")

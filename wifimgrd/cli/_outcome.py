@@ -66,7 +66,8 @@ def summary(device: DeviceRecord) -> str:
 def outcome_text(command: DeviceCommand, device: DeviceRecord, *, is_done: bool = True) -> str:
     """The outcome of a command that has succeeded or goes on, as a sentence."""
     words = (_DONE if is_done else _STARTED).get(command.name)
-    if words is None or (command is RECOVER and not is_done and device.recovery_step is not None):
+    is_shown_by_state = device.recovery_step is not None if not is_done else not device.reachable
+    if words is None or (command is RECOVER and is_shown_by_state):
         return summary(device)
     sentence = f"{title(device)} {words}"
     if command is PAIR and is_done and device.bluetooth_address is not None:

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.http.conftest import START_S
 from tests.http.fake_hub import FakeHub, changed
 from tests.http.served import P, Served
+from wifimgrd.bus.connection import Variant
+from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.commands import RECOVER
 from wifimgrd.domain.errors import (
     Busy,
@@ -87,3 +90,21 @@ async def test_it_is_one_resource_and_no_question(served: Served, fake_hub: Fake
     assert (await served.get(f"{P}/1/recover")).status == 405
     assert (await served.post(f"{P}/wifi/recover?device_id=1")).status == 404
     assert fake_hub.asked == []
+
+
+async def test_a_dead_link_is_recovered_and_stands_in_the_history(shim: Served, hub: HubClient) -> None:
+    settings = {"ssid": "SIM-CAM-1", "password": "camera-pass-1"}
+    camera = {"codename": "insta360-x3", "connection_type": "wifi", "connection_settings": settings}
+    device_id = (await shim.post(P, json=camera)).json["id"]
+    await hub.wait_until(lambda hub: hub.devices[device_id].state == "connected", START_S)
+    await hub.simulate("SetFault", "sa{sv}", "dead-link", {"heals": Variant("s", "rejoin")})
+    steps: list[str | None] = []
+    end = hub.subscribe(lambda _: steps.append(hub.devices[device_id].recovery_step))
+    answer = await shim.post(f"{P}/{device_id}/recover?step=rejoin&wait=60")
+    end()
+    assert (answer.status, answer.json["reachable"], answer.json["recovery_step"]) == (200, True, None)
+    assert "rejoin" in steps
+    rows = (await shim.get(f"{P}/history?device_id={device_id}")).json["history"]
+    [row] = [one for one in rows if one["kind"] == "recovery"]
+    assert (row["code"], row["ended"] is not None) == ("rejoin", True)
+    assert hub.service.recoveries["rejoin"] == 1
