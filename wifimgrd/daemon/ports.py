@@ -441,7 +441,7 @@ class LinkEvidence(Protocol):
     """Observes a link that is up, without touching it."""
 
     def counters(self, interface: str) -> Counters | None:
-        """What the driver of an adapter has counted in its association; None if it has none, or that cannot
+        """The counters of an adapter's association, as its driver has them; None if it has none, or that cannot
         be read now."""
 
     async def asked(self, interface: str, address: str, within_s: float) -> Asked:
