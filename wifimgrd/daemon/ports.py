@@ -441,8 +441,8 @@ class LinkEvidence(Protocol):
     """Observes a link that is up, without touching it."""
 
     def counters(self, interface: str) -> Counters | None:
-        """The counters of an adapter's association, as its driver has them; None if it has none, or that cannot
-        be read now."""
+        """The counters of an adapter's association, as its driver has them; None if there are none, or they
+        cannot be read now."""
 
     async def asked(self, interface: str, address: str, within_s: float) -> Asked:
         """Whether the camera at `address` has answered ARP in the last `within_s` seconds, or does now.
