@@ -37,6 +37,11 @@ CASES: Final[list[tuple[str, dict[str, Any]]]] = [
     ("Connected", {"state": "connected", "reachable": True}),
     ("Connected", {"state": "connected", "reachable": True, "connection_error_code": "connection-lost"}),
     ("Not answering", {"state": "connected", "reachable": False}),
+    ("Recovering", {"state": "connected", "reachable": False, "recovery_step": "reboot-camera"}),
+    ("Recovering", {"state": "connecting", "connection_phase": "joining", "recovery_step": "rejoin"}),
+    ("Recovering", {"state": "connecting", "connection_phase": "waking", "recovery_step": "rejoin"}),
+    ("Recovering", {"state": "connected", "reachable": True, "recovery_step": "a-later-one"}),
+    ("Off", {"state": "disconnecting", "recovery_step": "rejoin"}),
     ("Connecting", {"state": "connecting"}),
     ("Connecting", {"state": "connecting", "connection_error_code": "connection-lost"}),
     ("Connecting", {"state": "connecting", "waiting_since": NOW}),
@@ -69,6 +74,10 @@ CASES: Final[list[tuple[str, dict[str, Any]]]] = [
     ("Still recording", {"state": "connected", "camera": problems("still-recording")}),
     ("Recording unconfirmed", {"state": "connected", "camera": problems("recording-unconfirmed")}),
     ("Recording unconfirmed", {"lost_at": NOW, "camera": problems("recording-unconfirmed")}),
+    (
+        "Recording unconfirmed",
+        {"state": "connecting", "recovery_step": "rejoin", "camera": problems("recording-unconfirmed")},
+    ),
     ("Recording unconfirmed", {"state": "connecting", "camera": problems("recording-unconfirmed")}),
 ]
 RECORDS: Final = {"state": "connected", "reachable": True}

@@ -22,7 +22,7 @@ from wifimgrd.domain.link_steps import (
     Situation,
     StepResult,
 )
-from wifimgrd.domain.recovery import WINDOW_S
+from wifimgrd.domain.recovery import WINDOW_S, Health
 
 A, B, C = (AdapterIdentity(usb_port=f"1-1.{number}") for number in (1, 2, 3))
 ONBOARD = AdapterIdentity(mac="02:00:00:00:00:01")
@@ -354,6 +354,14 @@ class DeadLinks(RuleBasedStateMachine):
             self.taken[adapter, step] = self.now
             self.port_runs[adapter] = step
 
+    @rule(adapter=adapters)
+    def reset_the_port_for_another_reason(self, adapter: AdapterIdentity) -> None:
+        if adapter not in self.port_runs and adapter not in self.held():
+            self.links = self.links.port_reset(adapter, self.now)
+            self.taken[adapter, LinkStep.RESET_PORT] = self.now
+            assert self.accuser(adapter) is None
+            assert not self.links.obstacle(adapter)
+
     @precondition(lambda self: bool(self.port_runs))
     @rule(is_done=st.booleans(), data=st.data())
     def end_any_port(self, is_done: bool, data: st.DataObject) -> None:
@@ -400,6 +408,16 @@ class DeadLinks(RuleBasedStateMachine):
             for device in after.cameras:
                 after = after.answered(device, A)
             assert after.expired(self.now + LIMIT_S + WINDOW_S) == LinkRecovery(self.links.rules)
+
+    @invariant()
+    def clients_are_told_what_is_so(self) -> None:
+        if hasattr(self, "links"):
+            for adapter in ADAPTERS:
+                health = self.links.condition(adapter).health
+                assert (health is Health.RECOVERING) == (adapter in self.port_runs)
+                is_suspect = self.links.is_suspect(adapter)
+                assert is_suspect == (self.accuser(adapter) is not None)
+                assert (health is Health.SUSPECT) == (is_suspect and adapter not in self.port_runs)
 
     @invariant()
     def an_accusation_is_by_a_verdict(self) -> None:

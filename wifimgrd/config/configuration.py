@@ -20,8 +20,7 @@ from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within, zero_or_within
 from wifimgrd.domain.device_values import USB_PORT_PATTERN
-from wifimgrd.domain.link_steps import LinkStep
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import RECOVERY_STEPS
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
@@ -148,7 +147,7 @@ class Recovery:
     """`[recovery]`: the steps for adapters that stop working, and for links that are up and dead."""
 
     enabled: bool = True
-    steps: tuple[str, ...] = (*RecoveryStep, *LinkStep)
+    steps: tuple[str, ...] = RECOVERY_STEPS
     """Those that may be taken, the gentler ones of each kind first, whatever the order of the list is."""
     silent_link_s: Annotated[float, zero_or_within(10, 3600, "seconds")] = 120.0
     """For how long a connected camera must have answered nothing; 0 = never."""
@@ -158,9 +157,8 @@ class Recovery:
     """Restart a camera's access point, and reboot the camera, also without a command."""
 
     def __post_init__(self) -> None:
-        known = (*RecoveryStep, *LinkStep)
-        written = ", ".join(f'"{step}"' for step in known)
-        expect(set(self.steps) <= set(known), "steps", f"some of {written}")
+        written = ", ".join(f'"{step}"' for step in RECOVERY_STEPS)
+        expect(set(self.steps) <= set(RECOVERY_STEPS), "steps", f"some of {written}")
         for number, one in enumerate(self.power_ports):
             port = re.fullmatch(USB_PORT_PATTERN, one)
             expect(port, f"power_ports[{number}]", 'a USB port such as "1-1.4"')

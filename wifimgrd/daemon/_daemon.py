@@ -29,6 +29,7 @@ from wifimgrd.daemon.helper_client.helper import (
     HelperSupplicant,
     HelperWireless,
 )
+from wifimgrd.daemon.helper_client.link_evidence import KernelLinkEvidence
 from wifimgrd.daemon.helper_client.power_save import PowerSaveMonitor
 from wifimgrd.daemon.helper_client.probes import SocketProbes
 from wifimgrd.daemon.helper_client.sockets import HelperSockets
@@ -357,6 +358,7 @@ def _on_adapters(
         bluetooth,
         ProcessControl(connection, tasks.part("cameras")),
         Timedated(connection),
+        KernelLinkEvidence(),
     )
 
 

@@ -210,11 +210,12 @@ class CameraBluetooth(Protocol):
         """The camera need not be kept awake any longer."""
 
     async def restart_access_point(self, address: str, service: str) -> None:
-        """Switch the access point of a camera that was woken off and on; it is kept awake as before. Raises
-        NotPaired, WakeFailed, NotSupported if it is not known how."""
+        """Switch the access point of a paired camera off and on; one that was woken is kept awake as before.
+        Raises NotPaired, WakeFailed, NotSupported if it is not known how."""
 
     async def reboot(self, address: str, service: str) -> None:
-        """Reboot a paired camera, which is on; raises as `restart_access_point`."""
+        """Reboot a paired camera, which is on; it goes down after this has returned. Raises as
+        `restart_access_point`, WakeFailed if it refuses, and CameraBusy while it records, as it says."""
 
     async def sleep(self, address: str, service: str) -> None:
         """Put a camera to sleep; raises NotPaired, WakeFailed (it does not answer), CameraBusy,
@@ -359,7 +360,8 @@ class HistoryStore(Protocol):
 
     @property
     def unended(self) -> Sequence[HistoryRow]:
-        """The sessions that had not ended when the hub last stopped, the older ones first."""
+        """The sessions and the recovery steps that had not ended when the hub last stopped, the older ones
+        first."""
 
     @property
     def last_recordings(self) -> Sequence[HistoryRow]:
@@ -439,9 +441,9 @@ class CameraContact(Protocol):
 class LinkEvidence(Protocol):
     """Observes a link that is up, without touching it."""
 
-    def counters(self, interface: str) -> Counters | None:
-        """What the driver of an adapter has counted in its association; None if it has none, or that cannot
-        be read now."""
+    async def counters(self, interface: str) -> Counters | None:
+        """The counters of the association of an adapter, by its driver; None if it has none, or they cannot
+        be read now. Ends within 10 s and never raises."""
 
     async def asked(self, interface: str, address: str, within_s: float) -> Asked:
         """Whether the camera at `address` has answered ARP in the last `within_s` seconds, or does now.

@@ -141,6 +141,7 @@ RECOVER: Final = DeviceCommand(
     texts=(STEP,),
     errors=(
         *ATTEMPT_CODES,
+        ErrorCode.CONNECTION_LOST,
         ErrorCode.NOT_CONNECTED,
         ErrorCode.INVALID_REQUEST,
         ErrorCode.NOT_SUPPORTED,

@@ -94,7 +94,7 @@ class PowerChanged:
 
 @dataclass(frozen=True, slots=True)
 class OperationFailed:
-    """A wake, a sleep or a pairing of a device failed that nobody waits for."""
+    """A wake, a sleep, a pairing or a recovery step of a device failed that nobody waits for."""
 
     device_id: DeviceId
     operation: str

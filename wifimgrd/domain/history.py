@@ -62,7 +62,8 @@ class HistoryRow:
     message: str = ""
     """The code as a sentence."""
     ended_us: int = 0
-    """When a session, an interruption or a recording ended; 0 while it lasts, and of other kinds."""
+    """When a session, an interruption, a recording or a recovery step ended; 0 while it lasts, and of other
+    kinds."""
     signal_minimum: int | None = None
     """Percent."""
     signal_mean: int | None = None

@@ -38,11 +38,12 @@ from wifimgrd.domain.link_steps import (
     hindrance,
     port_hindrance,
 )
-from wifimgrd.domain.recovery import WINDOW_S
+from wifimgrd.domain.recovery import WINDOW_S, Condition, Health, Symptom
+from wifimgrd.domain.time_limits import LINK_STEP_S
 
 UNANSWERED: Final = 5
 """So many probes in a row must not have been answered: no number of seconds replaces them."""
-LIMIT_S: Final = 900.0
+LIMIT_S: Final = LINK_STEP_S
 """A step has ended by then: a camera reboots within two minutes, and an attempt has up to ten."""
 _NEVER: Final = float("-inf")
 
@@ -277,6 +278,12 @@ class LinkRecovery:
         after = self._with_adapter(adapter, replace(record, running=None))
         return after._cleared(adapter) if is_done else after
 
+    def port_reset(self, adapter: AdapterIdentity, now_s: float) -> LinkRecovery:
+        """The port of an adapter was reset for another reason: that is a RESET_PORT, also for its limit."""
+        record = self.adapters.get(adapter, AdapterRecord())
+        taken = plus(record.last_step_s, {LinkStep.RESET_PORT: now_s})
+        return self._with_adapter(adapter, replace(record, accusation=None, last_step_s=taken))
+
     def adapter_removed(self, adapter: AdapterIdentity) -> LinkRecovery:
         """An adapter was unplugged; one that a step has removed keeps its record."""
         record = self.adapters.get(adapter)
@@ -286,6 +293,22 @@ class LinkRecovery:
         """Why an adapter must not be used now, as a predicate; empty if it may."""
         running = self.adapters.get(adapter, AdapterRecord()).running
         return "" if running is None else f"being recovered ({running})"
+
+    def is_suspect(self, adapter: AdapterIdentity) -> bool:
+        """Whether other adapters are to be preferred."""
+        return self.adapters.get(adapter, AdapterRecord()).accusation is not None
+
+    def condition(self, adapter: AdapterIdentity) -> Condition:
+        """The condition of an adapter that clients are told; the default if they are told nothing."""
+        record = self.adapters.get(adapter, AdapterRecord())
+        accusation, step = record.accusation, record.running
+        if step is not None:
+            since_s = record.last_step_s[step] if accusation is None else accusation.since_s
+            return Condition(Health.RECOVERING, Symptom.DEAD_LINK, since_s, step)
+        if accusation is None:
+            return Condition()
+        last = max(record.last_step_s, key=record.last_step_s.__getitem__, default=None)
+        return Condition(Health.SUSPECT, Symptom.DEAD_LINK, accusation.since_s, last)
 
     # -- time
 

@@ -241,7 +241,7 @@ class DeviceRecord(Record):
         str | None,
         Field(
             Kind.TEXT,
-            "The recovery step that runs for it, since it was connected and did not answer.",
+            "The recovery step that runs for it: it was connected, and did not answer.",
             _one_of(LinkStep),
             in_status=True,
         ),
@@ -495,7 +495,8 @@ class HistoryRecord(Record):
         Field(
             Kind.TEXT,
             "`session`, `interruption` (a link that dropped and came back in time, while its session goes"
-            " on), `failure`, `wake`, `recording`, `adapter` or `backend`. Later versions may have others.",
+            " on), `failure`, `wake`, `recording`, `adapter`, `recovery` (a step for a camera that was"
+            " connected and did not answer) or `backend`. Later versions may have others.",
             _one_of(HistoryKind),
         ),
     ]
@@ -505,15 +506,22 @@ class HistoryRecord(Record):
         Field(
             Kind.TEXT,
             "Why a session or a recording ended, a link was interrupted or an attempt or a wake failed; what"
-            " happened to an adapter or a backend.",
+            " happened to an adapter or a backend; which recovery step was taken.",
         ),
     ] = None
-    message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
+    message: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The same as a sentence for people; of a recovery step why it was taken, and its result.",
+        ),
+    ] = None
     ended: Annotated[
         int | None,
         Field(
             Kind.TIME,
-            "When a session, an interruption or a recording ended; of one that lasts there is none.",
+            "When a session, an interruption, a recording or a recovery step ended; of one that lasts there"
+            " is none.",
         ),
     ] = None
     signal_minimum: Annotated[int | None, Field(Kind.PERCENT, "The weakest signal of a session.")] = None
@@ -729,8 +737,10 @@ class ServiceRecord(Record):
         Mapping[str, int],
         Field(
             Kind.COUNTS,
-            "How often each step was taken with adapters that do not work, since the daemon's start:"
-            " `rescan`, `restart`, `replug` and `quarantine`.",
+            "How often each recovery step was taken since the daemon's start: `rescan`, `restart`, `replug`"
+            " and `quarantine` with adapters that do not work; `rejoin`, `other-adapter`, `reset-port`,"
+            " `power-port`, `camera-access-point` and `reboot-camera` for cameras that were connected and did"
+            " not answer.",
         ),
     ] = field(default_factory=lambda: MappingProxyType({}))
 

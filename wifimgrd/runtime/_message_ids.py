@@ -109,6 +109,14 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
             "recovery",
             "the USB port {port} has no power, and cannot be switched on: {reason}",
         ),
+        ("link_recovery", ""): KnownMessage(
+            "c1b7e94d05f24f6a9e83d27f614ab08c",
+            "recovery",
+            _DEVICE + "the camera does not answer through {interface}; trying {step}. {reason}",
+        ),
+        ("link_recovery_over", ""): KnownMessage(
+            "5ad08e2f7c614b39a1f5709ce832d46b", "recovery", _DEVICE + "{step}: {result}"
+        ),
         ("adapter_not_kept", ""): KnownMessage(
             "3fd4784e041f4d53af0227715891811b", "reservation", _DEVICE + "{reason}"
         ),

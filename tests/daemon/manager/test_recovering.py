@@ -195,10 +195,11 @@ def test_a_replugged_adapter_goes_and_comes_for_clients(on_bench: RunOnBench) ->
         stuck(bench, "wlan0", "replug")
         await tried(bench, 1)
         reported = [line for line in bench.story.reported if line.startswith("wlan0 ")]
-        assert reported[-4:] == [
+        assert reported[-5:] == [
             "wlan0 unavailable",
             "wlan0 removed",
             "wlan0 added",
+            "wlan0 unavailable",  # until the step has ended
             "wlan0 available",  # it is suspect until it has joined something
         ]
         assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
@@ -610,7 +611,11 @@ def test_why_a_step_by_command_has_failed_is_told(on_bench: RunOnBench) -> None:
         with pytest.raises(InterfaceLost, match=r"no adapter has come back in the USB port 1-1\.1"):
             await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
         assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
-        bench.world.adapters.on_replug = bench.world.adapters.unplug
+
+        async def hang(_: str) -> None:
+            await asyncio.sleep(3600)
+
+        bench.world.adapters.reset_port = hang  # type: ignore[method-assign, assignment]
         with pytest.raises(InterfaceLost, match="longer than 30 s"):
             await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
 

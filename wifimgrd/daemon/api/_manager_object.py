@@ -28,7 +28,7 @@ from wifimgrd.domain.records import (
     result_record,
     take_record,
 )
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import RECOVERY_STEPS, RecoveryStep
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.domain.takes import parse_take_filter
 from wifimgrd.wire import names
@@ -80,7 +80,7 @@ class ManagerObject(ExportedInterface):
             groups=hub.groups.all,
             missing_members=hub.groups.missing,
             unmatched_reservations=hub.unmatched_reservations,
-            recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
+            recoveries=dict.fromkeys(RECOVERY_STEPS, 0),
         )
         super().__init__(names.ROOT_PATH, names.MANAGER, properties_of(self.record))
         self.methods = {

@@ -265,7 +265,8 @@ class ProcessBluetooth:
 
     async def reboot(self, address: str, service: str) -> None:
         """See CameraBluetooth.reboot."""
-        raise NotSupported(f"{address} {service}")
+        async with self._cancelling(address):
+            await self._carry_out(calls.REBOOT, [address, _protocol(service)], _SLEEP_S)
 
     async def sleep(self, address: str, service: str) -> None:
         """See CameraBluetooth.sleep."""

@@ -81,7 +81,7 @@ class NoControl:
 class NoEvidence:
     """Implements `wifimgrd.daemon.ports.LinkEvidence`; nothing is known of a link."""
 
-    def counters(self, interface: str) -> None:
+    async def counters(self, interface: str) -> None:
         """None are known."""
 
     async def asked(self, interface: str, address: str, within_s: float) -> Asked:

@@ -179,6 +179,7 @@ class HubState:
             phase=entry.activity,
             power=self._power(entry),
             camera=None if self.model(entry.device).control is None else entry.camera,
+            recovery_step=None if entry.phase in (Phase.IDLE, Phase.LEAVING) else entry.recovery_step,
             warnings=(
                 *self._unknown_model(entry.device),
                 *self.registry.same_network(entry.device),
@@ -234,7 +235,8 @@ class HubState:
         return (self.status(self.entries[device]) for device in sorted(self.entries))
 
     def assigned_statuses(self) -> Iterator[DeviceStatus]:
-        """Every device that has an interface, in order of id: all that are not DISCONNECTED."""
+        """Every device that has an interface, in order of id: all that are not DISCONNECTED, but for those
+        whose interface a recovery step has taken."""
         return (self.status(self.entries[device]) for device in sorted(self.allocator.assignments))
 
     def interface_statuses(self) -> Iterator[InterfaceStatus]:
