@@ -106,10 +106,10 @@ const en = {
   },
   /** What the hub does for a camera that does not answer, by the recovery step that runs. */
   steps: {
-    rejoin: "joining its network again",
-    "other-adapter": "joining its network through another adapter",
-    "reset-port": "resetting its adapter's USB port",
-    "power-port": "switching its adapter's USB port off and on",
+    rejoin: "joining the camera's network again",
+    "other-adapter": "joining the camera's network through another adapter",
+    "reset-port": "resetting the USB port of the camera's adapter",
+    "power-port": "switching the USB port of the camera's adapter off and on",
     "camera-access-point": "restarting the camera's access point",
     "reboot-camera": "rebooting the camera",
   } satisfies Record<NonNullable<Device["recovery_step"]>, string>,

@@ -150,7 +150,7 @@ async def test_a_camera_that_is_recovered_says_by_which_step(page: Page, fleet: 
     await signed_in(page, fleet.url)
     await expect(count(page, "recovering")).to_have_text("Recovering (2)")
     await open_all(page)
-    for device, words in ((1, "joining its network again"), (2, "trying to recover it")):
+    for device, words in ((1, "joining the camera's network again"), (2, "trying to recover it")):
         row = camera_row(page, "plane", device)
         await expect(row.locator(".badge")).to_have_text("Recovering")
         await expect(row.locator(".why")).to_have_text(f"The hub is {words}.")

@@ -56,8 +56,8 @@ async def test_a_step_is_shown_from_its_begin_to_the_cameras_answer(page: Page, 
     first = page.locator(".events li").first
     channel.link("Nose", **AWAY, recovery_step="rejoin")
     await shows(page, "Nose", "Recovering")
-    await expect(card(page, "Nose")).to_contain_text("The hub is joining its network again.")
-    begun = "Nose does not answer: the hub is joining its network again"
+    await expect(card(page, "Nose")).to_contain_text("The hub is joining the camera's network again.")
+    begun = "Nose does not answer: the hub is joining the camera's network again"
     await expect(first).to_contain_text(begun)
     await expect(toast(page, begun)).to_be_visible()
     assert await findings(page) == []
@@ -95,7 +95,7 @@ async def test_it_needs_attention_and_can_be_stopped(page: Page, hub: RunningHub
     shown = await details(page, "Nose")
     await expect(shown.locator(".badge").first).to_have_text("Recovering")
     await expect(shown.locator(".trouble")).to_have_text(
-        "The camera does not answer. The hub is joining its network through another adapter."
+        "The camera does not answer. The hub is joining the camera's network through another adapter."
     )
     await expect(shown.get_by_role("progressbar", name="Recovering")).to_be_visible()
     await act(shown, "Stop")
@@ -142,14 +142,14 @@ async def test_the_history_has_its_begin_its_end_and_its_reason(page: Page, hub:
     await expect(
         lines.filter(has_text="Nose does not answer: the hub is rebooting the camera")
     ).to_have_count(1)
-    await expect(lines.filter(has_text="the hub is joining its network again")).to_have_count(1)
+    await expect(lines.filter(has_text="the hub is joining the camera's network again")).to_have_count(1)
     await expect(lines.filter(has_text=f"Nose: {WHY} It answers again.")).to_have_count(1)
     shown = (await details(page, "Nose")).locator(".past")
     first, second = shown.locator("[data-kind=recovery]").nth(0), shown.locator("[data-kind=recovery]").nth(1)
     await expect(first).to_contain_text("Recovery step since ")
     await expect(first).to_contain_text(f"Rebooting the camera. {WHY}")
     await expect(second).to_contain_text("Recovery step from ")
-    await expect(second).to_contain_text(f"Joining its network again. {WHY} It answers again.")
+    await expect(second).to_contain_text(f"Joining the camera's network again. {WHY} It answers again.")
     await expect(second).to_contain_text("Code rejoin")
     await expect(second).not_to_contain_text("failed")
     assert await findings(page) == []

@@ -161,7 +161,9 @@ def test_a_recovery_step_that_helps() -> None:
     shown = event_text(silent)
     away = replace(silent, state="connecting", recovery_step="rejoin")
     joined = replace(silent, reachable=True, recovery_step="rejoin")
-    assert sentences(shown, STATUS, status(away)) == ["Front (1): recovering: joining its network again"]
+    assert sentences(shown, STATUS, status(away)) == [
+        "Front (1): recovering: joining the camera's network again"
+    ]
     assert sentences(shown, STATUS, status(joined)) == [], "it has not answered yet"
     answering = status(replace(joined, recovery_step=None))
     assert sentences(shown, STATUS, answering) == ["Front (1): connected through wlan0, answering again"]

@@ -85,7 +85,10 @@ async def test_a_step_that_is_none_is_wrong_usage(capsys: pytest.CaptureFixture[
 
 async def test_without_waiting_it_names_the_step_that_runs() -> None:
     running = replace(SILENT, state="connecting", recovery_step="rejoin")
-    for device, words in ((SILENT, "being recovered"), (running, "recovering: joining its network again")):
+    for device, words in (
+        (SILENT, "being recovered"),
+        (running, "recovering: joining the camera's network again"),
+    ):
         hub = hub_of(device)
         assert await ran(hub, "Front", "--no-wait") == (True, f"Front (device 1) is {words}\n")
         assert hub.asked == [("recover", 1, 0)]

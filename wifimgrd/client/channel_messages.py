@@ -217,7 +217,7 @@ def _signalled(change: OperationFailed | RecordingStopped | TakeEnded) -> Messag
 
 
 def _step(device: DeviceRecord) -> tuple[str, str | None, str | None]:
-    """What clients need to know at once of a connection whose state stays the same."""
+    """The facts about a connection that clients need at once while its state stays the same."""
     return reachability(device), device.connection_phase, device.recovery_step
 
 

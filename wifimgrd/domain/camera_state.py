@@ -123,15 +123,15 @@ def camera_state_of(device: DeviceRecord) -> CameraState:
 
 STEP_WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        LinkStep.REJOIN: "joining its network again",
-        LinkStep.OTHER_ADAPTER: "joining its network through another adapter",
-        LinkStep.RESET_PORT: "resetting its adapter's USB port",
-        LinkStep.POWER_PORT: "switching its adapter's USB port off and on",
+        LinkStep.REJOIN: "joining the camera's network again",
+        LinkStep.OTHER_ADAPTER: "joining the camera's network through another adapter",
+        LinkStep.RESET_PORT: "resetting the USB port of the camera's adapter",
+        LinkStep.POWER_PORT: "switching the USB port of the camera's adapter off and on",
         LinkStep.CAMERA_ACCESS_POINT: "restarting the camera's access point",
         LinkStep.REBOOT_CAMERA: "rebooting the camera",
     }
 )
-"""What the hub does for a camera that does not answer, by the recovery step that runs."""
+"""The words for each recovery step: the hub is ..."""
 
 
 def recovering(step: str) -> str:
