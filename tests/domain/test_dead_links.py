@@ -26,7 +26,6 @@ EVIDENCE = st.builds(
     arp=st.sampled_from(Asked),
     counting=st.sampled_from(Counting),
     heard=st.integers(0, 5),
-    speaks=st.booleans(),
     elsewhere=st.sampled_from(Asked),
 )
 COUNTS = st.none() | st.integers(0, 1000)
@@ -67,7 +66,7 @@ def test_of_a_driver_that_counts_nothing_a_try_with_another_adapter_decides() ->
 
 @given(EVIDENCE)
 def test_an_adapter_that_receives_is_never_accused(evidence: Evidence) -> None:
-    receives = evidence.speaks or evidence.arp is Asked.ANSWERED or evidence.counting is Counting.GREW
+    receives = evidence.arp is Asked.ANSWERED or evidence.counting is Counting.GREW
     if receives or evidence.elsewhere is Asked.SILENT:
         assert judge(evidence).verdict is not Verdict.ADAPTER
 
@@ -108,7 +107,7 @@ def test_a_camera_is_only_at_fault_if_something_says_that_it_is_there(evidence: 
     if judge(evidence).verdict is Verdict.CAMERA:
         assert evidence.counting is Counting.GREW or evidence.elsewhere is Asked.SILENT
     if judge(evidence).verdict is Verdict.SERVICE:
-        assert evidence.speaks or evidence.arp is Asked.ANSWERED
+        assert evidence.arp is Asked.ANSWERED
 
 
 @pytest.mark.parametrize("finding", Finding)

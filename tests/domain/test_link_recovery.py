@@ -12,7 +12,7 @@ from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import Busy, CameraBusy, InvalidRequest, NotSupported, WifimgrdError
 from wifimgrd.domain.link_recovery import LIMIT_S, UNANSWERED, Accusation, LinkRecovery
 from wifimgrd.domain.link_steps import CAMERA_STEPS, LinkRules, LinkStep, Situation, StepResult
-from wifimgrd.domain.recovery import WINDOW_S
+from wifimgrd.domain.recovery import WINDOW_S, Condition, Health, Symptom
 
 A, B = (AdapterIdentity(usb_port=f"1-1.{number}") for number in (1, 2))
 ONBOARD = AdapterIdentity(mac="02:00:00:00:00:01")
@@ -115,9 +115,8 @@ def test_a_camera_that_may_record_is_left_alone() -> None:
             links.commanded_step(NOSE, records, SILENT_S, step)
 
 
-def test_a_camera_that_answers_its_driver_or_never_answered_a_probe_has_no_step() -> None:
+def test_a_camera_whose_service_never_answered_a_probe_has_no_step() -> None:
     links = silenced(LinkRecovery(EVERYTHING), SILENT_S)
-    assert links.next_step(NOSE, at(replace(ADAPTER, speaks=True)), SILENT_S) is None
     assert links.next_step(NOSE, replace(at(SERVICE), has_answered=False), SILENT_S) is None
     assert links.next_step(NOSE, replace(at(CAMERA), has_answered=False), SILENT_S) is LinkStep.REJOIN
 
@@ -245,3 +244,20 @@ def test_a_command_for_a_step_that_is_switched_off_has_to_name_it() -> None:
     with pytest.raises(NotSupported):
         off.commanded_step(NOSE, at(CAMERA), 0)
     assert off.commanded_step(NOSE, at(CAMERA), 0, LinkStep.REBOOT_CAMERA) is LinkStep.REBOOT_CAMERA
+
+
+def test_an_accused_adapter_is_suspect_until_its_port_was_reset() -> None:
+    links = accused(now_s=100.0)
+    assert links.condition(A) == Condition(Health.SUSPECT, Symptom.DEAD_LINK, 100.0)
+    links = links.port_started(A, LinkStep.RESET_PORT, 150.0)
+    assert links.condition(A) == Condition(Health.RECOVERING, Symptom.DEAD_LINK, 100.0, LinkStep.RESET_PORT)
+    refused = links.port_ended(A, is_done=False).condition(A)
+    assert refused == Condition(Health.SUSPECT, Symptom.DEAD_LINK, 100.0, LinkStep.RESET_PORT)
+    assert links.port_ended(A, is_done=True).condition(A) == Condition()
+
+
+def test_a_reset_for_another_reason_settles_an_accusation_and_counts() -> None:
+    links = accused(now_s=100.0).port_reset(A, 150.0)
+    assert not links.is_suspect(A)
+    again = silenced(links.answered(NOSE, A), 400.0).judged(NOSE, at(ADAPTER), 400.0)
+    assert again.due(400.0, {A}) == [(A, LinkStep.POWER_PORT)]

@@ -37,7 +37,6 @@ evidences = st.builds(
     arp=st.sampled_from(Asked),
     counting=st.sampled_from(Counting),
     heard=st.integers(0, HEARD),
-    speaks=st.sampled_from([False, False, False, True]),
 )
 dead_evidences = evidences | st.just(Evidence(Asked.SILENT, Counting.STILL, HEARD))
 EVERYTHING = LinkRules(power_ports=frozenset({"1-1.1"}), camera_steps=True)
@@ -237,7 +236,6 @@ class DeadLinks(RuleBasedStateMachine):
         assert step in rules.steps
         assert step not in PORT_STEPS, "its adapter is not idle"
         assert (device, step) not in self.taken, "once an hour"
-        assert not evidence.speaks
         assert camera.has_answered or evidence.arp is not Asked.ANSWERED, "the probe may not fit"
         if step in CAMERA_STEPS:
             assert rules.camera_steps

@@ -110,8 +110,8 @@ CAN: Final[Claims] = {
         "read the profiles of others without their secrets": (
             _CAGE + "test_the_daemon_reads_profiles_without_their_secrets",
         ),
-        "reset USB Wi-Fi adapters, switch the power of their ports off and on, and command them directly,"
-        " past their drivers": (
+        "reset USB Wi-Fi adapters, switch the power of their ports off and on, and command them directly, "
+        "past their drivers": (
             _USB + "test_a_reset_resets_the_port_and_configures_the_same_device_again",
             _USB + "test_power_goes_off_and_on_at_the_hub_and_the_device_is_a_new_one",
         ),

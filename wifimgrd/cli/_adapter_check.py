@@ -249,7 +249,7 @@ async def _switch_power(check: _Check) -> None:
 
 
 def _in_use_beside(hub: HubClient, port: str) -> list[str]:
-    """The other ports of a port's hub, of a USB 3 hub those of both halves, in which something is that is no
+    """The other ports of a port's hub, of a USB 3 hub those of both halves, that hold something other than an
     idle adapter."""
     is_used: dict[str, bool] = {}
     for one in hub.interfaces.values():

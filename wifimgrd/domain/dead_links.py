@@ -50,7 +50,6 @@ class Verdict(StrEnum):
 class Finding(StrEnum):
     """The reason for a verdict, as a sentence."""
 
-    SPEAKS = "The camera answers its driver, and does not answer otherwise."
     ANSWERS_ARP = "The camera answers ARP and nothing else."
     ON_THE_AIR = "The camera's access point is received, and the camera does not answer ARP."
     NOT_ASKED = "The camera's access point is received; the camera was not asked by ARP."
@@ -70,7 +69,6 @@ class Finding(StrEnum):
 
 _VERDICTS: Final = MappingProxyType(
     {
-        Finding.SPEAKS: Verdict.SERVICE,
         Finding.ANSWERS_ARP: Verdict.SERVICE,
         Finding.ON_THE_AIR: Verdict.CAMERA,
         Finding.NOT_ASKED: Verdict.NOT_KNOWN,
@@ -146,14 +144,13 @@ class Asked(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The observations of a connected camera that answers no probe, since its last answer."""
+    """The observations of a connected camera that answers neither probes nor its driver, since its last
+    answer."""
 
     arp: Asked = Asked.NOT_ASKED
     counting: Counting = Counting.NOT_COUNTED
     heard: int = 0
     """In how many scans another idle adapter has heard its access point, by the BSSID."""
-    speaks: bool = False
-    """The camera's driver has heard something of it through the link."""
     elsewhere: Asked = Asked.NOT_ASKED
     """Whether it answered through another adapter, once a rejoin through this one had not helped."""
 
@@ -177,8 +174,6 @@ class Evidence:
 def judge(evidence: Evidence) -> Finding:
     """Which part is at fault, and why."""
     is_silent, is_still = evidence.arp is Asked.SILENT, evidence.counting is Counting.STILL
-    if evidence.speaks:
-        return Finding.SPEAKS
     if evidence.arp is Asked.ANSWERED:
         return Finding.ANSWERS_ARP
     if evidence.counting is Counting.GREW:

@@ -172,7 +172,7 @@ class LinkRecovery:
     def next_step(self, device: DeviceId, situation: Situation, now_s: float) -> LinkStep | None:
         """The step that is due for a camera without a command. Those of a port are not among them: they wait
         until the adapter is idle, see `due`."""
-        if not self.is_silent(device, now_s) or situation.may_record or situation.evidence.speaks:
+        if not self.is_silent(device, now_s) or situation.may_record:
             return None
         if self.finding(device, situation).verdict is Verdict.SERVICE and not situation.has_answered:
             return None

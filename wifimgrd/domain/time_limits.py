@@ -67,7 +67,7 @@ CREATE_S: Final = ANSWER_S + BLUETOOTH_S + PAIRING_S + BLUETOOTH_S + RELEASE_S
 fails; an automatic attempt ends for its first one."""
 SEARCH_S: Final = ANSWER_S + LOST_SEARCH_S + GIVE_WAY_S + SCAN_S
 """Networks are searched for, once a search for a lost camera that has given way before has ended."""
-RECOVERY_S: Final = ANSWER_S + STEP_S
+RECOVERY_S: Final = ANSWER_S + max(STEP_S, PORT_S)
 """A recovery step is carried out by a command."""
 RECOVER_S: Final = ANSWER_S + BLUETOOTH_S + LINK_STEP_S
 """Recover, with the step."""

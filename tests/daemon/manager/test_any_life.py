@@ -243,7 +243,7 @@ class AnyLife(RuleBasedStateMachine):
                 interfaces.count(InterfaceState.IN_USE),
             )
             assert list(hub.assigned_statuses()) == [
-                status for status in devices if status.state is not DeviceState.DISCONNECTED
+                status for status in devices if status.interface is not None
             ]
 
     @invariant()

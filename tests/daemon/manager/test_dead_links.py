@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from structlog.testing import capture_logs
 
 from tests.daemon.manager.conftest import Bench, make_bench
 from tests.daemon.manager.test_cameras import ScriptedControl
+from tests.daemon.manager.test_one_radio import ANOTHER_MAC, shared
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.config import catalog
 from wifimgrd.daemon.manager.settings import HubSettings
@@ -145,6 +147,7 @@ def run(
     rules: LinkRules | None = None,
     control: CameraControl | None = None,
     faults: Faults | None = None,
+    scenario: Path | None = None,
     **settings: Any,
 ) -> None:
     """Run a test on a started hub; in the end no step runs."""
@@ -157,7 +160,7 @@ def run(
 
     async def whole() -> None:
         broken = faults or Faults()
-        bench = make_bench(known, control=control, evidence=broken)
+        bench = make_bench(known, scenario=scenario, control=control, evidence=broken)
         broken.into(bench)
         await bench.hub.start()
         for status in bench.hub.interface_statuses():
@@ -879,6 +882,28 @@ def test_a_device_that_no_adapter_is_left_for_is_lost() -> None:
         assert bench.state(device) is DeviceState.CONNECTED
 
     run(test)
+
+
+def test_a_usb_device_of_two_cameras_is_neither_reset_nor_another_adapter(tmp_path: Path) -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        devices = [await connected(bench, number) for number in (1, 2, 3)]
+        by_interface = {interface(bench, device): device for device in devices}
+        assert by_interface.keys() == {"wlan0", "wlan1", "wlan9"}
+        for name in ("wlan0", "wlan9"):
+            with pytest.raises(Busy, match="another interface"):
+                await recover(bench, by_interface[name], step="reset-port")
+        await bench.hub.connections.disconnect(by_interface["wlan9"])
+        with pytest.raises(Busy, match="no other adapter"):
+            await recover(bench, by_interface["wlan0"], step="other-adapter")
+        await recover(bench, by_interface["wlan1"], step="other-adapter", wait=True)
+        assert interface(bench, by_interface["wlan1"]) == "wlan9"
+        faults.adapters.add("wlan9")
+        faults.counts = True
+        await asyncio.sleep(3 * SILENT_S + 120)
+        assert "wlan9 reset-port" not in steps(bench), "its USB device has another link"
+        assert states(bench, by_interface["wlan0"]) == []
+
+    run(test, scenario=shared(tmp_path, mac=ANOTHER_MAC, radio="another"))
 
 
 def test_only_a_named_port_has_its_power_switched() -> None:

@@ -636,7 +636,7 @@ def test_a_driver_may_keep_its_interface_over_a_replug(on_bench: RunOnBench) -> 
 def test_the_power_of_a_named_usb_port_is_switched_by_command_and_of_no_other(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         switched: list[str] = []
-        bench.world.adapters.on_replug = switched.append
+        bench.world.adapters.on_power = switched.append
         with pytest.raises(InvalidRequest, match=r"USB port 1-1\.1 is not one of `power_ports`"):
             await bench.hub.recover_interface("wlan0", LinkStep.POWER_PORT)
         settings = HubSettings(link_recovery=LinkRules(power_ports=frozenset({"1-1.1"})))

@@ -1,4 +1,4 @@
-"""What is observed of a connected camera that answers nothing: for `domain/dead_links.py`, which judges it.
+"""Observes connected cameras that answer nothing: evidence for `domain/dead_links.py`, which judges it.
 
 The counters of the link are read at the begin of a silence and later, the camera is asked by ARP, and where
 both say that the link is dead, another idle adapter scans for its access point. All of that is done before

@@ -76,7 +76,7 @@ class Recovering:
         self._backend = backend
         self._ports = ports
         self._links = links
-        """What is known of adapters by dead links: an accused one is suspect, too."""
+        """The records of adapters by dead links: an accused one is suspect, too."""
         self._health = AdapterHealth(state.settings.recovery)
         self._shown = self._health
         """The health for which the allocator is up to date."""

@@ -73,7 +73,7 @@ class UsbPorts:
         self._memory = memory
         self._named = named
         self._off: set[str] = set()
-        """What is noted."""
+        """The ports that are noted."""
         self._cycles: dict[asyncio.Future[tuple[OSError | None, list[str]]], threading.Event] = {}
         """The threads that switch ports, each with what makes it switch them on at once."""
 
