@@ -69,7 +69,7 @@ class HistoryRow:
     signal_mean: int | None = None
     """Percent, weighted by time."""
     seen_us: int = 0
-    """When a session or a recording that has not ended was last known to last."""
+    """When a session, a recording or a recovery step that has not ended was last known to last."""
     interrupted_us: int = 0
     """Since when the link of a session that has not ended is interrupted; 0 while it is up."""
     recording: Recording | None = None

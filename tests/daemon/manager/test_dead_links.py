@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from wifimgrd.daemon.ports import Answer, JoinRequest
 from wifimgrd.domain.camera import RecordingState
 from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.camera_model import Probe
-from wifimgrd.domain.dead_links import Asked, Counters
+from wifimgrd.domain.dead_links import Asked, Counters, Finding
 from wifimgrd.domain.device import DeviceId, DeviceState, Link, PowerState
 from wifimgrd.domain.errors import (
     Busy,
@@ -30,6 +30,7 @@ from wifimgrd.domain.errors import (
     DeviceNotFound,
     DeviceNotReachable,
     ErrorCode,
+    InternalError,
     InvalidRequest,
     NoInterfaceAvailable,
     NotConnected,
@@ -48,8 +49,9 @@ from wifimgrd.domain.events import (
     LinkStepStarted,
     OperationFailed,
 )
-from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.interface import BackendFacts, InterfaceState
 from wifimgrd.domain.link_steps import LinkRules, LinkStep, StepResult
+from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.power import Sight
 from wifimgrd.domain.recovery import WINDOW_S, Health, RecoveryRules, RecoveryStep
 from wifimgrd.domain.time_limits import LINK_STEP_S
@@ -357,6 +359,34 @@ def test_an_adapter_whose_driver_counts_nothing_is_at_fault_if_another_one_helps
     run(test)
 
 
+def test_an_adapter_is_not_accused_by_the_networks_of_other_cameras() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        results = bench.world.backend.recent_scan_results
+
+        async def of_others(name: str | None = None) -> Sequence[ScanResult]:
+            return [one for one in await results(name) if one.ssid.text != "SIM-CAM-1"]
+
+        await connected(bench)
+        bench.world.backend.recent_scan_results = of_others  # type: ignore[method-assign, assignment]
+        faults.adapters.add("wlan0")
+        await asyncio.sleep(SILENT_S + 60)
+        assert whys(bench) == [Finding.UNHEARD]
+        assert not bench.hub_state.allocator.interfaces["wlan0"].suspect
+
+    run(test)
+
+
+def test_an_adapter_is_not_accused_by_another_interface_of_its_usb_device(tmp_path: Path) -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        devices = [await connected(bench, number) for number in (1, 2)]
+        assert [interface(bench, device) for device in devices] == ["wlan0", "wlan1"]
+        faults.adapters.add("wlan0")
+        await asyncio.sleep(SILENT_S + 60)
+        assert whys(bench) == [Finding.UNHEARD]
+
+    run(test, scenario=shared(tmp_path, mac=ANOTHER_MAC, radio="another"))
+
+
 def test_a_camera_that_is_silent_through_two_adapters_accuses_neither() -> None:
     async def test(bench: Bench, faults: Faults) -> None:
         device = await connected(bench)
@@ -374,11 +404,14 @@ def test_a_camera_that_is_silent_through_two_adapters_accuses_neither() -> None:
 
 def test_scans_that_a_camera_is_connected_for_end_at_once() -> None:
     async def test(bench: Bench, faults: Faults) -> None:
-        begun, scan = asyncio.Event(), bench.world.backend.scan
+        begun, ended, scan = asyncio.Event(), asyncio.Event(), bench.world.backend.scan
 
         async def slowly(name: str) -> None:
             begun.set()
-            await asyncio.sleep(10)
+            try:
+                await asyncio.sleep(10)
+            finally:
+                ended.set()
             await scan(name)
 
         await connected(bench)
@@ -390,6 +423,7 @@ def test_scans_that_a_camera_is_connected_for_end_at_once() -> None:
         await asyncio.wait_for(begun.wait(), SILENT_S)
         await bench.hub.connections.connect(other, wait=True)
         assert interface(bench, other) == "wlan1"
+        assert ended.is_set()
         await asyncio.sleep(WINDOW_S / 2)
         assert "other-adapter" not in steps(bench), "none is free"
         assert bench.state(other) is DeviceState.CONNECTED
@@ -565,8 +599,11 @@ def test_a_service_that_hangs_is_at_last_rebooted() -> None:
 
         async def reboot(address: str, service: str) -> None:
             commands.append("reboot")
-            bench.world.power_off_camera(GOPRO["ssid"].encode(), orderly=True)
+            asyncio.get_running_loop().call_later(3, gone)
             asyncio.get_running_loop().call_later(50, back)
+
+        def gone() -> None:
+            bench.world.power_off_camera(GOPRO["ssid"].encode(), orderly=True)
 
         def back() -> None:
             bench.world.power_on_camera(GOPRO["ssid"].encode())
@@ -770,6 +807,26 @@ def test_a_step_ends_by_itself_though_everything_hangs() -> None:
     run(test, attempt_timeout_s=1000.0)
 
 
+def test_a_bug_in_a_step_leaves_no_device_connecting() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        def crash(*_: object, **__: object) -> None:
+            raise RuntimeError("a bug")
+
+        device = await connected(bench)
+        rejoining = bench.hub._link_steps._rejoining
+        for step, was in (("rejoin", "connected"), ("reset-port", "connected")):
+            assert bench.state(device) == was
+            rejoining.join = crash  # type: ignore[method-assign]
+            with pytest.raises(InternalError):
+                await recover(bench, device, step=step, wait=True)
+            await asyncio.sleep(60)
+            assert steps(bench) == [step, "not-known"]
+            assert states(bench, device) == ["connecting", "disconnected", "connecting", "connected"]
+            bench.story.forget()
+
+    run(test)
+
+
 def test_a_camera_that_cannot_be_asked_after_a_step_has_no_result() -> None:
     async def test(bench: Bench, faults: Faults) -> None:
         device = await connected(bench)
@@ -823,6 +880,14 @@ def test_the_port_of_a_connected_camera_is_reset_by_a_command_with_its_link_down
 def test_nobody_else_gets_the_adapter_whose_port_is_reset() -> None:
     async def test(bench: Bench, faults: Faults) -> None:
         device = await connected(bench)
+        reset = bench.world.adapters.reset_port
+
+        async def managed_later(name: str) -> None:
+            await reset(name)
+            bench.learn(name, BackendFacts(obstacle="not managed yet"))
+            asyncio.get_running_loop().call_later(5, bench.learn, name, BackendFacts())
+
+        bench.world.adapters.reset_port = managed_later  # type: ignore[method-assign]
         for name in ("wlan1", "wlan2"):
             bench.world.unplug_adapter(name)
         waits = await bench.create(2)
@@ -940,15 +1005,23 @@ def test_a_replug_counts_as_a_reset_and_a_reset_as_a_replug() -> None:
         only = RecoveryRules(frozenset({RecoveryStep.REPLUG}))
         await bench.hub.reconfigure(replace(bench.hub_state.settings, recovery=only))
         await connected(bench)
-        bench.adapter_events.adapter_firmware_failed("wlan1")
-        await asyncio.sleep(30)
-        assert faults.resets == ["wlan1"]
         faults.adapters.add("wlan0")
         await asyncio.sleep(3 * SILENT_S + 120)
-        assert faults.resets == ["wlan1", "wlan0"]
+        assert faults.resets == ["wlan0"]
         bench.adapter_events.adapter_firmware_failed("wlan0")
         await asyncio.sleep(60)
-        assert faults.resets == ["wlan1", "wlan0"], "within the hour"
+        assert faults.resets == ["wlan0"], "within the hour"
+        bench.adapter_events.adapter_firmware_failed("wlan2")
+        await asyncio.sleep(60)
+        assert faults.resets == ["wlan0", "wlan2"]
+        device = await bench.create(2, pin={"usb_port": "1-1.3"})
+        await bench.hub.connections.connect(device, wait=True)
+        assert interface(bench, device) == "wlan2"
+        await asyncio.sleep(30)
+        faults.adapters.add("wlan2")
+        await asyncio.sleep(3 * SILENT_S + 120)
+        assert interface(bench, device) == "wlan0"
+        assert faults.resets == ["wlan0", "wlan2"]
 
     run(test)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from wifimgrd.domain import sentences
@@ -35,6 +35,16 @@ class RecoveryHistory:
         """End the rows of steps that ran when the hub was stopped, or killed."""
         for row in unended:
             self._put(ended_unseen(replace(row, message=sentences.step_unseen(row.message)), ""))
+
+    @property
+    def any_runs(self) -> bool:
+        """Whether a step has not ended."""
+        return bool(self._running)
+
+    def current(self) -> Iterator[HistoryRow]:
+        """The rows of the steps that run, with the present time."""
+        now = self._now()
+        return (replace(one.row, seen_us=one.noted.time_of(now)) for one in self._running.values())
 
     def started(self, event: LinkStepStarted, name: str) -> None:
         """A step has begun, of the device of a name."""

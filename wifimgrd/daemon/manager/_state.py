@@ -19,6 +19,7 @@ from wifimgrd.daemon.manager._registry import Registry
 from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.daemon.ports import DeviceStore, EventSink
 from wifimgrd.domain import sentences
+from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, CameraModel, closest_codename
 from wifimgrd.domain.clocks import Clocks
@@ -154,6 +155,11 @@ class HubState:
     def interface_of(self, entry: DeviceEntry) -> str | None:
         """The interface that a device has, or None."""
         return self.allocator.assignments.get(entry.device.id)
+
+    def adapter_of(self, entry: DeviceEntry) -> AdapterIdentity | None:
+        """The adapter of the interface that a device has, or None."""
+        name = self.interface_of(entry)
+        return None if name is None else self.allocator.interfaces[name].adapter.identity
 
     def may_be_pulled(self, interface: str, error: WifimgrdError) -> bool:
         """Whether the adapter of a lost interface may have been unplugged, and the adapter source has not

@@ -175,7 +175,7 @@ class History:
 
     def _unended(self, now: Clocks) -> list[HistoryRow]:
         sessions = (session.current(now) for session in self._sessions.values())
-        return [*sessions, *self.recordings.current()]
+        return [*sessions, *self.recordings.current(), *self._recoveries.current()]
 
     async def takes(self, wanted: TakeFilter) -> list[Take]:
         """The newest takes that match, the newest first; raises InternalError. Not all where they are too
@@ -443,7 +443,8 @@ class History:
         self._check_later()
 
     def _check_later(self) -> None:
-        if self._started and self._checkpoint is None and (self._sessions or self.recordings.any_runs):
+        any_runs = self._sessions or self.recordings.any_runs or self._recoveries.any_runs
+        if self._started and self._checkpoint is None and any_runs:
             self._checkpoint = asyncio.get_running_loop().call_later(_CHECKPOINT_S, self._write_unended)
 
     def _write_unended(self) -> None:
@@ -453,6 +454,6 @@ class History:
             self._checkpoint = None
         now = self._now()
         sessions = (session.stored(now) for session in self._sessions.values())
-        if rows := [*sessions, *self.recordings.current()]:
+        if rows := [*sessions, *self.recordings.current(), *self._recoveries.current()]:
             self._store.put(rows)
             self._check_later()

@@ -23,6 +23,7 @@ from wifimgrd.daemon.manager._dead_links import DeadLinks
 from wifimgrd.daemon.manager._groups import Groups
 from wifimgrd.daemon.manager._link_evidence import LinkObserver
 from wifimgrd.daemon.manager._link_records import LinkRecords
+from wifimgrd.daemon.manager._link_steps import LinkSteps
 from wifimgrd.daemon.manager._liveness import Liveness
 from wifimgrd.daemon.manager._operations import Operations
 from wifimgrd.daemon.manager._over_bluetooth import OverBluetooth
@@ -168,20 +169,31 @@ class Hub:
         )
         """The commands to cameras, also for clients, and what cameras say of themselves."""
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
-        dead = tasks.part("dead-links")
-        self._observer = LinkObserver(state, evidence or NoEvidence(), airtime, backend, dead.part("listen"))
-        self._dead_links = dead_links = DeadLinks(
+        self._observer = observer = LinkObserver(
+            state, evidence or NoEvidence(), airtime, backend, tasks.part("listening")
+        )
+        camera_steps = CameraSteps(state, waking, over_bluetooth, bluetooth, tasks.part("camera-steps"))
+        self._link_steps = steps = LinkSteps(
             state,
             links,
-            self._observer,
             connections,
             Rejoining(state, connections, backend, tasks.part("rejoining")),
             turns,
             ports,
-            CameraSteps(state, waking, over_bluetooth, bluetooth, dead.part("cameras")),
+            camera_steps,
+            operations,
+        )
+        self._dead_links = dead_links = DeadLinks(
+            state,
+            links,
+            observer,
+            connections,
+            ports,
+            camera_steps,
+            steps,
             operations,
             backend,
-            dead,
+            tasks.part("dead-links"),
         )
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
             CONNECT.name: connections.connect,
@@ -232,7 +244,7 @@ class Hub:
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
         state.interface_may_be_free.subscribe(self._observer.interface_changed)
-        state.interface_may_be_free.subscribe(dead_links.interface_changed)
+        state.interface_may_be_free.subscribe(self._link_steps.interface_changed)
         state.interface_may_be_free.subscribe(ports.look)
         self._backend_events.status_changed.subscribe(self._reconciling.backend_changed)
         reconnecting.network_not_found.subscribe(recovering.network_not_found)
@@ -253,7 +265,7 @@ class Hub:
         self.cameras.readings.read.subscribe(dead_links.answered)
         links.adapters_changed.subscribe(self._recovering.links_changed)
         links.adapters_changed.subscribe(ports.look)
-        links.expired.subscribe(dead_links.expired)
+        links.expired.subscribe(self._link_steps.expired)
         links.expired.subscribe(ports.look)
         ports.begun.subscribe(self._recovering.port_begun)
         ports.over.subscribe(self._recovering.port_over)
