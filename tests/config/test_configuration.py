@@ -21,6 +21,8 @@ from wifimgrd.daemon._live_settings import hub_settings
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.group import Group
+from wifimgrd.domain.link_steps import LinkRules, LinkStep
+from wifimgrd.domain.recovery import RecoveryStep
 
 SOURCE = "[[tiles.source]]\ntileset = 't'\n"
 GROUP = "[[connect.group]]\nname = 'a'\ndevices = [1]"
@@ -125,6 +127,20 @@ def test_every_key_is_read(file: Path) -> None:
         ("[[connect.group]]\nname = 'a'\ndevices = [1, '']", "connect.group[0].devices[1]", "the id or"),
         ("[[connect.group]]\nname = 'a'\ndevices = [true]", "connect.group[0].devices[0]", "a text"),
         (f"{GROUP}\n{GROUP}", "connect.group[1].name", "another name than a group before"),
+        ('[recovery]\nsteps = ["reboot"]', "recovery.steps", '"quarantine", "rejoin"'),
+        ("[recovery]\nsilent_link_s = 9.9", "recovery.silent_link_s", "10 to 3600 seconds, or 0"),
+        ("[recovery]\nsilent_link_s = 3601", "recovery.silent_link_s", "10 to 3600 seconds"),
+        ("[recovery]\nsilent_link_s = -1", "recovery.silent_link_s", "10 to 3600 seconds"),
+        ("[recovery]\nsilent_link_s = nan", "recovery.silent_link_s", "10 to 3600 seconds"),
+        ('[recovery]\npower_ports = "1-1"', "recovery.power_ports", "a list"),
+        (
+            '[recovery]\npower_ports = ["1-1", "usb1"]',
+            "recovery.power_ports[1]",
+            'a USB port such as "1-1.4"',
+        ),
+        ('[recovery]\npower_ports = ["1-1/../2"]', "recovery.power_ports[0]", "a USB port"),
+        ('[recovery]\npower_ports = ["1-1", "1-1"]', "recovery.power_ports", "each port once"),
+        ("[recovery]\ncamera_steps = 1", "recovery.camera_steps", "true or false"),
         ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),
         ('[cameras]\nnetwork = "10.77.0.1/24"', "cameras.network", "/16 to /30"),
         ('[cameras]\nshare = "192.168.8.0/24"', "cameras.share", "a list"),
@@ -295,3 +311,32 @@ def test_models_of_ones_own_lie_beside_the_configuration(tmp_path: Path) -> None
     own.write_text('[[model]]\ncodename = "own"\n')
     with pytest.raises(ConfigError, match=re.escape(f"{own}: model[0]: expected the key device_name")):
         load_models(tmp_path / "hub.toml")
+
+
+def test_the_rules_of_recovery_are_those_of_the_file(file: Path) -> None:
+    file.write_text(
+        """
+        [recovery]
+        steps = ["reboot-camera", "rescan", "rejoin"]
+        silent_link_s = 10
+        power_ports = ["1-1", "1-1.4"]
+        camera_steps = true
+        """
+    )
+    settings = hub_settings(load(file), CameraModels())
+    assert settings.recovery.steps == {RecoveryStep.RESCAN}
+    assert settings.link_recovery == LinkRules(
+        frozenset({LinkStep.REJOIN, LinkStep.REBOOT_CAMERA}), 10, frozenset({"1-1", "1-1.4"}), True
+    )
+    assert hub_settings(Config(), CameraModels()).recovery.steps == set(RecoveryStep)
+    assert hub_settings(Config(), CameraModels()).link_recovery == LinkRules()
+
+
+def test_with_recovery_switched_off_no_step_is_taken_without_a_command(file: Path) -> None:
+    file.write_text("recovery.enabled = false")
+    settings = hub_settings(load(file), CameraModels())
+    assert settings.recovery.steps == set()
+    assert settings.link_recovery.steps == set()
+    assert settings.link_recovery.silent_link_s == 0
+    file.write_text("recovery.silent_link_s = 0")
+    assert hub_settings(load(file), CameraModels()).link_recovery == LinkRules(silent_link_s=0)

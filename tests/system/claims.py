@@ -12,6 +12,7 @@ _BLUEZ: Final = (
 )
 _CAGE: Final = "tests/system/test_cage.py::"
 _POLICY: Final = "tests/test_bus_policy.py::"
+_USB: Final = "tests/system/test_usb_host.py::"
 _ALL: Final = _CAGE + "test_no_process_becomes_another_user"
 
 Claims = dict[str, dict[str, tuple[str, ...]]]
@@ -42,8 +43,12 @@ CANNOT: Final[Claims] = {
             _POLICY + "test_what_it_does_not_use_is_refused_by_the_bus",
             "tests/system/test_bus.py::test_the_daemons_user_may_call_what_the_daemon_uses_and_no_more",
         ),
-        "write outside its state and two files of each USB Wi-Fi adapter in `/sys`": (
+        "write outside its state and three files of each USB Wi-Fi adapter in `/sys`, of a USB 3 port four": (
             _CAGE + "test_the_daemon_writes_its_state_alone",
+            _USB + "test_udev_gives_the_daemon_the_node_and_the_power_switch_of_an_adapter_and_no_more",
+        ),
+        "command any other USB device": (
+            _USB + "test_the_sandbox_lets_the_daemon_command_its_adapters_alone",
         ),
         "send anything by IP": (_CAGE + "test_the_daemon_sends_nothing_by_ip",),
         "become another user": (_ALL,),
@@ -120,6 +125,11 @@ CAN: Final[Claims] = {
     "the daemon, `wifimgrd`": {
         "read the profiles of others without their secrets": (
             _CAGE + "test_the_daemon_reads_profiles_without_their_secrets",
+        ),
+        "reset USB Wi-Fi adapters, switch the power of their ports off and on, and command them directly, "
+        "past their drivers": (
+            _USB + "test_a_reset_resets_the_port_and_configures_the_same_device_again",
+            _USB + "test_power_goes_off_and_on_at_the_hub_and_the_device_is_a_new_one",
         ),
     },
     "the shim, `wifimgrd-http`": {

@@ -138,16 +138,24 @@ class GoPro(CommandedCamera):
 
     async def sleep(self) -> None:
         """Put it to sleep; raises CameraBusy, too, while it records."""
+        await self._end_work(protocol.SLEEP, "sleep")
+
+    async def reboot(self) -> None:
+        """Reboot it, which not all models do; raises CameraBusy, too, while it records."""
+        await self._end_work(protocol.REBOOT, "reboot")
+
+    async def _end_work(self, command: bytes, what: str) -> None:
+        """Send a command that ends what it does, unless it records."""
         await self._started()
         answer = await self._answer(protocol.QUERY, protocol.get_statuses(Status.ENCODING))
         if answer is not None and protocol.is_set(protocol.statuses_of(answer).get(Status.ENCODING)):
             raise CameraBusy("the camera is recording")
         try:
-            answer = await self._answer(protocol.COMMAND, protocol.SLEEP)
+            answer = await self._answer(protocol.COMMAND, command)
         except LinkLost:
-            return  # it sleeps, and its answer came too late
+            return  # it does, and its answer came too late
         if answer is None or not answer.succeeded:
-            raise Trouble("the camera refused to sleep")
+            raise Trouble(f"the camera refused to {what}")
 
     async def exchange(self, request: Request) -> driver.Answer:
         """Send a driver's request, and return its answer with its times."""

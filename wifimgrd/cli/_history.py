@@ -35,6 +35,8 @@ _SIGNAL_COLUMNS = (
     Column("BATTERY", rank=1, is_optional=True),
 )
 
+_LASTING = (HistoryKind.SESSION, HistoryKind.RECORDING, HistoryKind.RECOVERY)
+"""The kinds of rows that go on until they have an end."""
 _WHAT = {"session": "connected", "interruption": "interrupted", "recording": "recorded"}
 
 
@@ -98,7 +100,7 @@ async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> 
 def _line(row: HistoryRecord, now_us: int) -> Row:
     is_session, is_recording = row.kind == "session", row.kind == HistoryKind.RECORDING
     lasted = None
-    if is_session or is_recording or row.ended:
+    if row.kind in _LASTING or row.ended:
         lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
     what = _WHAT.get(row.kind, row.kind) if row.ended or not is_recording else "records"
     if row.kind == HistoryKind.WAKE:

@@ -157,7 +157,7 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         ("--minutes", "NUMBER", int, "the time zone of a clock, east of UTC"),
         ("--reason", "WORD", str, "why a recording stops"),
         ("--connections", "NUMBER", int, "how many connections over Bluetooth fail"),
-        ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
+        ("--heals", "STEP", str, "the recovery step that helps"),
     ):
         given = fault.add_argument(
             option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text

@@ -12,7 +12,7 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
 from wifimgrd.cli._times import local_time, moment
-from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
+from wifimgrd.domain.camera_state import STEP_WORDS, UNKNOWN, camera_state_of, is_current, last_known
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
@@ -162,6 +162,7 @@ def device_view(
         *screen.fields(
             [
                 ("State", device_state(device, now_us, current=current)),
+                ("Recovery step", _recovery_step(device) if current else None),
                 ("Interface", device.interface),
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
@@ -307,6 +308,12 @@ def _reachable_cell(device: DeviceRecord) -> Cell:
     if device.reachable:
         return Cell("yes", Style.GOOD)
     return Cell("no: associated, but not answering", Style.BAD)
+
+
+def _recovery_step(device: DeviceRecord) -> str | None:
+    """The recovery step that runs for a device, in words and by its name."""
+    step = device.recovery_step
+    return None if step is None else f"{STEP_WORDS[step]} ({step})" if step in STEP_WORDS else step
 
 
 def _since_when(time_us: int | None, now_us: int) -> str | None:

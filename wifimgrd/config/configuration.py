@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
 from wifimgrd.config import catalog
-from wifimgrd.config.toml_tables import Document, TomlError, TomlUnreadable, build
+from wifimgrd.config.toml_tables import Document, TomlError, TomlUnreadable, build, merge
 from wifimgrd.config.web_address import (
     broker_address,
     listen_address,
@@ -24,8 +24,9 @@ from wifimgrd.config.web_address import (
 )
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.camera_model import CameraModels
-from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within, zero_or_within
+from wifimgrd.domain.device_values import USB_PORT_PATTERN
+from wifimgrd.domain.recovery import RECOVERY_STEPS
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
@@ -151,15 +152,25 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """`[recovery]`: the steps for adapters that stop working."""
+    """`[recovery]`: the steps for adapters that stop working, and for links that are up and dead."""
 
     enabled: bool = True
-    steps: tuple[str, ...] = tuple(RecoveryStep)
-    """Of "rescan", "restart", "replug", "quarantine"; taken in this order, not in that of the list."""
+    steps: tuple[str, ...] = RECOVERY_STEPS
+    """Those that may be taken, the gentler ones of each kind first, whatever the order of the list is."""
+    silent_link_s: Annotated[float, zero_or_within(10, 3600, "seconds")] = 120.0
+    """For how long a connected camera must have answered nothing; 0 = never."""
+    power_ports: tuple[str, ...] = ()
+    """The USB ports whose power may be switched."""
+    camera_steps: bool = False
+    """Restart a camera's access point, and reboot the camera, also without a command."""
 
     def __post_init__(self) -> None:
-        known = ", ".join(f'"{step}"' for step in RecoveryStep)
-        expect(set(self.steps) <= set(RecoveryStep), "steps", f"some of {known}")
+        written = ", ".join(f'"{step}"' for step in RECOVERY_STEPS)
+        expect(set(self.steps) <= set(RECOVERY_STEPS), "steps", f"some of {written}")
+        for number, one in enumerate(self.power_ports):
+            port = re.fullmatch(USB_PORT_PATTERN, one)
+            expect(port, f"power_ports[{number}]", 'a USB port such as "1-1.4"')
+        expect(len(set(self.power_ports)) == len(self.power_ports), "power_ports", "each port once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +414,7 @@ def load(path: Path | None = None) -> Config:
             raise FileUnusable(str(error)) from None
         except TomlError as error:
             raise ConfigError(str(error)) from None
-        _merge(merged, document.table)
+        merge(merged, document.table)
     try:
         return build(Config, merged)
     except Invalid as invalid:
@@ -420,20 +431,6 @@ def load_models(path: Path | None = None, on_retired: catalog.OnRetired | None =
         raise FileUnusable(str(error)) from None
     except catalog.CatalogError as error:
         raise ConfigError(str(error)) from None
-
-
-def _merge(into: dict[str, Any], table: Mapping[str, Any]) -> None:
-    for key, value in table.items():
-        if isinstance(value, dict) and isinstance(into.get(key), dict):
-            _merge(into[key], value)
-        elif _is_array_of_tables(value) and _is_array_of_tables(into.get(key)):
-            into[key] = [*into[key], *value]
-        else:
-            into[key] = value
-
-
-def _is_array_of_tables(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _parses(read: Callable[[str], object], text: str) -> bool:

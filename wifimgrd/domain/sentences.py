@@ -7,8 +7,10 @@ from typing import Final
 
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.camera import CameraReading, EndSeen, Problem, StopReason, stop_reason
+from wifimgrd.domain.dead_links import Finding
 from wifimgrd.domain.device import DeviceId, Ssid
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.link_steps import StepResult
 from wifimgrd.domain.recovery import Condition, Health, Symptom
 
 
@@ -223,6 +225,7 @@ _SINCE: Final = {
     Symptom.CRASHED: "its firmware crashed at {}",
     Symptom.FAILS_TO_JOIN: "joins fail since {}",
     Symptom.SILENT: "it receives nothing since {}",
+    Symptom.DEAD_LINK: "its link was up and dead at {}",
 }
 
 
@@ -236,6 +239,33 @@ def adapter_condition(condition: Condition, clock: Callable[[float], str]) -> st
     if condition.step is None:
         return text
     return f"{text}; {condition.step} {'runs' if condition.health is Health.RECOVERING else 'was tried'}"
+
+
+_RESULTS: Final = {
+    StepResult.CAME_BACK: "The camera answers again.",
+    StepResult.DID_NOT: "The camera has not come back.",
+    StepResult.NOT_KNOWN: "Whether that has helped is not known.",
+}
+
+
+def step_by_command(finding: Finding, *, is_silent: bool) -> str:
+    """Why a step was taken for a camera that somebody has commanded."""
+    return f"By a command. {finding.value}" if is_silent else "By a command."
+
+
+def link_step_ended(why: str, result: StepResult) -> str:
+    """A step for a camera whose link was up and dead: why it was taken, and what has come of it."""
+    return f"{why} {_RESULTS[result]}"
+
+
+def taken_down() -> str:
+    """Why a session ended whose link a recovery step had taken down."""
+    return "a recovery step took the link down, and it did not come back"
+
+
+def step_unseen(why: str) -> str:
+    """A step that ran when the hub was stopped."""
+    return f"{why} The hub was stopped meanwhile."
 
 
 def found_by_another(network: Ssid, interface: str, other: str) -> str:

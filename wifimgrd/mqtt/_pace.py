@@ -17,7 +17,7 @@ SIGNAL_S: Final = 1.0
 COUNTS_S: Final = 60.0
 """The same for bit rates and for what a camera counts: one that records has another time left every 10 s."""
 DEVICE_NUMBERS: Final = ("signal_strength", "tx_bitrate", "rx_bitrate")
-"""What changes all the time in a device."""
+"""The numbers of a device that change all the time."""
 CAMERA_COUNTS: Final = (
     *("battery_level", "storage_free", "recording_time_left"),
     *("clock_offset", "clock_bound", "clock_read_at", "read_at"),

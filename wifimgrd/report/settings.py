@@ -21,6 +21,7 @@ _SHOWN: Final = frozenset(
         "interfaces.match",
         "radio.country",
         "recovery.steps",
+        "recovery.power_ports",
         "cameras.network",
         "cameras.accept",
         "tiles.source.type",

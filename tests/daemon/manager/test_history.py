@@ -43,7 +43,7 @@ class HistoryInMemory:
 
     @property
     def unended(self) -> Sequence[HistoryRow]:
-        return [row for row in self.rows.values() if row.kind == "session" and not row.ended_us]
+        return [row for row in self.rows.values() if row.kind in ("session", "recovery") and not row.ended_us]
 
     @property
     def last_recordings(self) -> Sequence[HistoryRow]:

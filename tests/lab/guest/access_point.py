@@ -255,6 +255,13 @@ class Camera:
         """End that."""
         self._namespace.run("nft", "delete table ip mute")
 
+    def hang(self) -> None:
+        """Let its whole IP side hang: it stays on the air and answers nothing, not even ARP."""
+        chain = "add chain ip hang received { type filter hook input priority 0; policy drop; }"
+        for command in ("add table ip hang", chain):
+            self._namespace.run("nft", command)
+        self._namespace.run("ip", "link", "set", _INTERFACE, "arp", "off")
+
     def lose_requests(self) -> None:
         """Drop what its DHCP server is sent, as if it were lost on the way."""
         chain = "add chain ip lost requests { type filter hook input priority 0; }"

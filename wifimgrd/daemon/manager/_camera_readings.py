@@ -72,6 +72,8 @@ class CameraReadings:
         self.cameras: dict[DeviceId, Camera] = {}
         self.not_recording = Notice[DeviceEntry]()
         """A connected camera should record, and has not for some time; said again as long as that is so."""
+        self.read = Notice[DeviceEntry]()
+        """A connected camera has answered its driver, and that was told."""
 
     def stop(self) -> None:
         """End all; cameras go on with what they do."""
@@ -97,7 +99,7 @@ class CameraReadings:
             return
         camera = self.of(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
-        camera.followed = None
+        camera.followed, entry.is_unseen = None, not camera.was_idle
         camera.steadiness = camera.steadiness.attached()
         self._control.attach(entry.device.id, camera.driver)
 
@@ -174,7 +176,7 @@ class CameraReadings:
         """A device was removed, or has another driver."""
         if (camera := self.cameras.pop(entry.device.id, None)) is not None:
             self._end_timers(camera)
-        entry.is_recording_held = False
+        entry.is_recording_held = entry.is_unseen = False
         self._clocks.forget(entry)
 
     # -- what cameras say
@@ -197,6 +199,7 @@ class CameraReadings:
         for waiter in reads:
             if not waiter.done():
                 waiter.set_result(None)
+        self.read.notify(entry)
 
     def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> Sequence[Turn]:
         """A camera was read; returns the end and the begin of recordings, which are told after what was
@@ -210,8 +213,10 @@ class CameraReadings:
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         turns = self._follow_recording(entry, camera, before)
+        entry.is_unseen = False
         if reading.recording is not None:
             camera.followed = self._state.clocks()
+            camera.was_idle = reading.recording is RecordingState.IDLE
         is_recording = reading.recording is RecordingState.RECORDING
         began_us = camera.began_us if is_recording else None  # the one that was seen first
         camera.reading = replace(reading, recording_since_us=began_us)

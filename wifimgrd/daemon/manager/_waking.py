@@ -410,6 +410,10 @@ class Waking:
             raise TimeoutError
         await lookout.until_appeared(_APPEARS_S)
 
+    async def until_appeared(self, entry: DeviceEntry, interface: str, limit_s: float) -> None:
+        """Return when the network of a camera is received by an interface, or its time is over."""
+        await Lookout(partial(self._is_visible, entry, interface)).until_appeared(limit_s)
+
     async def _is_visible(self, entry: DeviceEntry, interface: str, all_channels: bool) -> bool:
         """Whether the network of a device is on the air, as its attempt's adapter receives."""
         device = entry.device

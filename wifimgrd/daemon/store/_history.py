@@ -43,6 +43,10 @@ _LAST_RECORDINGS: Final = (
 _FIRST_OF_TAKE: Final = SELECT + " WHERE kind = 'recording' AND id >= ? ORDER BY id LIMIT 1"
 """All rows of a take come one after the other, since only one runs at a time."""
 _IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
+_UNENDED: Final = (
+    f"{SELECT} WHERE kind = 'session' AND ended_us = 0 UNION ALL"  # each by its index
+    f" {SELECT} WHERE kind = 'recovery' AND ended_us = 0 ORDER BY id"
+)
 _SUBJECTS: Final = "SELECT DISTINCT kind, coalesce(device_id, interface) FROM history"
 _OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, interface) = ?2"
 _LAST_SURPLUS: Final = f"SELECT id {_OF_SUBJECT} ORDER BY id DESC LIMIT 1 OFFSET ?3"
@@ -165,7 +169,7 @@ class SqliteHistory:
         self.next_id: int = connection.execute(
             "SELECT max(coalesce((SELECT max(id) + 1 FROM history), 1), (SELECT next_id FROM counter))"
         ).fetchone()[0]
-        found = connection.execute(SELECT + " WHERE kind = 'session' AND ended_us = 0 ORDER BY id")
+        found = connection.execute(_UNENDED)
         self.unended: Sequence[HistoryRow] = [row_of(one) for one in found]
         self.last_recordings: Sequence[HistoryRow] = _last_recordings(connection)
 
