@@ -120,9 +120,15 @@ async def test_a_service_that_hangs_is_rejoined_once_and_through_another_adapter
 ) -> None:
     async with quick_hub(plug) as hub:
         camera = cameras("A")
+        camera.count_requests()
         device = await hub.add(camera, "generic-wifi-camera")
         await hub.until(device, "connected")
         first = hub.dbus.devices[device].interface
+
+        async def is_probed() -> bool:
+            return camera.requests() > 0
+
+        await async_poll_until(is_probed, "a probe that was answered")  # or the probe might not fit
         camera.mute()
 
         async def were_taken() -> bool:

@@ -245,6 +245,17 @@ class Camera:
         """Send so many bytes by a TCP connection of its own; returns when they are sent."""
         self._namespace.run("sh", "-c", f"head -c {data} /dev/zero | socat -u - TCP:{host}:{port}")
 
+    def count_requests(self) -> None:
+        """Count from now on what its web server is sent."""
+        chain = "add chain ip asked received { type filter hook input priority -1; }"
+        for command in ("add table ip asked", chain, "add rule ip asked received tcp dport 80 counter"):
+            self._namespace.run("nft", command)
+
+    def requests(self) -> int:
+        """How many packets that were."""
+        [packets] = re.findall(r"counter packets (\d+)", self._namespace.run("nft", "list table ip asked"))
+        return int(packets)
+
     def mute(self) -> None:
         """Drop what its web server is sent, and the beginnings of connections to it; all else goes on."""
         chain = "add chain ip mute received { type filter hook input priority 0; }"
