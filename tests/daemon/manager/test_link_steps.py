@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from tests.daemon.manager.conftest import Bench
 from tests.daemon.manager.test_cameras import ScriptedControl
-from tests.daemon.manager.test_dead_links import Faults, gopro, recover, run, steps
-from wifimgrd.domain.errors import NotSupported
+from tests.daemon.manager.test_dead_links import SILENT_S, Faults, connected, gopro, recover, run, steps
+from wifimgrd.daemon.ports import Answer
+from wifimgrd.domain.device import DeviceId, PowerState
+from wifimgrd.domain.errors import NotSupported, WakeFailed
 from wifimgrd.domain.link_steps import LinkRules
+from wifimgrd.domain.power import Sight, WakeRequest
 from wifimgrd.domain.recovery import WINDOW_S
 
 # -- the camera's own steps
@@ -45,3 +49,75 @@ def test_a_camera_is_only_told_what_its_model_knows() -> None:
         assert steps(bench)[4:] == ["camera-access-point", "did-not"]
 
     run(test, control=control, rules=LinkRules(camera_steps=True))
+
+
+# -- asleep
+
+
+@pytest.mark.parametrize("silent_s", [50, 80])
+def test_a_camera_that_falls_asleep_in_a_silence_is_no_longer_silent(silent_s: int) -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await connected(bench)
+        faults.services.add(device)
+        await asyncio.sleep(silent_s)
+        bench.entry(device).sleep.sight = Sight(PowerState.ASLEEP, 1)
+        await asyncio.sleep(60)
+        assert [one for one in asyncio.all_tasks() if "dead-links/observe" in one.get_name()] == []
+        bench.entry(device).sleep.sight = Sight(None, 1)
+        await asyncio.sleep(SILENT_S - 30)
+        assert steps(bench) == [], "a new silence has begun"
+        await asyncio.sleep(60)
+        assert steps(bench)[:1] == ["rejoin"]
+
+    run(test)
+
+
+def test_a_camera_that_is_known_to_sleep_since_its_last_probe_has_no_step() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await connected(bench)
+        faults.services.add(device)
+        probe = bench.world.contact.probe
+
+        async def asleep_meanwhile(*of: Any) -> Answer:
+            answer = await probe(*of)
+            bench.entry(device).sleep.sight = Sight(PowerState.ASLEEP, 1)
+            await asyncio.sleep(WINDOW_S)
+            return answer
+
+        await asyncio.sleep(SILENT_S / 2 + 20)
+        bench.world.contact.probe = asleep_meanwhile  # type: ignore[method-assign]
+        await asyncio.sleep(WINDOW_S / 2)
+        assert steps(bench) == []
+
+    run(test)
+
+
+@pytest.mark.parametrize("is_commanded", [False, True])
+def test_only_a_step_by_a_command_wakes_a_camera_whose_last_wake_has_failed(is_commanded: bool) -> None:
+    control = ScriptedControl()
+
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await gopro(bench, control, auto_wake=True)
+        woken: list[WakeRequest] = []
+
+        async def wake(request: WakeRequest) -> None:
+            woken.append(request)
+            raise WakeFailed("it is out of range")
+
+        def falls_asleep(_: DeviceId) -> None:
+            sleep = bench.entry(device).sleep
+            sleep.sight = Sight(PowerState.ASLEEP, 1)
+            sleep.wakes = sleep.wakes.failed(asyncio.get_running_loop().time())
+
+        bench.world.bluetooth.wake = wake  # type: ignore[method-assign]
+        bench.hub._state.link_ended.subscribe(lambda entry: falls_asleep(entry.device.id))
+        if is_commanded:
+            await recover(bench, device)
+        else:
+            faults.services.add(device)
+            await asyncio.sleep(SILENT_S + 20)
+        await asyncio.sleep(2)
+        assert steps(bench)[0] == "rejoin"
+        assert bool(woken) is is_commanded
+
+    run(test, control=control)

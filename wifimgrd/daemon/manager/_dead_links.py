@@ -79,8 +79,10 @@ class DeadLinks:
         if not entry.reachability.silences:
             entry.has_answered = True
             self.answered(entry)
-        elif entry.sleep.sight.state is not PowerState.ASLEEP:  # such a camera is silent by nature
+        elif not _is_asleep(entry):  # such a camera is silent by nature
             self._unanswered(entry)
+        elif entry.recovery_step is None:
+            self._rest(entry)
 
     def answered(self, entry: DeviceEntry) -> None:
         """A connected camera has answered anything through its link."""
@@ -105,8 +107,7 @@ class DeadLinks:
 
     def link_ended(self, entry: DeviceEntry) -> None:
         """A device is no longer connected."""
-        self._records.set(self._records.value.link_ended(entry.device.id))
-        self._forget_silence(entry)
+        self._rest(entry)
         self._steps.tell(entry, StepResult.DID_NOT)
 
     def released(self, entry: DeviceEntry) -> None:
@@ -124,6 +125,11 @@ class DeadLinks:
         entry.has_answered = False
 
     # -- silences
+
+    def _rest(self, entry: DeviceEntry) -> None:
+        """A device has no link, or a camera that is asleep: that it is silent says nothing."""
+        self._records.set(self._records.value.link_ended(entry.device.id))
+        self._forget_silence(entry)
 
     def _forget_silence(self, entry: DeviceEntry) -> None:
         silence = self._silences.pop(entry.device.id, None)
@@ -151,7 +157,7 @@ class DeadLinks:
         """Take the step that is due for a silent camera; returns whether there is one."""
         entry, records, now_s = silence.entry, self._records, self._records.now()
         situation = self._situation(entry, silence.evidence)
-        if situation is None or entry.removing or entry.phase is not Phase.UP:
+        if situation is None or entry.removing or entry.phase is not Phase.UP or _is_asleep(entry):
             return False
         records.set(records.value.judged(entry.device.id, situation, now_s))
         step = records.value.next_step(entry.device.id, situation, now_s)
@@ -210,6 +216,7 @@ class DeadLinks:
         if wanted not in (None, running):
             raise Busy(f"a recovery step runs: {running}")
         operation.commanded = True
+        entry.work.ask(automatic=False)
         return operation
 
     def _commanded(self, entry: DeviceEntry, wanted: LinkStep | None) -> Operation:
@@ -241,6 +248,10 @@ class DeadLinks:
         await self._observer.stop()
         await self._cameras.stop()
         await self._ports.stop()
+
+
+def _is_asleep(entry: DeviceEntry) -> bool:
+    return entry.sleep.sight.state is PowerState.ASLEEP
 
 
 def _parsed(step: str) -> LinkStep:

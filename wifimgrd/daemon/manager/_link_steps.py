@@ -103,7 +103,7 @@ class LinkSteps:
             entry, RECOVER.name, partial(self._take, entry, running, interface), commanded=commanded
         )
         operation.task.add_done_callback(lambda _: self._over(entry, running))
-        self._rejoining.take_down(entry)
+        self._rejoining.take_down(entry, commanded=commanded)
         return operation
 
     async def _take(self, entry: DeviceEntry, running: _Running, interface: str) -> None:
