@@ -541,22 +541,6 @@ def test_a_camera_whose_driver_was_never_heard_may_record() -> None:
     run(test, control=control)
 
 
-def test_a_camera_that_was_idle_when_it_was_heard_last_has_its_steps() -> None:
-    control = ScriptedControl()
-
-    async def test(bench: Bench, faults: Faults) -> None:
-        device = await gopro(bench, control)
-        await bench.hub.connections.disconnect(device)
-        await bench.hub.connections.connect(device, wait=True)
-        await asyncio.sleep(1)
-        bench.story.forget()
-        faults.hosts.add(device)
-        await asyncio.sleep(SILENT_S + 40)
-        assert steps(bench) == ["rejoin", "did-not"]
-
-    run(test, control=control)
-
-
 def test_a_camera_that_speaks_to_its_driver_is_alive() -> None:
     control = ScriptedControl()
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.daemon.manager.conftest import Bench
 from tests.daemon.manager.test_cameras import ScriptedControl
-from tests.daemon.manager.test_dead_links import SILENT_S, Faults, connected, gopro, recover, run, steps
+from tests.daemon.manager.test_dead_links import SILENT_S, Faults, connected, gopro, interface, recover, run, steps
 from wifimgrd.daemon.ports import Answer
-from wifimgrd.domain.device import DeviceId, PowerState
+from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
 from wifimgrd.domain.errors import NotSupported, WakeFailed
 from wifimgrd.domain.link_steps import LinkRules
 from wifimgrd.domain.power import Sight, WakeRequest
@@ -121,3 +121,49 @@ def test_only_a_step_by_a_command_wakes_a_camera_whose_last_wake_has_failed(is_c
         assert bool(woken) is is_commanded
 
     run(test, control=control)
+
+
+# -- recordings
+
+
+def test_a_camera_that_was_idle_before_a_step_has_the_next_one() -> None:
+    control = ScriptedControl()
+
+    async def test(bench: Bench, faults: Faults) -> None:
+        faults.hosts.add(await gopro(bench, control))
+        await asyncio.sleep(WINDOW_S / 2)
+        assert steps(bench) == ["rejoin", "did-not", "other-adapter", "did-not"]
+
+    run(test, control=control)
+
+
+@pytest.mark.parametrize("end", ["disconnect", "disconnect in a step", "loss", "loss after a step"])
+def test_that_a_camera_was_idle_counts_no_longer_once_it_was_without_a_link(end: str) -> None:
+    control = ScriptedControl()
+
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await gopro(bench, control)
+        if end.endswith("step"):
+            faults.services.add(device)
+            await recover(bench, device, step="rejoin")
+            await asyncio.sleep(0.02 if "disconnect" in end else 20)
+        if "disconnect" in end:
+            await bench.hub.connections.disconnect(device)
+            await asyncio.sleep(3 * 24 * 3600)  # somebody presses its button meanwhile
+            await bench.hub.connections.connect(device, wait=True)
+        else:
+            bench.world.unplug_adapter(interface(bench, device) or "")
+            await asyncio.sleep(60)
+        assert bench.state(device) is DeviceState.CONNECTED
+        assert bench.entry(device).may_record_unseen
+        bench.story.forget()
+        faults.services.add(device)
+        await asyncio.sleep(WINDOW_S / 2)
+        assert steps(bench) == []
+        await recover(bench, device, step="rejoin")
+        await asyncio.sleep(20)
+        assert bench.entry(device).may_record_unseen
+        control.says(device)
+        assert not bench.entry(device).may_record_unseen
+
+    run(test, control=control, rules=LinkRules(camera_steps=True))

@@ -41,6 +41,7 @@ from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStarted, RecordingStopped
+from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.recordings import ExpectedCamera, expected_cameras
 from wifimgrd.runtime.tasks import Tasks
 
@@ -99,7 +100,9 @@ class CameraReadings:
             return
         camera = self.of(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
-        camera.followed, entry.is_unseen = None, not camera.was_idle
+        # Without a link, and once a step is over, anybody may have begun to record with the camera's button.
+        is_of_step = entry.recovery_step is not None
+        camera.followed, entry.is_unseen = None, not (is_of_step and camera.was_idle)
         camera.steadiness = camera.steadiness.attached()
         self._control.attach(entry.device.id, camera.driver)
 
@@ -137,6 +140,7 @@ class CameraReadings:
             is_commanded = entry.state is DeviceState.DISCONNECTING
             self._end(entry, camera, EndSeen.DIRECTLY if is_commanded else EndSeen.SWITCHED_OFF)
         camera.is_attached = False
+        camera.was_idle = camera.was_idle and entry.phase is Phase.RECOVERING
         self._files.gone(entry.device.id)
         self._control.detach(entry.device.id)
         self._end_timers(camera)
