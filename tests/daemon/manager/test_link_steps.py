@@ -9,10 +9,20 @@ import pytest
 
 from tests.daemon.manager.conftest import Bench
 from tests.daemon.manager.test_cameras import ScriptedControl
-from tests.daemon.manager.test_dead_links import SILENT_S, Faults, connected, gopro, interface, recover, run, steps
+from tests.daemon.manager.test_dead_links import (
+    GOPRO,
+    SILENT_S,
+    Faults,
+    connected,
+    gopro,
+    interface,
+    recover,
+    run,
+    steps,
+)
 from wifimgrd.daemon.ports import Answer
 from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
-from wifimgrd.domain.errors import NotSupported, WakeFailed
+from wifimgrd.domain.errors import CameraBusy, NotSupported, WakeFailed
 from wifimgrd.domain.link_steps import LinkRules
 from wifimgrd.domain.power import Sight, WakeRequest
 from wifimgrd.domain.recovery import WINDOW_S
@@ -165,5 +175,30 @@ def test_that_a_camera_was_idle_counts_no_longer_once_it_was_without_a_link(end:
         assert bench.entry(device).may_record_unseen
         control.says(device)
         assert not bench.entry(device).may_record_unseen
+
+    run(test, control=control, rules=LinkRules(camera_steps=True))
+
+
+@pytest.mark.parametrize("was_idle", [False, True])
+def test_a_camera_that_does_not_say_whether_it_records_may_record(was_idle: bool) -> None:
+    control = ScriptedControl()
+
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await bench.hub.create({"connection_type": "wifi"} | GOPRO)
+        await bench.hub.bluetooth.pair(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
+        await asyncio.sleep(30)
+        if was_idle:
+            control.says(device)
+        control.says(device, recording=None)
+        bench.story.forget()
+        faults.services.add(device)
+        await asyncio.sleep(WINDOW_S / 2)
+        assert steps(bench) == []
+        with pytest.raises(CameraBusy):
+            await recover(bench, device, step="reboot-camera")
+        await recover(bench, device, step="rejoin")
+        await asyncio.sleep(20)
+        assert bench.entry(device).may_record_unseen, "it still has not said that it is idle"
 
     run(test, control=control, rules=LinkRules(camera_steps=True))
