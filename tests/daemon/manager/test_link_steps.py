@@ -22,7 +22,8 @@ from tests.daemon.manager.test_dead_links import (
 )
 from wifimgrd.daemon.ports import Answer
 from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
-from wifimgrd.domain.errors import CameraBusy, NotSupported, WakeFailed
+from wifimgrd.domain.errors import CameraBusy, Cancelled, NoInterfaceAvailable, NotSupported, WakeFailed
+from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.link_steps import LinkRules
 from wifimgrd.domain.power import Sight, WakeRequest
 from wifimgrd.domain.recovery import WINDOW_S
@@ -202,3 +203,69 @@ def test_a_camera_that_does_not_say_whether_it_records_may_record(was_idle: bool
         assert bench.entry(device).may_record_unseen, "it still has not said that it is idle"
 
     run(test, control=control, rules=LinkRules(camera_steps=True))
+
+
+# -- the adapter that a step keeps for its camera
+
+
+def test_a_connect_during_the_reset_of_a_port_costs_no_camera_its_adapter() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await connected(bench)
+        reset = bench.world.adapters.reset_port
+
+        async def managed_later(name: str) -> None:
+            await reset(name)
+            bench.learn(name, BackendFacts(obstacle="not managed yet"))
+            asyncio.get_running_loop().call_later(5, bench.learn, name, BackendFacts())
+
+        bench.world.adapters.reset_port = managed_later  # type: ignore[method-assign]
+        for name in ("wlan1", "wlan2"):
+            bench.world.unplug_adapter(name)
+        waits = await bench.create(2)
+        await bench.hub.connections.connect(waits, wait=False, when_free=True)
+        step = asyncio.ensure_future(recover(bench, device, step="reset-port", wait=True))
+        await asyncio.sleep(4)
+        await bench.hub.connections.connect(device, wait=False)
+        await step
+        assert steps(bench) == ["reset-port", "came-back"]
+        assert interface(bench, device) == "wlan0"
+        assert bench.story.devices[waits].device.waiting_since_us
+        assert bench.hub_state.allocator.promises == {}
+
+    run(test)
+
+
+def test_a_connect_during_a_step_leaves_it_the_other_adapter() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device, other = await connected(bench), await bench.create(2)
+        await bench.hub.connections.disconnect(other)
+        bench.world.unplug_adapter("wlan2")
+        faults.adapters.add("wlan0")
+        step = asyncio.ensure_future(recover(bench, device, step="other-adapter", wait=True))
+        await asyncio.sleep(0)
+        await bench.hub.connections.connect(device, wait=False)
+        with pytest.raises(NoInterfaceAvailable):
+            await bench.hub.connections.connect(other, wait=False)
+        await step
+        assert steps(bench) == ["other-adapter", "came-back"]
+        assert interface(bench, device) == "wlan1"
+
+    run(test)
+
+
+def test_who_waits_gets_the_adapter_that_a_step_has_kept_in_vain() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device, waits = await connected(bench), await bench.create(2)
+        await bench.hub.connections.disconnect(waits)
+        bench.world.unplug_adapter("wlan2")
+        step = asyncio.ensure_future(recover(bench, device, step="other-adapter", wait=True))
+        await asyncio.sleep(0)
+        await bench.hub.connections.connect(waits, wait=False, when_free=True)
+        assert interface(bench, waits) is None
+        bench.hub._link_steps.cancel(bench.entry(device))
+        with pytest.raises(Cancelled):
+            await step
+        await asyncio.sleep(5)
+        assert interface(bench, waits) == "wlan1"
+
+    run(test)

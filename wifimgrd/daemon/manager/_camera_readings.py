@@ -217,8 +217,8 @@ class CameraReadings:
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         turns = self._follow_recording(entry, camera, before)
-        # A reading without that clears nothing, not even after one of an idle camera. So by itself the hub takes
-        # no step for a camera whose driver never says it: some end their recording with the link.
+        # A reading without that clears nothing, not even after one of an idle camera. So by itself the hub
+        # takes no step for a camera whose driver never says it: some end their recording with the link.
         entry.is_unseen = reading.recording is None
         camera.was_idle = reading.recording is RecordingState.IDLE
         if reading.recording is not None:

@@ -163,8 +163,8 @@ class DeviceEntry:
     camera: CameraStatus = field(init=False)
     """The reports of the camera that clients were told, if there is a driver for it."""
     is_unseen: bool = False
-    """Its driver has not read since its link came up whether it records, or could not the last time; and it did
-    not find it idle last before a recovery step took the link before down."""
+    """Its driver has not read whether it records since its link came up, or not in the last reading; and it
+    was not found idle last before a recovery step took the link before down."""
     is_recording_held: bool = False
     """Whether it records changed too often to be told when it was read last."""
     operation: Operation | None = None

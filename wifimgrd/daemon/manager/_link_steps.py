@@ -188,11 +188,11 @@ class LinkSteps:
             self._cameras.release(entry)
         adapter = self._state.adapter_of(entry) if entry.phase is Phase.UP else None
         records.set(records.value.ended(device.id, running.result, adapter, records.now()))
-        self._turns.end_promise(entry)
         is_known = state.entries.get(device.id) is entry
         if is_known and not self._is_stopped:
             self._rejoining.abandon(entry)
         before, entry.recovery_step = state.status(entry), None
+        self._turns.end_promise(entry)
         is_back = running.result is StepResult.CAME_BACK
         (_log.info if is_back else _log.warning)(
             "link_recovery_over",
