@@ -96,7 +96,7 @@ def test_a_camera_that_is_known_to_sleep_since_its_last_probe_has_no_step() -> N
             return answer
 
         await asyncio.sleep(SILENT_S / 2 + 20)
-        bench.world.contact.probe = asleep_meanwhile  # type: ignore[method-assign]
+        bench.world.contact.probe = asleep_meanwhile  # type: ignore[method-assign, assignment]
         await asyncio.sleep(WINDOW_S / 2)
         assert steps(bench) == []
 

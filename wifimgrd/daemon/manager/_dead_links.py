@@ -189,9 +189,10 @@ class DeadLinks:
     async def recover(self, device_id: DeviceId, *, wait: bool = False, step: str | None = None) -> None:
         """Take a recovery step for a connected camera, by a client's command: `step`, or the next one.
 
-        Returns when it runs, with `wait` when it has ended. Raises DeviceNotFound, NotConnected, Busy,
-        InvalidRequest, NotSupported, NotPaired, BluetoothUnavailable, BackendUnavailable, CameraBusy; with
-        `wait` also why the camera has not come back, or Cancelled.
+        Returns when it runs, with `wait` when it has ended, and the camera answers or could not be asked.
+        Raises DeviceNotFound, NotConnected, Busy, InvalidRequest, NotSupported, NotPaired,
+        BluetoothUnavailable, BackendUnavailable, CameraBusy; with `wait` also why the camera has not come
+        back, or Cancelled.
         """
         wanted = None if step is None else _parsed(step)
         entry = self._state.entry_to_change(device_id)

@@ -119,7 +119,7 @@ class LinkSteps:
         except WifimgrdError:
             running.result = StepResult.DID_NOT
             raise
-        if failure is not None:
+        if failure is not None and running.result is not StepResult.CAME_BACK:
             raise failure
         if running.result is StepResult.DID_NOT:
             raise DeviceNotReachable("the camera is connected and does not answer")
