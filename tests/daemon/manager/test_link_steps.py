@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.daemon.manager.conftest import Bench
 from tests.daemon.manager.test_cameras import ScriptedControl
@@ -20,9 +21,17 @@ from tests.daemon.manager.test_dead_links import (
     run,
     steps,
 )
+from wifimgrd.daemon.manager._entry import Operation
 from wifimgrd.daemon.ports import Answer
 from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
-from wifimgrd.domain.errors import CameraBusy, Cancelled, NoInterfaceAvailable, NotSupported, WakeFailed
+from wifimgrd.domain.errors import (
+    BackendUnavailable,
+    CameraBusy,
+    Cancelled,
+    NoInterfaceAvailable,
+    NotSupported,
+    WakeFailed,
+)
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.link_steps import LinkRules
 from wifimgrd.domain.power import Sight, WakeRequest
@@ -267,5 +276,35 @@ def test_who_waits_gets_the_adapter_that_a_step_has_kept_in_vain() -> None:
             await step
         await asyncio.sleep(5)
         assert interface(bench, waits) == "wlan1"
+
+    run(test)
+
+
+# -- the stop of the hub
+
+
+def test_no_step_begins_while_others_are_ended() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        first, second = await connected(bench, 1), await connected(bench, 2)
+        operations = bench.hub._link_steps._operations
+        end = operations.end
+
+        async def slowly(operation: Operation) -> None:
+            await end(operation)
+            await asyncio.sleep(SILENT_S)
+
+        operations.end = slowly  # type: ignore[method-assign]
+        faults.links.add(second)
+        await asyncio.sleep(SILENT_S - 20)
+        await recover(bench, first)
+        stopping = asyncio.ensure_future(bench.hub._dead_links.stop())
+        await asyncio.sleep(1)
+        with pytest.raises(BackendUnavailable, match="stopping"):
+            await recover(bench, second)
+        with capture_logs() as logs:
+            await stopping
+        assert [log for log in logs if log["log_level"] == "error"] == []
+        assert steps(bench) == ["rejoin", "not-known"]
+        assert bench.state(second) is DeviceState.CONNECTED
 
     run(test)

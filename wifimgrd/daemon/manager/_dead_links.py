@@ -71,6 +71,7 @@ class DeadLinks:
         self._backend = backend
         self._tasks = tasks
         self._silences: dict[DeviceId, Silence] = {}
+        self._is_stopped = False
 
     # -- what happens to links
 
@@ -101,7 +102,8 @@ class DeadLinks:
                 self._steps.tell(entry, StepResult.DID_NOT)
             return
         interface = self._state.interface_of(entry)
-        if device_id not in self._silences and interface is not None and records.value.rules.silent_link_s:
+        is_on = records.value.rules.silent_link_s and not self._is_stopped
+        if device_id not in self._silences and interface is not None and is_on:
             silence = self._silences[device_id] = self._observer.begin(entry, interface)
             silence.task = self._tasks.start("observe", self._observe(silence))
 
@@ -243,9 +245,10 @@ class DeadLinks:
 
     async def stop(self) -> None:
         """End all steps; a link that one has taken down is joined again by the next start."""
+        self._is_stopped = True
+        await self._tasks.stop()  # first: who observes a silence begins steps
         await self._steps.stop()
         self._records.stop()
-        await self._tasks.stop()
         await self._observer.stop()
         await self._cameras.stop()
         await self._ports.stop()

@@ -25,7 +25,7 @@ from wifimgrd.daemon.manager._turns import Turns
 from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.commands import RECOVER
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import Cancelled, DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.errors import BackendUnavailable, Cancelled, DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import DeviceUpdated, LinkStepEnded, LinkStepStarted
 from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.link_steps import CAMERA_STEPS, PORT_STEPS, LinkStep, Situation, StepResult
@@ -80,7 +80,9 @@ class LinkSteps:
     def begin(
         self, entry: DeviceEntry, step: LinkStep, situation: Situation, why: str, *, commanded: bool
     ) -> Operation:
-        """Start a step of a device whose link is up."""
+        """Start a step of a device whose link is up; raises BackendUnavailable if the hub is stopping."""
+        if self._is_stopped:
+            raise BackendUnavailable("wifimgrd is stopping")
         device, records, state = entry.device, self._records, self._state
         interface = state.interface_of(entry) or ""
         running = self._running[device.id] = _Running(entry, step, situation.adapter)
