@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -34,8 +36,10 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.link_steps import LinkRules
+from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.power import Sight, WakeRequest
-from wifimgrd.domain.recovery import WINDOW_S
+from wifimgrd.domain.recovery import WINDOW_S, Health
+from wifimgrd.domain.time_limits import LINK_STEP_S
 
 # -- the camera's own steps
 
@@ -306,5 +310,28 @@ def test_no_step_begins_while_others_are_ended() -> None:
         assert [log for log in logs if log["log_level"] == "error"] == []
         assert steps(bench) == ["rejoin", "not-known"]
         assert bench.state(second) is DeviceState.CONNECTED
+
+    run(test)
+
+
+# -- what takes too long, and what is too old
+
+
+def test_an_adapter_whose_step_never_ends_can_be_used_again() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        async def take(*_: object) -> None:
+            await asyncio.Event().wait()
+
+        device = await connected(bench)
+        bench.hub._ports.take = take  # type: ignore[method-assign]
+        await recover(bench, device, step="reset-port")
+        await asyncio.sleep(LINK_STEP_S - 1)
+        assert bench.story.interfaces["wlan0"].reason == "being recovered (reset-port)"
+        await asyncio.sleep(2)
+        assert steps(bench) == ["reset-port", "not-known"]
+        shown = bench.story.interfaces["wlan0"]
+        assert (shown.reason, shown.interface.health) == ("", Health.GOOD)
+        await asyncio.sleep(60)
+        assert bench.state(device) is DeviceState.CONNECTED
 
     run(test)
