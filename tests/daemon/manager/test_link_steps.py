@@ -335,3 +335,23 @@ def test_an_adapter_whose_step_never_ends_can_be_used_again() -> None:
         assert bench.state(device) is DeviceState.CONNECTED
 
     run(test)
+
+
+@pytest.mark.parametrize(("seen", "accused"), [("now", True), ("at no known time", False), ("before", False)])
+def test_only_what_is_heard_now_accuses_an_adapter(seen: str, accused: bool) -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        results = bench.world.backend.recent_scan_results
+        now_us = 1_000_000_000
+        bench.clock = lambda: now_us
+
+        async def of_then(name: str | None = None) -> Sequence[ScanResult]:
+            seen_us = {"now": now_us, "at no known time": 0, "before": now_us - 5_000_000}[seen]
+            return [replace(one, last_seen_us=seen_us) for one in await results(name)]
+
+        bench.world.backend.recent_scan_results = of_then  # type: ignore[method-assign, assignment]
+        await connected(bench)
+        faults.adapters.add("wlan0")
+        await asyncio.sleep(SILENT_S + 60)
+        assert bench.hub_state.allocator.interfaces["wlan0"].suspect is accused
+
+    run(test)
