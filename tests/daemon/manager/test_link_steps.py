@@ -323,7 +323,7 @@ def test_an_adapter_whose_step_never_ends_can_be_used_again() -> None:
             await asyncio.Event().wait()
 
         device = await connected(bench)
-        bench.hub._ports.take = take  # type: ignore[method-assign]
+        bench.hub._ports.take = take  # type: ignore[method-assign, assignment]
         await recover(bench, device, step="reset-port")
         await asyncio.sleep(LINK_STEP_S - 1)
         assert bench.story.interfaces["wlan0"].reason == "being recovered (reset-port)"
