@@ -541,22 +541,6 @@ def test_a_camera_whose_driver_was_never_heard_may_record() -> None:
     run(test, control=control)
 
 
-def test_a_camera_that_was_idle_when_it_was_heard_last_has_its_steps() -> None:
-    control = ScriptedControl()
-
-    async def test(bench: Bench, faults: Faults) -> None:
-        device = await gopro(bench, control)
-        await bench.hub.connections.disconnect(device)
-        await bench.hub.connections.connect(device, wait=True)
-        await asyncio.sleep(1)
-        bench.story.forget()
-        faults.hosts.add(device)
-        await asyncio.sleep(SILENT_S + 40)
-        assert steps(bench) == ["rejoin", "did-not"]
-
-    run(test, control=control)
-
-
 def test_a_camera_that_speaks_to_its_driver_is_alive() -> None:
     control = ScriptedControl()
 
@@ -632,10 +616,16 @@ def test_a_camera_that_cannot_be_reached_over_bluetooth_is_joined_all_the_same()
             raise WakeFailed("it is out of range")
 
         bench.world.bluetooth.reboot = refuse  # type: ignore[method-assign]
-        with pytest.raises(WakeFailed, match="out of range"):
+        with capture_logs() as logs:
             await recover(bench, device, step="reboot-camera", wait=True)
+        (failed,) = [log for log in logs if log["event"] == "recovery_step_failed"]
+        assert failed["reason"] == "it is out of range"
         assert steps(bench) == ["reboot-camera", "came-back"]
         assert bench.state(device) is DeviceState.CONNECTED
+        faults.hosts.add(device)
+        with pytest.raises(WakeFailed, match="out of range"):
+            await recover(bench, device, step="reboot-camera", wait=True)
+        assert steps(bench)[2:] == ["reboot-camera", "did-not"]
 
     run(test, control=control)
 
@@ -899,17 +889,20 @@ def test_nobody_else_gets_the_adapter_whose_port_is_reset() -> None:
     run(test)
 
 
-def test_a_port_that_cannot_be_reset_is_told_and_the_camera_is_joined_again() -> None:
+def test_a_port_that_cannot_be_reset_is_told_if_the_camera_is_not_seen_to_answer() -> None:
     async def test(bench: Bench, faults: Faults) -> None:
         async def refuse(_: str) -> None:
             raise PermissionError(13, "Permission denied")
 
         device = await connected(bench)
         bench.world.adapters.reset_port = refuse  # type: ignore[method-assign, assignment]
-        with pytest.raises(WifimgrdError, match="Permission denied"):
-            await recover(bench, device, step="reset-port", wait=True)
+        await recover(bench, device, step="reset-port", wait=True)
         assert steps(bench) == ["reset-port", "came-back"]
         assert interface(bench, device) == "wlan0"
+        faults.unknown = True
+        with pytest.raises(WifimgrdError, match="Permission denied"):
+            await recover(bench, device, step="reset-port", wait=True)
+        assert steps(bench)[2:] == ["reset-port", "not-known"]
 
     run(test)
 
@@ -922,8 +915,7 @@ def test_an_adapter_that_does_not_come_back_is_replaced_by_another_one() -> None
 
         device = await connected(bench)
         bench.world.adapters.reset_port = lose  # type: ignore[method-assign]
-        with pytest.raises(WifimgrdError, match="longer than 30 s"):
-            await recover(bench, device, step="reset-port", wait=True)
+        await recover(bench, device, step="reset-port", wait=True)
         assert steps(bench) == ["reset-port", "came-back"]
         assert interface(bench, device) == "wlan1"
 

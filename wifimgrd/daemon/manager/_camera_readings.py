@@ -41,6 +41,7 @@ from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStarted, RecordingStopped
+from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.recordings import ExpectedCamera, expected_cameras
 from wifimgrd.runtime.tasks import Tasks
 
@@ -99,6 +100,8 @@ class CameraReadings:
             return
         camera = self.of(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
+        # Without a link, and once a step is over, anybody may have begun to record with the camera's button.
+        camera.was_idle = camera.was_idle and entry.recovery_step is not None
         camera.followed, entry.is_unseen = None, not camera.was_idle
         camera.steadiness = camera.steadiness.attached()
         self._control.attach(entry.device.id, camera.driver)
@@ -137,6 +140,7 @@ class CameraReadings:
             is_commanded = entry.state is DeviceState.DISCONNECTING
             self._end(entry, camera, EndSeen.DIRECTLY if is_commanded else EndSeen.SWITCHED_OFF)
         camera.is_attached = False
+        camera.was_idle = camera.was_idle and entry.phase is Phase.RECOVERING
         self._files.gone(entry.device.id)
         self._control.detach(entry.device.id)
         self._end_timers(camera)
@@ -213,10 +217,12 @@ class CameraReadings:
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         turns = self._follow_recording(entry, camera, before)
-        entry.is_unseen = False
+        # A reading without that clears nothing, not even after one of an idle camera. So by itself the hub
+        # takes no step for a camera whose driver never says it: some end their recording with the link.
+        entry.is_unseen = reading.recording is None
+        camera.was_idle = reading.recording is RecordingState.IDLE
         if reading.recording is not None:
             camera.followed = self._state.clocks()
-            camera.was_idle = reading.recording is RecordingState.IDLE
         is_recording = reading.recording is RecordingState.RECORDING
         began_us = camera.began_us if is_recording else None  # the one that was seen first
         camera.reading = replace(reading, recording_since_us=began_us)

@@ -12,7 +12,7 @@ from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.manager._waking import Waking
 from wifimgrd.daemon.ports import CameraBluetooth
 from wifimgrd.domain.errors import NotPaired, NotSupported, WakeFailed, WifimgrdError
-from wifimgrd.domain.link_steps import CAMERA_STEPS, LinkStep
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.time_limits import REBOOT_S
 from wifimgrd.runtime.tasks import Tasks
 
@@ -43,7 +43,8 @@ class CameraSteps:
 
     def possible(self, entry: DeviceEntry) -> frozenset[LinkStep]:
         """The steps that the model of a camera knows, and its pairing allows."""
-        return CAMERA_STEPS if self._over_bluetooth.has_bond(entry) else frozenset()
+        has_bond = self._over_bluetooth.has_bond(entry)
+        return frozenset(self._state.model(entry.device).recovery_steps if has_bond else ())
 
     async def require(self, entry: DeviceEntry) -> None:
         """Raises why a camera cannot be reached over Bluetooth: NotSupported, NotPaired,

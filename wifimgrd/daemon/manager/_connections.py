@@ -131,7 +131,7 @@ class Connections:
                     self._start_waiting(entry)
                     return True
                 self.start_attempt(entry, is_first=is_first)
-            case ConnectMeans.JOIN if entry.work.automatic:
+            case ConnectMeans.JOIN if not entry.work.is_commanded:
                 self._prepare(entry)
                 entry.work.ask(automatic=False)
         return False

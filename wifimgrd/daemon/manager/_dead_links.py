@@ -71,6 +71,7 @@ class DeadLinks:
         self._backend = backend
         self._tasks = tasks
         self._silences: dict[DeviceId, Silence] = {}
+        self._is_stopped = False
 
     # -- what happens to links
 
@@ -79,8 +80,10 @@ class DeadLinks:
         if not entry.reachability.silences:
             entry.has_answered = True
             self.answered(entry)
-        elif entry.sleep.sight.state is not PowerState.ASLEEP:  # such a camera is silent by nature
+        elif not _is_asleep(entry):  # such a camera is silent by nature
             self._unanswered(entry)
+        elif entry.recovery_step is None:
+            self._rest(entry)
 
     def answered(self, entry: DeviceEntry) -> None:
         """A connected camera has answered anything through its link."""
@@ -99,14 +102,14 @@ class DeadLinks:
                 self._steps.tell(entry, StepResult.DID_NOT)
             return
         interface = self._state.interface_of(entry)
-        if device_id not in self._silences and interface is not None and records.value.rules.silent_link_s:
+        is_on = records.value.rules.silent_link_s and not self._is_stopped
+        if device_id not in self._silences and interface is not None and is_on:
             silence = self._silences[device_id] = self._observer.begin(entry, interface)
             silence.task = self._tasks.start("observe", self._observe(silence))
 
     def link_ended(self, entry: DeviceEntry) -> None:
         """A device is no longer connected."""
-        self._records.set(self._records.value.link_ended(entry.device.id))
-        self._forget_silence(entry)
+        self._rest(entry)
         self._steps.tell(entry, StepResult.DID_NOT)
 
     def released(self, entry: DeviceEntry) -> None:
@@ -124,6 +127,11 @@ class DeadLinks:
         entry.has_answered = False
 
     # -- silences
+
+    def _rest(self, entry: DeviceEntry) -> None:
+        """A device has no link, or a camera that is asleep: that it is silent says nothing."""
+        self._records.set(self._records.value.link_ended(entry.device.id))
+        self._forget_silence(entry)
 
     def _forget_silence(self, entry: DeviceEntry) -> None:
         silence = self._silences.pop(entry.device.id, None)
@@ -151,7 +159,7 @@ class DeadLinks:
         """Take the step that is due for a silent camera; returns whether there is one."""
         entry, records, now_s = silence.entry, self._records, self._records.now()
         situation = self._situation(entry, silence.evidence)
-        if situation is None or entry.removing or entry.phase is not Phase.UP:
+        if situation is None or entry.removing or entry.phase is not Phase.UP or _is_asleep(entry):
             return False
         records.set(records.value.judged(entry.device.id, situation, now_s))
         step = records.value.next_step(entry.device.id, situation, now_s)
@@ -183,9 +191,10 @@ class DeadLinks:
     async def recover(self, device_id: DeviceId, *, wait: bool = False, step: str | None = None) -> None:
         """Take a recovery step for a connected camera, by a client's command: `step`, or the next one.
 
-        Returns when it runs, with `wait` when it has ended. Raises DeviceNotFound, NotConnected, Busy,
-        InvalidRequest, NotSupported, NotPaired, BluetoothUnavailable, BackendUnavailable, CameraBusy; with
-        `wait` also why the camera has not come back, or Cancelled.
+        Returns when it runs, with `wait` when it has ended, and the camera answers or could not be asked.
+        Raises DeviceNotFound, NotConnected, Busy, InvalidRequest, NotSupported, NotPaired,
+        BluetoothUnavailable, BackendUnavailable, CameraBusy; with `wait` also why the camera has not come
+        back, or Cancelled.
         """
         wanted = None if step is None else _parsed(step)
         entry = self._state.entry_to_change(device_id)
@@ -210,6 +219,7 @@ class DeadLinks:
         if wanted not in (None, running):
             raise Busy(f"a recovery step runs: {running}")
         operation.commanded = True
+        entry.work.ask(automatic=False)
         return operation
 
     def _commanded(self, entry: DeviceEntry, wanted: LinkStep | None) -> Operation:
@@ -235,12 +245,17 @@ class DeadLinks:
 
     async def stop(self) -> None:
         """End all steps; a link that one has taken down is joined again by the next start."""
+        self._is_stopped = True
+        await self._tasks.stop()  # first: who observes a silence begins steps
         await self._steps.stop()
         self._records.stop()
-        await self._tasks.stop()
         await self._observer.stop()
         await self._cameras.stop()
         await self._ports.stop()
+
+
+def _is_asleep(entry: DeviceEntry) -> bool:
+    return entry.sleep.sight.state is PowerState.ASLEEP
 
 
 def _parsed(step: str) -> LinkStep:

@@ -39,23 +39,32 @@ class Work:
     """No client has asked for the attempt: its failure is not reported as ConnectionFailed."""
     is_again: bool = False
     """The attempt is to bring a link back that a recovery step has taken down: if it fails, that is lost."""
+    is_own_step: bool = False
+    """The hub has decided on that step by itself."""
     outcome: asyncio.Future[None] | None = None
     """Resolves at the end of the current attempt or interruption; set while CONNECTING."""
 
     def ask(self, *, automatic: bool) -> None:
         """A client has asked for an attempt, or an automatic one is about to begin."""
         self.automatic = automatic
+        self.is_own_step = False
 
     def over(self) -> bool:
         """The attempt is over, and nobody's any longer; returns whether it was automatic."""
         was_automatic, self.automatic = self.automatic, False
-        self.is_again = False
+        self.is_again = self.is_own_step = False
         return was_automatic
 
-    def ask_again(self) -> None:
+    def ask_again(self, *, commanded: bool) -> None:
         """A recovery step is about to take the link down, and to join again: no client has to ask for that,
         and it is as important as the link was."""
-        self.automatic, self.is_again = False, True
+        self.automatic, self.is_again, self.is_own_step = False, True, not commanded
+
+    @property
+    def is_commanded(self) -> bool:
+        """A client has asked for the attempt, or for the recovery step that it is a part of: only then a
+        camera may be woken beyond the limits of automatic attempts."""
+        return not self.automatic and not self.is_own_step
 
     def open_outcome(self) -> None:
         """An attempt, or an interruption, begins, whose end can be waited for."""
@@ -154,7 +163,8 @@ class DeviceEntry:
     camera: CameraStatus = field(init=False)
     """The reports of the camera that clients were told, if there is a driver for it."""
     is_unseen: bool = False
-    """Its driver has not read it since its link came up, and has not found it idle last before."""
+    """Its driver has not read whether it records since its link came up, or not in the last reading; and it
+    was not found idle last before a recovery step took the link before down."""
     is_recording_held: bool = False
     """Whether it records changed too often to be told when it was read last."""
     operation: Operation | None = None

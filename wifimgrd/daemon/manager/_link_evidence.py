@@ -123,7 +123,7 @@ class LinkObserver:
         return None
 
     async def _hears(self, name: str, bssid: str) -> bool:
-        """Whether an adapter receives an access point in a scan."""
+        """Whether an adapter receives an access point in a scan; a result of no known time may be older."""
         began_us = self._state.clock() // _SECOND_US * _SECOND_US
         async with asyncio.timeout(SCAN_S):
             await self._backend.scan(name)
@@ -131,7 +131,7 @@ class LinkObserver:
         return any(
             point.interface == name
             and point.sighting.bssid == bssid
-            and not 0 < point.last_seen_us < began_us
+            and point.last_seen_us >= max(began_us, 1)
             for point in points
         )
 

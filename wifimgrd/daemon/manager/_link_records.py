@@ -22,6 +22,8 @@ class LinkRecords:
         """There is something else than before on record of these adapters, or no longer anything."""
         self.expired = Notice[None]()
         """A step has taken too long, or a record no longer matters."""
+        self.port_expired = Notice[AdapterIdentity]()
+        """The step of the port of an adapter has taken too long, which is over now for the records."""
 
     def set(self, value: LinkRecovery) -> None:
         """Replace the value."""
@@ -56,5 +58,10 @@ class LinkRecords:
             self._timer = asyncio.get_running_loop().call_at(max(next_s, self.now()), self._expire)
 
     def _expire(self) -> None:
+        before = self.value.adapters
         self.set(self.value.expired(self.now()))
+        for adapter, record in before.items():
+            now = self.value.adapters.get(adapter)
+            if record.running is not None and (now is None or now.running is None):
+                self.port_expired.notify(adapter)
         self.expired.notify(None)

@@ -25,7 +25,7 @@ from wifimgrd.daemon.manager._turns import Turns
 from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.commands import RECOVER
 from wifimgrd.domain.device import DeviceId
-from wifimgrd.domain.errors import Cancelled, DeviceNotReachable, WifimgrdError
+from wifimgrd.domain.errors import BackendUnavailable, Cancelled, DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import DeviceUpdated, LinkStepEnded, LinkStepStarted
 from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.link_steps import CAMERA_STEPS, PORT_STEPS, LinkStep, Situation, StepResult
@@ -80,7 +80,9 @@ class LinkSteps:
     def begin(
         self, entry: DeviceEntry, step: LinkStep, situation: Situation, why: str, *, commanded: bool
     ) -> Operation:
-        """Start a step of a device whose link is up."""
+        """Start a step of a device whose link is up; raises BackendUnavailable if the hub is stopping."""
+        if self._is_stopped:
+            raise BackendUnavailable("wifimgrd is stopping")
         device, records, state = entry.device, self._records, self._state
         interface = state.interface_of(entry) or ""
         running = self._running[device.id] = _Running(entry, step, situation.adapter)
@@ -103,7 +105,7 @@ class LinkSteps:
             entry, RECOVER.name, partial(self._take, entry, running, interface), commanded=commanded
         )
         operation.task.add_done_callback(lambda _: self._over(entry, running))
-        self._rejoining.take_down(entry)
+        self._rejoining.take_down(entry, commanded=commanded)
         return operation
 
     async def _take(self, entry: DeviceEntry, running: _Running, interface: str) -> None:
@@ -119,7 +121,7 @@ class LinkSteps:
         except WifimgrdError:
             running.result = StepResult.DID_NOT
             raise
-        if failure is not None:
+        if failure is not None and running.result is not StepResult.CAME_BACK:
             raise failure
         if running.result is StepResult.DID_NOT:
             raise DeviceNotReachable("the camera is connected and does not answer")
@@ -188,11 +190,11 @@ class LinkSteps:
             self._cameras.release(entry)
         adapter = self._state.adapter_of(entry) if entry.phase is Phase.UP else None
         records.set(records.value.ended(device.id, running.result, adapter, records.now()))
-        self._turns.end_promise(entry)
         is_known = state.entries.get(device.id) is entry
         if is_known and not self._is_stopped:
             self._rejoining.abandon(entry)
         before, entry.recovery_step = state.status(entry), None
+        self._turns.end_promise(entry)
         is_back = running.result is StepResult.CAME_BACK
         (_log.info if is_back else _log.warning)(
             "link_recovery_over",

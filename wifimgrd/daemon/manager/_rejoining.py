@@ -23,12 +23,13 @@ class Rejoining:
         self._backend = backend
         self._tasks = tasks
 
-    def take_down(self, entry: DeviceEntry) -> None:
-        """Begin to take down the link of a device, which keeps its interface."""
+    def take_down(self, entry: DeviceEntry, *, commanded: bool) -> None:
+        """Begin to take down the link of a device, which keeps its interface; `commanded`: a client has asked
+        for the step."""
         state, name = self._state, self._state.interface_of(entry)
         state.step(entry, Step.RECOVER)
         state.record_loss(entry)
-        entry.work.ask_again()
+        entry.work.ask_again(commanded=commanded)
         entry.work.open_outcome()
         if name is not None:
             entry.work.leave(self._tasks.start("leave", self._connections.leave(name)))

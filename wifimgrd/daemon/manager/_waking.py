@@ -281,7 +281,7 @@ class Waking:
         if asked:
             request = self.request(entry)
             await self.require_bluetooth()
-        elif self.may_wake(entry, is_commanded=not entry.work.automatic):
+        elif self.may_wake(entry, is_commanded=entry.work.is_commanded):
             request = self._possible(entry)
         lookout = Lookout(partial(self._is_visible, entry, interface))
         wake_s = 0.0 if request is None else request.timeout_s
@@ -299,7 +299,7 @@ class Waking:
             except DeviceNotReachable as error:
                 if request is None or await lookout.look(all_channels=False):
                     raise
-                if not asked and not self.may_wake(entry, is_commanded=not entry.work.automatic):
+                if not asked and not self.may_wake(entry, is_commanded=entry.work.is_commanded):
                     raise
                 first = error
             try:

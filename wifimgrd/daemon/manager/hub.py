@@ -265,6 +265,7 @@ class Hub:
         self.cameras.readings.read.subscribe(dead_links.answered)
         links.adapters_changed.subscribe(self._recovering.links_changed)
         links.adapters_changed.subscribe(ports.look)
+        links.port_expired.subscribe(self._recovering.port_over)
         links.expired.subscribe(self._link_steps.expired)
         links.expired.subscribe(ports.look)
         ports.begun.subscribe(self._recovering.port_begun)

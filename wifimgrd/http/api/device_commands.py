@@ -117,7 +117,8 @@ _RESOURCES: Final = (
         "connection",
         """Take a recovery step for a connected camera, as the hub does if it does not answer for long.
 
-        Answers as `wake` does: with `wait` when the camera answers again, or with the reason why it does not.
+        Answers as `wake` does: with `wait` when the camera answers again or could not be asked, or with the
+        reason why it does not.
         Without a `step` it is the next one that is switched on and possible, of those that were not taken in
         the last hour. `recovery_step` names the step while it runs; a disconnect ends it.
         """,
