@@ -34,7 +34,7 @@ class RecoveryHistory:
     def start(self, unended: Iterable[HistoryRow]) -> None:
         """End the rows of steps that ran when the hub was stopped, or killed."""
         for row in unended:
-            self._put(ended_unseen(replace(row, message=sentences.step_unseen(row.message)), ""))
+            self._put(ended_unseen(replace(row, message=sentences.step_unseen(row.message, row.code)), ""))
 
     @property
     def any_runs(self) -> bool:
@@ -62,11 +62,18 @@ class RecoveryHistory:
         self._running[event.device_id] = _Step(row, now)
         self._put(row)
 
-    def ended(self, event: LinkStepEnded) -> None:
-        """It has ended."""
+    def ended(self, event: LinkStepEnded, through: str) -> None:
+        """It has ended; `through` is the interface of the device's link now, empty if it has none."""
         if (step := self._running.pop(event.device_id, None)) is not None:
             ended_us = max(step.noted.time_of(self._now()), step.row.time_us)
-            message = sentences.link_step_ended(step.row.message, event.result)
+            message = sentences.link_step_ended(
+                step.row.message,
+                event.step,
+                event.result,
+                before=step.row.interface,
+                through=through,
+                failure=event.failure,
+            )
             self._put(replace(step.row, ended_us=ended_us, message=message))
 
     def forget(self, device_id: DeviceId) -> None:

@@ -281,7 +281,8 @@ class History:
 
     def _of_step(self, event: LinkStepStarted | LinkStepEnded) -> None:
         if isinstance(event, LinkStepEnded):
-            self._recoveries.ended(event)
+            status = self._statuses.get(event.device_id)
+            self._recoveries.ended(event, (status.interface or "") if status else "")
             return
         if (session := self._sessions.get(event.device_id)) is not None:
             session.is_recovering = True
