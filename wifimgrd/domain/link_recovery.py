@@ -201,7 +201,7 @@ class LinkRecovery:
         if not taken:
             raise NotSupported(
                 "recovery steps are switched off or not possible for this camera; name one, as in"
-                f" `wifimgrctl recover {device} --step {LinkStep.REJOIN}`"
+                f" `wifimgrctl recover {device} --step rejoin`"
             )
         fresh = (step for step, taken_s in taken.items() if now_s - taken_s >= WINDOW_S)
         return next(fresh, min(taken, key=taken.__getitem__))
