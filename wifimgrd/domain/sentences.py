@@ -212,9 +212,9 @@ def adapter_plugged_in(interface: str, product: str) -> str:
     return f"The adapter {interface}{f' ({product})' if product else ''} was plugged in."
 
 
-def adapter_unplugged(interface: str) -> str:
-    """An adapter disappeared."""
-    return f"The adapter {interface} was unplugged."
+def adapter_unplugged(interface: str, step: str = "") -> str:
+    """An adapter disappeared, during a recovery step of its port if that runs."""
+    return f"The adapter {interface} {f'went away during {step}' if step else 'was unplugged'}."
 
 
 def adapter_recovery(interface: str, step: str) -> str:

@@ -17,9 +17,9 @@ from tests.daemon.manager.test_history import (
     started,
 )
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.events import AdapterRecovery
+from wifimgrd.domain.events import AdapterRecovery, InterfaceRemoved, LinkStepEnded, LinkStepStarted
 from wifimgrd.domain.history import HistoryFilter
-from wifimgrd.domain.link_steps import LinkStep
+from wifimgrd.domain.link_steps import LinkStep, StepResult
 
 
 def test_a_step_is_a_row_with_its_result_and_the_session_goes_on() -> None:
@@ -148,6 +148,43 @@ def test_the_rows_of_steps_go_with_their_device() -> None:
             await asyncio.sleep(30)
             assert bench.story.devices[device].recovery_step is None
             assert "recovery" not in " ".join(await kinds(history))
+            await bench.hub.stop()
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("step", "what"),
+    [(LinkStep.POWER_PORT, "went away during power-port"), (LinkStep.REJOIN, "was unplugged")],
+)
+def test_an_adapter_that_goes_during_a_step_of_its_port_was_not_unplugged(step: LinkStep, what: str) -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            device = await bench.connected()
+            history.publish(LinkStepStarted(device, "wlan0", step, "It is silent."))
+            history.publish(InterfaceRemoved("wlan1"))
+            history.publish(InterfaceRemoved("wlan0"))
+            rows = [one for one in await history.read(HistoryFilter()) if one.code == "unplugged"]
+            told = [f"The adapter wlan0 {what}.", "The adapter wlan1 was unplugged."]
+            assert [one.message for one in rows] == told
+            await bench.hub.stop()
+
+    run(test())
+
+
+def test_the_row_of_a_step_of_a_port_that_has_failed_says_why() -> None:
+    async def test() -> None:
+        with remembered(HistoryInMemory()) as (bench, history):
+            await started(bench, history)
+            device = await bench.connected()
+            step = LinkStep.POWER_PORT
+            history.publish(LinkStepStarted(device, "wlan1", step, "It is silent."))
+            history.publish(LinkStepEnded(device, step, StepResult.CAME_BACK, "the adapter is lost"))
+            (row,) = [one for one in await history.read(HistoryFilter()) if one.code == step]
+            assert row.message.endswith(
+                " has failed: the adapter is lost. The camera answers again, through wlan0."
+            )
             await bench.hub.stop()
 
     run(test())

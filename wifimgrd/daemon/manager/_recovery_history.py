@@ -10,6 +10,7 @@ from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.events import LinkStepEnded, LinkStepStarted
 from wifimgrd.domain.history import HistoryKind, HistoryRow, ended_unseen
+from wifimgrd.domain.link_steps import PORT_STEPS
 
 
 @dataclass(slots=True)
@@ -40,6 +41,11 @@ class RecoveryHistory:
     def any_runs(self) -> bool:
         """Whether a step has not ended."""
         return bool(self._running)
+
+    def port_step(self, interface: str) -> str:
+        """The step of a USB port that runs for the adapter with an interface; empty if none does."""
+        codes = (one.row.code for one in self._running.values() if one.row.interface == interface)
+        return next((code for code in codes if code in PORT_STEPS), "")
 
     def current(self) -> Iterator[HistoryRow]:
         """The rows of the steps that run, with the present time."""
