@@ -91,7 +91,7 @@ function partsOf(row: HistoryRow, name: string, all: readonly HistoryRow[]): Par
     case "wake":
       return [[time, "connection", isBad ? { text: failureText(name, code, message), tone: "bad" } : { text: t.events.woken(name), tone: "plain" }]];
     case "recovery": {
-      const begin: Sentence = { text: t.events.recovering(name, stepWords(code ?? "")), tone: "warn" };
+      const begin: Sentence = { text: t.events.recoveryStep(name, stepWords(code ?? "")), tone: "warn" };
       const end: Sentence = { text: t.events.failed(name, printable(message ?? "")), tone: "plain" };
       return [[time, "connection", begin], ...(ended && message ? [[ended, "connection", end] as Part] : [])];
     }

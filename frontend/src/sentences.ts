@@ -129,10 +129,14 @@ function statusSentence(
   const name = printable(status.name);
   if (status.recovery_step) {
     if (before?.recovery_step === status.recovery_step) return null;
-    return { text: t.events.recovering(name, stepWords(status.recovery_step)), tone: "warn" };
+    // Of a camera that was not silent, a step is only taken by a command.
+    const isCommanded = before !== undefined && before.device_reachability !== "unavailable";
+    const words = isCommanded ? t.events.recoveringByCommand : t.events.recovering;
+    return { text: words(name, stepWords(status.recovery_step)), tone: "warn" };
   }
   if (before?.recovery_step && status.connected) {
-    return status.device_reachability === "unavailable" ? bad(t.events.stillSilent(name)) : good(t.events.answers(name));
+    const isSilent = status.device_reachability === "unavailable";
+    return isSilent ? bad(t.events.stillSilent(name)) : good(t.events.answers(name, status.interface));
   }
   switch (status.connection_status) {
     case "failed":

@@ -13,13 +13,14 @@ from tests.browser.running_hub import RunningHub
 from tests.browser.test_accessibility import findings
 from tests.browser.told import Told, ago
 from wifimgrd.client.json_records import history_json
-from wifimgrd.domain.camera_state import STEP_WORDS
 from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.records import HistoryRecord
+from wifimgrd.domain.sentences import STEP_WORDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 WHY = "The camera answers ARP and nothing else."
+HELPED = "Joining the camera's network again has helped: the camera answers again."
 AWAY: dict[str, Any] = {
     "connection_status": "connecting",
     "connected": False,
@@ -35,7 +36,7 @@ ROW = HistoryRecord(
     device_name="Nose",
     interface="wlan0",
     code="rejoin",
-    message=f"{WHY} It answers again.",
+    message=f"{WHY} {HELPED}",
 )
 
 
@@ -66,9 +67,24 @@ async def test_a_step_is_shown_from_its_begin_to_the_cameras_answer(page: Page, 
     await expect(first).to_contain_text(begun)
     channel.link("Nose")
     await shows(page, "Nose", "Connected")
-    await expect(toast(page, "Nose answers again")).to_be_visible()
-    await expect(page.locator(".events li").nth(0)).to_contain_text("Nose answers again")
+    await expect(toast(page, "Nose answers, through wlan0")).to_be_visible()
+    await expect(page.locator(".events li").nth(0)).to_contain_text("Nose answers, through wlan0")
     await expect(page.locator(".events li").nth(1)).to_contain_text(begun)
+
+
+async def test_a_step_by_a_command_says_so_of_a_camera_that_answers(page: Page, hub: RunningHub) -> None:
+    channel = Told()
+    await channel.to(page)
+    await hub.connected(1, "Nose")
+    await opened(page, hub)
+    await shows(page, "Nose", "Connected")
+    channel.link("Nose", **AWAY, recovery_step="other-adapter")
+    begun = "Nose: by a command, the hub is joining the camera's network through another adapter"
+    first = page.locator(".events li").first
+    await expect(first).to_contain_text(begun)
+    channel.link("Nose", interface="wlan1")
+    await expect(first).to_contain_text("Nose answers, through wlan1")
+    await expect(first).not_to_contain_text("again")
 
 
 async def test_a_step_that_does_not_help_is_followed_by_the_next(page: Page, hub: RunningHub) -> None:
@@ -95,7 +111,7 @@ async def test_it_needs_attention_and_can_be_stopped(page: Page, hub: RunningHub
     shown = await details(page, "Nose")
     await expect(shown.locator(".badge").first).to_have_text("Recovering")
     await expect(shown.locator(".trouble")).to_have_text(
-        "The camera does not answer. The hub is joining the camera's network through another adapter."
+        "The hub is joining the camera's network through another adapter."
     )
     await expect(shown.get_by_role("progressbar", name="Recovering")).to_be_visible()
     await act(shown, "Stop")
@@ -139,17 +155,15 @@ async def test_the_history_has_its_begin_its_end_and_its_reason(page: Page, hub:
     await page.route("**/history?*", lambda route: route.fulfill(json={"history": rows}))
     await opened(page, hub)
     lines = page.locator(".events li")
-    await expect(
-        lines.filter(has_text="Nose does not answer: the hub is rebooting the camera")
-    ).to_have_count(1)
+    await expect(lines.filter(has_text="Nose: the hub is rebooting the camera")).to_have_count(1)
     await expect(lines.filter(has_text="the hub is joining the camera's network again")).to_have_count(1)
-    await expect(lines.filter(has_text=f"Nose: {WHY} It answers again.")).to_have_count(1)
+    await expect(lines.filter(has_text=f"Nose: {WHY} {HELPED}")).to_have_count(1)
     shown = (await details(page, "Nose")).locator(".past")
     first, second = shown.locator("[data-kind=recovery]").nth(0), shown.locator("[data-kind=recovery]").nth(1)
     await expect(first).to_contain_text("Recovery step since ")
     await expect(first).to_contain_text(f"Rebooting the camera. {WHY}")
     await expect(second).to_contain_text("Recovery step from ")
-    await expect(second).to_contain_text(f"Joining the camera's network again. {WHY} It answers again.")
+    await expect(second).to_contain_text(f"{WHY} {HELPED}")
     await expect(second).to_contain_text("Code rejoin")
     await expect(second).not_to_contain_text("failed")
     assert await findings(page) == []

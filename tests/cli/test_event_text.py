@@ -166,7 +166,7 @@ def test_a_recovery_step_that_helps() -> None:
     ]
     assert sentences(shown, STATUS, status(joined)) == [], "it has not answered yet"
     answering = status(replace(joined, recovery_step=None))
-    assert sentences(shown, STATUS, answering) == ["Front (1): connected through wlan0, answering again"]
+    assert sentences(shown, STATUS, answering) == ["Front (1): connected through wlan0, answering"]
 
 
 def test_a_recovery_step_that_does_not_help() -> None:

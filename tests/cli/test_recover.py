@@ -18,10 +18,10 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._times import local_time
 from wifimgrd.cli._views import device_view
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.camera_state import STEP_WORDS
 from wifimgrd.domain.errors import CameraBusy, DeviceNotReachable
 from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.records import DeviceRecord, HistoryRecord
+from wifimgrd.domain.sentences import STEP_WORDS
 
 SILENT: Final = DeviceRecord(1, "Front", state="connected", interface="wlan0", reachable=False)
 BEGAN: Final = 1_764_000_000_000_000
@@ -34,7 +34,10 @@ ROW: Final = HistoryRecord(
     device_name="Front",
     interface="wlan0",
     code="rejoin",
-    message="The camera's access point is received, and the camera does not answer ARP. It answers again.",
+    message=(
+        "The camera's access point is received, and the camera does not answer ARP."
+        " Joining the camera's network again has helped: the camera answers again."
+    ),
     ended=BEGAN + 14 * S,
 )
 
@@ -64,7 +67,7 @@ def hub_of(device: DeviceRecord) -> FakeHub:
 
 async def test_it_waits_until_the_camera_answers() -> None:
     hub = hub_of(replace(SILENT, reachable=True))
-    assert await ran(hub, "Front") == (True, "Front (device 1) answers again through wlan0\n")
+    assert await ran(hub, "Front") == (True, "Front (device 1) answers, through wlan0\n")
     [(command, device, wait_s)] = hub.asked
     assert (command, device, hub.switches) == ("recover", 1, {})
     assert wait_s >= 180, "longer than the step of the longest, a reboot"

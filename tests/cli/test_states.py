@@ -15,7 +15,7 @@ from wifimgrd.cli._times import local_time
 from wifimgrd.cli._views import device_view, devices_view, hub_view, interfaces_view, networks_view
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.camera import Problem
-from wifimgrd.domain.camera_state import PROBLEM_WORDS, STEP_WORDS, CameraState, last_known
+from wifimgrd.domain.camera_state import PROBLEM_WORDS, CameraState, last_known
 from wifimgrd.domain.records import (
     AbsentRecord,
     CameraRecord,
@@ -24,6 +24,7 @@ from wifimgrd.domain.records import (
     NetworkRecord,
     ServiceRecord,
 )
+from wifimgrd.domain.sentences import STEP_WORDS
 
 NOW: Final = 1_764_000_000_000_000
 

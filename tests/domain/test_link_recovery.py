@@ -241,7 +241,7 @@ def test_a_command_counts_as_a_step() -> None:
 
 def test_a_command_for_a_step_that_is_switched_off_has_to_name_it() -> None:
     off = LinkRecovery(LinkRules(steps=frozenset()))
-    with pytest.raises(NotSupported):
+    with pytest.raises(NotSupported, match=rf"name one, as in `wifimgrctl recover {NOSE} --step rejoin`"):
         off.commanded_step(NOSE, at(CAMERA), 0)
     assert off.commanded_step(NOSE, at(CAMERA), 0, LinkStep.REBOOT_CAMERA) is LinkStep.REBOOT_CAMERA
 

@@ -219,6 +219,10 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
         RECOVER.name,
         "take a recovery step for a connected camera that does not answer, and wait until it answers",
     )
+    recover.description = (
+        "Take a recovery step for a connected camera, and wait until it answers. Its link is down for some"
+        " seconds, also where the camera answers, or records."
+    )
     for one, name in (
         (wake, WAKE.name),
         (sleep, SLEEP.name),
@@ -239,7 +243,10 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
         "--step",
         choices=[step.value for step in LinkStep],
         default=argparse.SUPPRESS,
-        help="the step (default: the next one that is switched on, possible, and was not taken lately)",
+        help=(
+            "the step (default: the first that is switched on, possible, and was not taken within the hour,"
+            " else that of the longest ago)"
+        ),
     )
     device(command(UNPAIR.name, "forget the pairing with a camera"))
     device(command(_NAMES[SET_CLOCK.name], "set the clock of a camera to the time of its hub"))

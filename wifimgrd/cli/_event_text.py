@@ -168,8 +168,9 @@ class EventText:
         state, error = _state(now), _error(now)
         if state is CameraState.CONNECTING and before.get("connection_status") == "connected" and error:
             what += f" again: {error}"
-        was_silent = before.get("device_reachability") == "unavailable" or before.get("recovery_step")
-        if state is CameraState.CONNECTED and was_silent:
+        if state is CameraState.CONNECTED and before.get("recovery_step"):
+            what += ", answering"
+        elif state is CameraState.CONNECTED and before.get("device_reachability") == "unavailable":
             what += ", answering again"
         return [Sentence(self._name(device_id), what, STYLE_OF_STATE.get(state, Style.PLAIN))]
 

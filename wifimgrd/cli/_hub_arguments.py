@@ -145,7 +145,12 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         completed(adapter, Words.INTERFACES)
     fault = action("fault", "make something fail, or with --off work again")
     fault.add_argument(
-        "kind", metavar="KIND", help="such as dhcp-dead; another word is answered with all kinds"
+        "kind",
+        metavar="KIND",
+        help=(
+            "such as dhcp-dead, adapter-stuck, or for a link that is up and dead: dead-link, dead-service,"
+            " dead-firmware; another word is answered with all kinds"
+        ),
     )
     fault.add_argument("--off", action="store_true", default=argparse.SUPPRESS, help="end the fault")
     for option, metavar, read, help_text in (

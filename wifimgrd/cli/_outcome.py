@@ -28,7 +28,7 @@ _DONE: Final = {
     SLEEP.name: "is asleep",
     PAIR.name: "is paired with this hub",
     UNPAIR.name: "is no longer paired with this hub",
-    RECOVER.name: "answers again",
+    RECOVER.name: "answers",
     SET_CLOCK.name: "has the time of its hub",
 }
 _STARTED: Final = {
@@ -73,7 +73,7 @@ def outcome_text(command: DeviceCommand, device: DeviceRecord, *, is_done: bool 
     if command is PAIR and is_done and device.bluetooth_address is not None:
         sentence += f", Bluetooth address {safe(device.bluetooth_address)}"
     if command is RECOVER and is_done and device.interface is not None:
-        sentence += f" through {safe(device.interface)}"
+        sentence += f", through {safe(device.interface)}"
     return sentence
 
 

@@ -12,11 +12,12 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
 from wifimgrd.cli._times import local_time, moment
-from wifimgrd.domain.camera_state import STEP_WORDS, UNKNOWN, camera_state_of, is_current, last_known
+from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.recovery import Health
+from wifimgrd.domain.sentences import STEP_WORDS
 
 _DEVICE_HEADS: Final = (
     Column("ID"),

@@ -15,8 +15,8 @@ from wifimgrd.domain.camera import Problem, RecordingState
 from wifimgrd.domain.device import ConnectionPhase, DeviceState, PowerState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
-from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.sentences import STEP_WORDS
 
 UNKNOWN: Final = "unknown"
 """The word for a camera or adapter while its last known state may no longer be true."""
@@ -119,19 +119,6 @@ def camera_state_of(device: DeviceRecord) -> CameraState:
         recovery_step=device.recovery_step,
         problems=() if device.camera is None else device.camera.problems,
     )
-
-
-STEP_WORDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        LinkStep.REJOIN: "joining the camera's network again",
-        LinkStep.OTHER_ADAPTER: "joining the camera's network through another adapter",
-        LinkStep.RESET_PORT: "resetting the USB port of the camera's adapter",
-        LinkStep.POWER_PORT: "switching the USB port of the camera's adapter off and on",
-        LinkStep.CAMERA_ACCESS_POINT: "restarting the camera's access point",
-        LinkStep.REBOOT_CAMERA: "rebooting the camera",
-    }
-)
-"""The words for each recovery step: the hub is ..."""
 
 
 def recovering(step: str) -> str:

@@ -229,6 +229,8 @@ class LinkStepEnded:
     device_id: DeviceId
     step: LinkStep
     result: StepResult
+    failure: str = ""
+    """Why it could not be carried out; empty if it was."""
 
 
 @dataclass(frozen=True, slots=True)

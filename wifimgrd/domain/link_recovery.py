@@ -199,7 +199,10 @@ class LinkRecovery:
             return wanted
         taken = {step: self._taken_s(device, step, situation) for step in self._serving(device, situation)}
         if not taken:
-            raise NotSupported("no step for this camera is switched on and possible; one can be named")
+            raise NotSupported(
+                "recovery steps are switched off or not possible for this camera; name one, as in"
+                f" `wifimgrctl recover {device} --step rejoin`"
+            )
         fresh = (step for step, taken_s in taken.items() if now_s - taken_s >= WINDOW_S)
         return next(fresh, min(taken, key=taken.__getitem__))
 

@@ -100,7 +100,8 @@ function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) 
       {row.kind === "recovery" && (
         <>
           <div>
-            {capitalised(stepWords(row.code ?? ""))}. <Name text={row.message ?? ""} />
+            {!row.ended && `${capitalised(stepWords(row.code ?? ""))}. `}
+            <Name text={row.message ?? ""} />
           </div>
           <Code code={row.code} />
         </>

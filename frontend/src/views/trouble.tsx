@@ -63,11 +63,16 @@ export function Trouble({ device }: { device: Device }) {
   const state = linkOf(device);
   const code = device.connection_error_code;
   if (state === "not-answering" || state === "recovering") {
-    const advice = state === "recovering" ? recoveringWords(device) : t.trouble.notAnsweringAdvice;
     return isCurrent.value ? (
       <div class="trouble">
         <p>
-          <strong>{t.trouble.notAnswering}</strong> {advice}
+          {state === "recovering" ? (
+            <strong>{recoveringWords(device)}</strong>
+          ) : (
+            <>
+              <strong>{t.trouble.notAnswering}</strong> {t.trouble.notAnsweringAdvice}
+            </>
+          )}
         </p>
       </div>
     ) : null;

@@ -50,6 +50,8 @@ class _Running:
     """Whether the camera answers, once it is connected again."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """An interface has changed."""
+    failure: str = ""
+    """Why it could not be carried out."""
 
 
 class LinkSteps:
@@ -113,6 +115,7 @@ class LinkSteps:
         try:
             await self._rejoining.until_down(entry)
             failure = await self._change(entry, running, interface)
+            running.failure = "" if failure is None else failure.message
             self._rejoining.join(entry, elsewhere=running.step is LinkStep.OTHER_ADAPTER)
             await self._rejoining.until_joined(entry)
             running.result = await self._result(entry, running)
@@ -203,7 +206,7 @@ class LinkSteps:
             step=running.step.value,
             result=running.result.value,
         )
-        state.publish(LinkStepEnded(device.id, running.step, running.result))
+        state.publish(LinkStepEnded(device.id, running.step, running.result, running.failure))
         if is_known and state.status(entry) != before:
             state.publish(DeviceUpdated(state.status(entry)))
 

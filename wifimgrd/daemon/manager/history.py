@@ -274,14 +274,16 @@ class History:
                 name, code = adapter.name, "plugged-in"
                 message = sentences.adapter_plugged_in(name, adapter.usb_product)
             case InterfaceRemoved(name):
-                code, message = "unplugged", sentences.adapter_unplugged(name)
-            case AdapterRecovery(name, step):
-                code, message = step.value, sentences.adapter_recovery(name, step.value)
+                step = self._recoveries.port_step(name)
+                code, message = "unplugged", sentences.adapter_unplugged(name, step)
+            case AdapterRecovery(name, taken):
+                code, message = taken.value, sentences.adapter_recovery(name, taken.value)
         self._record(HistoryKind.ADAPTER, code, message, interface=name)
 
     def _of_step(self, event: LinkStepStarted | LinkStepEnded) -> None:
         if isinstance(event, LinkStepEnded):
-            self._recoveries.ended(event)
+            status = self._statuses.get(event.device_id)
+            self._recoveries.ended(event, (status.interface or "") if status else "")
             return
         if (session := self._sessions.get(event.device_id)) is not None:
             session.is_recovering = True
