@@ -294,6 +294,10 @@ class LinkRecovery:
         running = self.adapters.get(adapter, AdapterRecord()).running
         return "" if running is None else f"being recovered ({running})"
 
+    def port_obstacle(self, port: str) -> str:
+        """The same of any adapter of the USB device in a port: a step of the port is one of all of them."""
+        return next(filter(None, (self.obstacle(one) for one in self.adapters if one.usb_port == port)), "")
+
     def is_suspect(self, adapter: AdapterIdentity) -> bool:
         """Whether other adapters are to be preferred."""
         return self.adapters.get(adapter, AdapterRecord()).accusation is not None

@@ -20,6 +20,7 @@ from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
     BackendUnavailable,
+    Busy,
     InterfaceLost,
     InternalError,
     NotSupported,
@@ -74,7 +75,10 @@ class PortSteps:
             self.over.notify(identity)
 
     async def take(self, name: str, step: LinkStep) -> None:
-        """Carry out a step that `LinkRecovery` has on record as running, until `end`; raises as `reset`."""
+        """Carry out a step that `LinkRecovery` has on record as running, until `end`; raises as `reset`, and
+        Busy if the USB device is used meanwhile."""
+        if name in self._state.allocator.interfaces and not self.is_usb_device_idle(name, but=name):
+            raise Busy("another interface of the adapter's USB device is in use")
         is_reset = step is LinkStep.RESET_PORT
         limit_s, change = (
             (STEP_S, self._adapters.reset_port) if is_reset else (PORT_S, self._adapters.power_port)
@@ -120,17 +124,9 @@ class PortSteps:
         return {one for one, entry in entries.items() if entry.may_record_unseen}
 
     def _is_idle(self, name: str) -> bool:
-        """Whether nobody uses an interface, nor its USB device, and no step runs on any interface of that."""
-        allocator, value = self._state.allocator, self._records.value
-        return (
-            allocator.status(name).state is InterfaceState.AVAILABLE
-            and name not in self._airtime
-            and self.is_usb_device_idle(name)
-            and not any(
-                value.obstacle(allocator.interfaces[one].adapter.identity)
-                for one in allocator.of_usb_device(name)
-            )
-        )
+        """Whether nobody uses an interface, nor its USB device; a step of that is an obstacle to it."""
+        status = self._state.allocator.status(name)
+        return status.state is InterfaceState.AVAILABLE and self.is_usb_device_idle(name)
 
     def is_usb_device_idle(self, name: str, *, but: str = "") -> bool:
         """Whether neither the hub nor another program uses any interface of an interface's USB device, or any

@@ -41,7 +41,15 @@ from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.link_steps import LinkStep, port_hindrance
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
+from wifimgrd.domain.recovery import (
+    USB_DEVICE_STEPS,
+    AdapterHealth,
+    BackendStep,
+    Health,
+    RecoveryRules,
+    RecoveryStep,
+    worst,
+)
 from wifimgrd.domain.time_limits import LOST_SEARCH_S, STEP_S
 from wifimgrd.runtime.tasks import Tasks
 
@@ -53,8 +61,7 @@ so long: the messages of a connect or a scan come first."""
 _MOST_WRITTEN: Final = 256
 _Done = BackendStep | Literal[RecoveryStep.REPLUG, LinkStep.POWER_PORT]
 """A step that does something."""
-_OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG, LinkStep.POWER_PORT)
-"""The steps that may end links of other interfaces of the USB device."""
+_OF_USB_DEVICE: Final = USB_DEVICE_STEPS | {LinkStep.POWER_PORT}
 
 
 class Recovering:
@@ -277,7 +284,7 @@ class Recovering:
     def links_changed(self, adapters: frozenset[AdapterIdentity]) -> None:
         """Something else is known of adapters by dead links."""
         for identity in adapters:
-            self._changed.update(self._state.allocator.named(identity))
+            self._changed.update(self._concerned(identity))
         self._show_changed()
 
     def _run_due_steps(self) -> None:
@@ -300,7 +307,7 @@ class Recovering:
         names, self._changed, self._shown = self._changed, set(), self._health
         changed = {one for one in before.keys() | after.keys() if before.get(one) is not after.get(one)}
         for identity in changed | (self._health.receiving ^ shown.receiving):
-            names.update(allocator.named(identity))
+            names.update(self._concerned(identity))
         stale = [name for name in names if self._marked(name) is not allocator]
         if len(stale) > 1:
             stale = [name for name in allocator.interfaces if name in stale]
@@ -310,6 +317,12 @@ class Recovering:
                 asyncio.get_running_loop().call_later(_GOOD_NEWS_S, self._show, name)
             else:
                 self._show(name)
+
+    def _concerned(self, identity: AdapterIdentity) -> Iterator[str]:
+        """The interfaces whose marks depend on the records of an adapter: also those of its USB device."""
+        allocator = self._state.allocator
+        yield from allocator.named(identity)
+        yield from allocator.in_usb_port(identity.usb_port)
 
     def _start_step(self, name: str, identity: AdapterIdentity, step: RecoveryStep) -> None:
         self._health = self._health.started(identity, step, self._now())
@@ -393,14 +406,17 @@ class Recovering:
             state.publish_interface(name)
 
     def _marked(self, name: str) -> Allocator:
-        """The allocator with the current health of an interface's radio; the same object where nothing
-        changes."""
+        """The allocator with the current health of an interface's radio, and what is done to its USB device;
+        the same object where nothing changes."""
         allocator, health, links = self._state.allocator, self._health, self._links.value
         if name not in allocator.interfaces:
             return allocator
         sharers = sorted(allocator.of_radio(name))
         identities = [allocator.interfaces[one].adapter.identity for one in sharers]
-        obstacles = (*map(links.obstacle, identities), *map(health.obstacle, identities))
+        port = allocator.interfaces[name].adapter.identity.usb_port
+        obstacles = [*map(links.obstacle, identities), *map(health.obstacle, identities)]
+        if port:
+            obstacles += links.port_obstacle(port), health.port_obstacle(port)
         condition = worst((*map(links.condition, identities), *map(health.condition, identities)))
         return allocator.mark(
             name,
