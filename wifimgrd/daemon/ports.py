@@ -272,7 +272,8 @@ class AdapterSource(Protocol):
     async def reset_port(self, name: str) -> None:
         """Reset the USB port of an adapter, which most drivers take as a new adapter: the listener is told
         that it is gone, then that it is present. Returns once it is present again, or was not gone. Raises
-        OSError where that is not allowed or not possible; the caller limits the time."""
+        OSError where that is not allowed or not possible. Until then the port may be changed, however long
+        that takes: the caller limits the time for which it waits, and cancels this only to stop."""
 
     async def power_port(self, name: str) -> None:
         """Switch the power of an adapter's USB port, which the configuration names, off and on; as

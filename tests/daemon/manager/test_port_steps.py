@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from tests.daemon.manager.conftest import Bench
-from tests.daemon.manager.test_dead_links import Faults, connected, interface, recover, run, steps
+from tests.daemon.manager.test_dead_links import Faults, connected, interface, recover, run, states, steps
 from tests.daemon.manager.test_one_radio import ANOTHER_MAC, reasons, shared
 from wifimgrd.domain.device import DeviceId, DeviceState
-from wifimgrd.domain.errors import Busy, NoInterfaceAvailable
+from wifimgrd.domain.errors import Busy, Cancelled, InterfaceLost, NoInterfaceAvailable, WifimgrdError
+from wifimgrd.domain.link_steps import LinkRules, LinkStep
 from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.time_limits import LINK_STEP_S
 
 # -- a USB device with two radios
 
@@ -32,7 +35,7 @@ async def with_slow_leave(bench: Bench) -> tuple[DeviceId, DeviceId]:
         await asyncio.sleep(3)
         await leave(name)
 
-    bench.world.backend.leave = slow  # type: ignore[method-assign]
+    bench.world.backend.leave = slow  # type: ignore[method-assign, assignment]
     bench.world.unplug_adapter("wlan1")
     return device, other
 
@@ -102,3 +105,126 @@ def test_a_port_is_not_reset_if_another_program_uses_its_usb_device_meanwhile(tm
         assert bench.state(device) is DeviceState.CONNECTED
 
     run(test, scenario=of_two_radios(tmp_path))
+
+
+# -- a thread that goes on
+
+
+@dataclass
+class Thread:
+    """A reset of a port in a thread, which ends after a time whatever becomes of who waits for it."""
+
+    bench: Bench
+    seconds: float
+    ended: bool = False
+
+    def begins(self) -> None:
+        """The next steps are carried out by it."""
+        adapters, reset = self.bench.world.adapters, self.bench.world.adapters.reset_port
+
+        async def work(name: str) -> None:
+            await asyncio.sleep(self.seconds)
+            await reset(name)
+            self.ended = True
+
+        async def step(name: str) -> None:
+            await asyncio.shield(asyncio.ensure_future(work(name)))
+
+        adapters.reset_port = adapters.power_port = step  # type: ignore[method-assign]
+
+
+async def on_one_adapter(bench: Bench) -> DeviceId:
+    """A camera that is connected through the only adapter."""
+    device = await connected(bench)
+    for name in ("wlan1", "wlan2"):
+        bench.world.unplug_adapter(name)
+    return device
+
+
+BEING_RESET = "being recovered (reset-port)"
+
+
+@pytest.mark.parametrize("after_s", [0.5, 3.0])
+def test_nobody_uses_an_adapter_whose_port_is_still_being_reset_after_a_disconnect(after_s: float) -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device, other, thread = await on_one_adapter(bench), await bench.create(2), Thread(bench, 6)
+        thread.begins()
+        waiting = asyncio.ensure_future(recover(bench, device, step="reset-port", wait=True))
+        await asyncio.sleep(after_s)
+        await bench.hub.connections.disconnect(device)
+        with pytest.raises(Cancelled):
+            await waiting
+        assert bench.state(device) is DeviceState.DISCONNECTED
+        assert reasons(bench)["wlan0"] == BEING_RESET
+        await bench.hub.connections.connect(other, wait=False, when_free=True)
+        await asyncio.sleep(1)
+        assert (thread.ended, bench.state(other)) == (False, DeviceState.DISCONNECTED)
+        await asyncio.sleep(60)
+        assert (interface(bench, other), bench.state(other)) == ("wlan0", DeviceState.CONNECTED)
+        assert [one for one in states(bench, other) if one != "disconnected"] == ["connecting", "connected"]
+        assert bench.hub_state.allocator.promises == {}
+
+    run(test)
+
+
+def test_nobody_uses_an_adapter_whose_reset_takes_too_long_before_it_has_ended() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await on_one_adapter(bench)
+        Thread(bench, 100).begins()
+        with pytest.raises(WifimgrdError):
+            await recover(bench, device, step="reset-port", wait=True)
+        assert steps(bench) == ["reset-port", "did-not"]
+        assert reasons(bench)["wlan0"] == BEING_RESET
+        with pytest.raises(NoInterfaceAvailable, match="being recovered"):
+            await bench.hub.connections.connect(device, wait=True)
+        await asyncio.sleep(100)
+        await bench.hub.connections.connect(device, wait=True)
+
+    run(test)
+
+
+@pytest.mark.parametrize("step", [RecoveryStep.REPLUG, LinkStep.POWER_PORT])
+def test_a_step_by_command_keeps_its_adapter_until_it_has_ended(
+    step: Literal[RecoveryStep.REPLUG, LinkStep.POWER_PORT],
+) -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        Thread(bench, 100).begins()
+        with pytest.raises(InterfaceLost, match="took longer"):
+            await bench.hub.recover_interface("wlan0", step)
+        assert reasons(bench)["wlan0"] == "being recovered (replug): by command"
+        with pytest.raises(Busy):
+            await bench.hub.recover_interface("wlan0", step)
+        await asyncio.sleep(100)
+        assert reasons(bench)["wlan0"] == "available"
+
+    run(test, rules=LinkRules(power_ports=frozenset({"1-1.1"})))
+
+
+def test_nobody_uses_an_adapter_that_is_still_being_reset_after_the_longest_step() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device, thread = await on_one_adapter(bench), Thread(bench, 2 * LINK_STEP_S)
+        thread.begins()
+        await recover(bench, device, step="reset-port")
+        await asyncio.sleep(LINK_STEP_S + 60)
+        assert bench.state(device) is not DeviceState.CONNECTED
+        with pytest.raises(Busy, match="wlan0 is unavailable: being recovered"):
+            await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+        await asyncio.sleep(LINK_STEP_S)
+        assert thread.ended
+        assert states(bench, device)[-2:] == ["connecting", "connected"], "the lost camera is brought back"
+        assert states(bench, device).count("connected") == 1
+
+    run(test)
+
+
+def test_a_stop_waits_for_no_thread() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        device = await on_one_adapter(bench)
+        Thread(bench, 100).begins()
+        await recover(bench, device, step="reset-port")
+        await asyncio.sleep(5)
+        began_s = asyncio.get_running_loop().time()
+        await bench.hub.stop_work()
+        assert asyncio.get_running_loop().time() - began_s < 5
+
+    run(test)

@@ -277,8 +277,9 @@ class Recovering:
         self._show_changed()
 
     def port_over(self, identity: AdapterIdentity) -> None:
-        """That has ended."""
+        """That has ended, or a step of the port that was over before."""
         self._health = self._health.ended(identity)
+        self._changed.update(self._concerned(identity))
         self._run_due_steps()
 
     def links_changed(self, adapters: frozenset[AdapterIdentity]) -> None:
@@ -394,7 +395,8 @@ class Recovering:
             _log.exception("recovery_step_crashed", interface=name, step=step.value)
             raise InternalError("the step ended with an internal error") from crash
         finally:
-            self._health = self._health.ended(identity)
+            if not self._ports.is_changing(identity):  # else `port_over` follows
+                self._health = self._health.ended(identity)
 
     def _show(self, name: str) -> None:
         """Copy an adapter's health into the allocator, and publish the interface if clients see a change."""
@@ -416,7 +418,7 @@ class Recovering:
         port = allocator.interfaces[name].adapter.identity.usb_port
         obstacles = [*map(links.obstacle, identities), *map(health.obstacle, identities)]
         if port:
-            obstacles += links.port_obstacle(port), health.port_obstacle(port)
+            obstacles += links.port_obstacle(port), health.port_obstacle(port), self._ports.obstacle(port)
         condition = worst((*map(links.condition, identities), *map(health.condition, identities)))
         return allocator.mark(
             name,
