@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -15,7 +16,7 @@ from tests.daemon.manager.test_one_radio import ANOTHER_MAC, reasons, shared
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.errors import Busy, Cancelled, InterfaceLost, NoInterfaceAvailable, WifimgrdError
 from wifimgrd.domain.link_steps import LinkRules, LinkStep
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import WINDOW_S, RecoveryStep
 from wifimgrd.domain.time_limits import LINK_STEP_S
 
 # -- a USB device with two radios
@@ -226,5 +227,65 @@ def test_a_stop_waits_for_no_thread() -> None:
         began_s = asyncio.get_running_loop().time()
         await bench.hub.stop_work()
         assert asyncio.get_running_loop().time() - began_s < 5
+
+    run(test)
+
+
+# -- once an hour
+
+DEAD_S = 3 * LinkRules().silent_link_s + 120
+"""So long after its adapter died, a camera has had its steps, and the adapter its own."""
+
+
+async def dead_adapter(bench: Bench, faults: Faults) -> None:
+    """A camera is connected through wlan0, which then dies; the hub takes its steps."""
+    device = await connected(bench)
+    assert interface(bench, device) == "wlan0"
+    faults.adapters.add("wlan0")
+    await asyncio.sleep(DEAD_S)
+    assert steps(bench)[:3] == ["rejoin", "did-not", "other-adapter"]
+
+
+def test_a_power_cut_by_command_counts_for_dead_links() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        await bench.hub.recover_interface("wlan0", LinkStep.POWER_PORT)
+        await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+        await dead_adapter(bench, faults)
+        assert (faults.power, faults.resets) == (["wlan0"], ["wlan0"])
+        await asyncio.sleep(WINDOW_S)
+
+    run(test, rules=LinkRules(power_ports=frozenset({"1-1.1"})))
+
+
+def test_a_reset_for_a_crash_that_fails_counts_for_dead_links() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        tried: list[str] = []
+
+        async def refuse(name: str) -> None:
+            tried.append(name)
+            bench.world.unplug_adapter(name)
+            await asyncio.sleep(1)
+            bench.world.plug_adapter(name)
+            raise OSError(errno.EIO, "Input/output error")
+
+        bench.world.adapters.reset_port = refuse  # type: ignore[method-assign]
+        await bench.recover_by(RecoveryStep.REPLUG)
+        bench.adapter_events.adapter_firmware_failed("wlan0")
+        await asyncio.sleep(60)
+        assert tried == ["wlan0"]
+        await bench.recover_by()
+        await dead_adapter(bench, faults)
+        assert tried == ["wlan0"]
+
+    run(test)
+
+
+def test_an_adapter_that_was_pulled_and_plugged_in_has_its_steps_anew() -> None:
+    async def test(bench: Bench, faults: Faults) -> None:
+        await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+        bench.world.unplug_adapter("wlan0")
+        bench.world.plug_adapter("wlan0")
+        await dead_adapter(bench, faults)
+        assert faults.resets == ["wlan0", "wlan0"]
 
     run(test)

@@ -66,11 +66,6 @@ class PortSteps:
 
     # -- carried out
 
-    async def reset(self, name: str) -> None:
-        """Reset the port of an adapter; returns when it is present again. Raises InterfaceLost if it is not
-        in time, NotSupported if it is not on USB, BackendUnavailable if the kernel refuses."""
-        await self.take(name, LinkStep.RESET_PORT)
-
     def end(self, identity: AdapterIdentity, *, is_done: bool) -> None:
         """The step of a port that is on record, if there is one, has ended, even before it began; it stays on
         record as long as its port is being changed."""
@@ -93,8 +88,12 @@ class PortSteps:
         return "being recovered: a step of its USB port does not end" if is_changing else ""
 
     async def take(self, name: str, step: LinkStep) -> None:
-        """Carry out a step that `LinkRecovery` has on record as running, until `end`; raises as `reset`, and
-        Busy if the USB device is used meanwhile. After the time limit, or a cancellation, it goes on."""
+        """Carry out a step that is on record; returns when the adapter is present again. After a time limit,
+        or a cancellation, it goes on.
+
+        Raises InterfaceLost if the adapter is not present in time, NotSupported if it is not on USB,
+        BackendUnavailable if the kernel refuses, Busy if the USB device is used meanwhile.
+        """
         interface = self._state.allocator.interfaces.get(name)
         if interface is None:
             raise InterfaceLost("the adapter is gone")

@@ -253,7 +253,8 @@ class Recovering:
     def removed_adapter(self, identity: AdapterIdentity) -> None:
         """An adapter was unplugged, or is gone because of a step of its port."""
         self._health = self._health.removed(identity)
-        self._links.set(self._links.value.adapter_removed(identity))
+        if not self._ports.is_changing(identity):
+            self._links.set(self._links.value.adapter_removed(identity))
         self._arm()
 
     # -- steps
@@ -379,11 +380,11 @@ class Recovering:
     async def _take(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
         """Carry a step out; raises why it has failed."""
         try:
-            if step is RecoveryStep.REPLUG:
-                await self._ports.reset(name)
-                self._links.set(self._links.value.port_reset(identity, self._now()))
-            elif step is LinkStep.POWER_PORT:
-                await self._ports.take(name, step)
+            if step is RecoveryStep.REPLUG or step is LinkStep.POWER_PORT:
+                at_port = LinkStep.RESET_PORT if step is RecoveryStep.REPLUG else step
+                self._links.set(self._links.value.port_taken(identity, at_port, self._now()))
+                await self._ports.take(name, at_port)
+                self._links.set(self._links.value.port_ended(identity, is_done=True))
             else:
                 async with asyncio.timeout(STEP_S):
                     await self._backend.recover(name, step)
