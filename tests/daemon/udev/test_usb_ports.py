@@ -13,7 +13,7 @@ import structlog
 
 from tests.daemon.udev.usb_host import PORT, PortMemory, Sysfs
 from wifimgrd.daemon.udev import UsbDevices, UsbPorts
-from wifimgrd.daemon.udev._usb_ports import PortTimes
+from wifimgrd.daemon.udev._usb_ports import Comeback, PortTimes
 from wifimgrd.domain.errors import InternalError
 
 OTHER_HALF = "2-1.4"
@@ -31,6 +31,7 @@ class Devices(UsbDevices):
         self.resets: list[str] = []
         self.refused: list[bool] = []
         """The next answers of udev to whether the node is this user's; then it is."""
+        self.stays_same = True
         self.on_reset: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
 
@@ -43,9 +44,10 @@ class Devices(UsbDevices):
         del port
         return self.refused.pop(0) if self.refused else True
 
-    def reset(self, port: str) -> None:
+    def reset(self, port: str) -> bool:
         self.resets.append(port)
         self.on_reset()
+        return self.stays_same
 
     async def until(self, port: str, *, on: bool) -> None:
         """Wait for the next switch."""
@@ -97,8 +99,13 @@ def again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_port_is_reset_once(stage: Stage) -> None:
-    assert list(await stage.ports().reset(PORT)) == [PORT]
+    assert await stage.ports().reset(PORT) == Comeback({PORT})
     assert stage.devices.resets == [PORT]
+
+
+async def test_a_device_that_is_enumerated_anew_after_a_reset_comes_back_as_another_one(stage: Stage) -> None:
+    stage.devices.stays_same = False
+    assert await stage.ports().reset(PORT) == Comeback({PORT}, is_new=True)
 
 
 async def test_a_reset_waits_until_udev_has_given_the_node_away(stage: Stage, again_soon: None) -> None:
@@ -156,7 +163,7 @@ def assert_set(event: threading.Event) -> None:
 
 
 async def test_a_port_is_switched_off_and_on(stage: Stage) -> None:
-    assert list(await stage.ports().cycle(PORT)) == [PORT]
+    assert await stage.ports().cycle(PORT) == Comeback([PORT])
     await stage.devices.until(PORT, on=False)
     await stage.devices.until(PORT, on=True)
     assert stage.is_on
@@ -183,7 +190,7 @@ async def test_both_halves_of_a_named_port_are_switched(stage: Stage) -> None:
     stage.sysfs.port("2-1:1.0", "2-1-port4")
     (stage.file.parent / "peer").symlink_to("../../2-1:1.0/2-1-port4")
     stage.named = {PORT, OTHER_HALF}
-    assert set(await stage.ports().cycle(PORT)) == {PORT, OTHER_HALF}
+    assert set((await stage.ports().cycle(PORT)).ports) == {PORT, OTHER_HALF}
     for port, on in ((OTHER_HALF, False), (PORT, False), (PORT, True), (OTHER_HALF, True)):
         await stage.devices.until(port, on=on)
     assert stage.noted is None

@@ -56,6 +56,16 @@ class PortTimes:
     """A stop waits for ports that are being switched on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Comeback:
+    """How an adapter is there again after a step."""
+
+    ports: Collection[str]
+    """It is in one of these."""
+    is_new: bool = False
+    """It is a new device in any case; else its driver may have kept the interface."""
+
+
 class UsbPorts:
     """The steps on the USB ports of this host."""
 
@@ -102,19 +112,19 @@ class UsbPorts:
         if self._cycles:
             await asyncio.wait(self._cycles, timeout=self.times.stop_s)
 
-    async def reset(self, port: str) -> Collection[str]:
-        """Reset a port, once udev has made its node this user's; raises OSError. Returns where the adapter
-        is afterwards: there. The kernel tries several times to reset a device that does not answer."""
+    async def reset(self, port: str) -> Comeback:
+        """Reset a port, once udev has made its node this user's; raises OSError. The kernel tries several
+        times to reset a device that does not answer."""
         for _ in range(round(self.times.node_s / _AGAIN_S)):
             if self.devices.can_reset(port):
                 break
             await asyncio.sleep(_AGAIN_S)
-        await asyncio.to_thread(self.devices.reset, port)
-        return {port}
+        is_same = await asyncio.to_thread(self.devices.reset, port)
+        return Comeback({port}, is_new=not is_same)
 
-    async def cycle(self, port: str) -> Collection[str]:
-        """Switch the power of a named port off and on, and that of the port's other half; raises OSError.
-        Returns where the adapter is afterwards: in one of the two."""
+    async def cycle(self, port: str) -> Comeback:
+        """Switch the power of a named port off and on, and that of the port's other half, in which the
+        adapter may be afterwards; raises OSError."""
         halves = await asyncio.to_thread(self._halves, port)
         await self._write_down(halves)
         hurry = threading.Event()
@@ -129,7 +139,7 @@ class UsbPorts:
         if failed is not None:
             raise failed
         _log.info("usb_port_switched", ports=halves)
-        return halves
+        return Comeback(halves)
 
     async def _write_down(self, ports: Collection[str]) -> None:
         """Note on disk that ports are to be off; raises OSError, and then they are not noted."""
