@@ -211,7 +211,8 @@ class CameraBluetooth(Protocol):
 
     async def restart_access_point(self, address: str, service: str) -> None:
         """Switch the access point of a paired camera off and on; one that was woken is kept awake as before.
-        Raises NotPaired, WakeFailed, NotSupported if it is not known how."""
+        Raises NotPaired, WakeFailed, NotSupported if it is not known how, and CameraBusy for a camera that
+        was not woken and records, as it says."""
 
     async def reboot(self, address: str, service: str) -> None:
         """Reboot a paired camera, which is on; it goes down after this has returned. Raises as
