@@ -256,8 +256,11 @@ def test_an_accused_adapter_is_suspect_until_its_port_was_reset() -> None:
     assert links.port_ended(A, is_done=True).condition(A) == Condition()
 
 
-def test_a_reset_for_another_reason_settles_an_accusation_and_counts() -> None:
-    links = accused(now_s=100.0).port_reset(A, 150.0)
+def test_a_reset_for_another_reason_counts_from_its_begin_and_settles_an_accusation_at_its_end() -> None:
+    links = accused(now_s=100.0).port_taken(A, LinkStep.RESET_PORT, 150.0)
+    assert links.due(150.0, {A}) == [(A, LinkStep.POWER_PORT)], "once it has ended"
+    assert links.port_ended(A, is_done=False).is_suspect(A)
+    links = links.port_ended(A, is_done=True)
     assert not links.is_suspect(A)
     again = silenced(links.answered(NOSE, A), 400.0).judged(NOSE, at(ADAPTER), 400.0)
     assert again.due(400.0, {A}) == [(A, LinkStep.POWER_PORT)]

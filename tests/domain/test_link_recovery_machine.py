@@ -352,13 +352,18 @@ class DeadLinks(RuleBasedStateMachine):
             self.taken[adapter, step] = self.now
             self.port_runs[adapter] = step
 
-    @rule(adapter=adapters)
-    def reset_the_port_for_another_reason(self, adapter: AdapterIdentity) -> None:
+    @rule(adapter=adapters, step=st.sampled_from(sorted(PORT_STEPS)), is_done=st.booleans())
+    def take_a_step_of_the_port_for_another_reason(
+        self, adapter: AdapterIdentity, step: LinkStep, is_done: bool
+    ) -> None:
         if adapter not in self.port_runs and adapter not in self.held():
-            self.links = self.links.port_reset(adapter, self.now)
-            self.taken[adapter, LinkStep.RESET_PORT] = self.now
-            assert self.accuser(adapter) is None
+            accuser = self.accuser(adapter)
+            self.links = self.links.port_taken(adapter, step, self.now)
+            self.taken[adapter, step] = self.now
+            assert self.accuser(adapter) == accuser
             assert not self.links.obstacle(adapter)
+            self.end_port(adapter, is_done)
+            assert self.accuser(adapter) == (None if is_done else accuser)
 
     @precondition(lambda self: bool(self.port_runs))
     @rule(is_done=st.booleans(), data=st.data())

@@ -55,8 +55,9 @@ class CommandedCamera(BluetoothCamera):
     """Which requests a command makes."""
 
     @abstractmethod
-    async def restart_access_point(self) -> None:
-        """Start it, and switch its access point off and on; returns once the camera says that it is on."""
+    async def restart_access_point(self, *, unless_recording: bool) -> None:
+        """Start it, and switch its access point off and on; returns once the camera says that it is on. With
+        `unless_recording`, raises CameraBusy, too, while it records."""
 
     @abstractmethod
     async def reboot(self) -> None:

@@ -79,7 +79,8 @@ class Operations:
         await self._run(key, searching, limit_s, BluetoothUnavailable)
 
     async def restart_access_point(self, address: str, protocol: str) -> None:
-        """Switch an access point off and on; raises NotSupported, NotPaired, WakeFailed and others."""
+        """Switch an access point off and on; raises NotSupported, NotPaired, WakeFailed and others, and
+        CameraBusy for a camera that records and that is not kept awake by `wake`."""
         kind = _commanded(protocol, "restart its access point")
         work = self._restart_access_point(address, kind)
         await self._run(address, work, self._limits.sleep_s, WakeFailed)
@@ -243,7 +244,8 @@ class Operations:
     async def _restart_access_point(self, address: str, kind: type[CommandedCamera]) -> None:
         was_held = address in self._held
         camera, link = await self._connected(address, kind)
-        await self._or_disconnect(link, camera.restart_access_point())
+        # A camera that is kept awake was woken to be joined: only one for which the link was made may work.
+        await self._or_disconnect(link, camera.restart_access_point(unless_recording=not was_held))
         if was_held:
             self._hold(address, link, camera)
         else:

@@ -211,7 +211,8 @@ class CameraBluetooth(Protocol):
 
     async def restart_access_point(self, address: str, service: str) -> None:
         """Switch the access point of a paired camera off and on; one that was woken is kept awake as before.
-        Raises NotPaired, WakeFailed, NotSupported if it is not known how."""
+        Raises NotPaired, WakeFailed, NotSupported if it is not known how, and CameraBusy for a camera that
+        was not woken and records, as it says."""
 
     async def reboot(self, address: str, service: str) -> None:
         """Reboot a paired camera, which is on; it goes down after this has returned. Raises as
@@ -272,7 +273,8 @@ class AdapterSource(Protocol):
     async def reset_port(self, name: str) -> None:
         """Reset the USB port of an adapter, which most drivers take as a new adapter: the listener is told
         that it is gone, then that it is present. Returns once it is present again, or was not gone. Raises
-        OSError where that is not allowed or not possible; the caller limits the time."""
+        OSError where that is not allowed or not possible. Until then the port may be changed, however long
+        that takes: the caller limits the time for which it waits, and cancels this only to stop."""
 
     async def power_port(self, name: str) -> None:
         """Switch the power of an adapter's USB port, which the configuration names, off and on; as

@@ -256,6 +256,10 @@ class Allocator:
         port = self.interfaces[name].adapter.identity.usb_port
         return self.index.by_usb_port[port] if port else self.of_radio(name)
 
+    def in_usb_port(self, port: str) -> frozenset[str]:
+        """The listed interfaces of the USB device in a port; none for the empty string."""
+        return self.index.by_usb_port.get(port, frozenset()) if port else frozenset()
+
     def unmet(self) -> Iterator[tuple[Reservation, DeviceId | None]]:
         """The reservations that keep no adapter: each with the device that the adapter is kept for instead,
         or None where no such adapter is listed."""

@@ -273,19 +273,21 @@ class LinkRecovery:
         return self._with_adapter(adapter, replace(record, last_step_s=taken, running=step))
 
     def port_ended(self, adapter: AdapterIdentity, *, is_done: bool) -> LinkRecovery:
-        """It has ended. If the adapter is there again, its accusation is settled: the next step needs new
-        evidence; otherwise the next step is due."""
+        """It has ended, or one for another reason. If the adapter is there again, its accusation is settled:
+        the next step needs new evidence; otherwise the next step is due."""
         record = self.adapters.get(adapter)
-        if record is None or record.running is None:
+        if record is None:
             return self
         after = self._with_adapter(adapter, replace(record, running=None))
         return after._cleared(adapter) if is_done else after
 
-    def port_reset(self, adapter: AdapterIdentity, now_s: float) -> LinkRecovery:
-        """The port of an adapter was reset for another reason: that is a RESET_PORT, also for its limit."""
+    def port_taken(self, adapter: AdapterIdentity, step: LinkStep, now_s: float) -> LinkRecovery:
+        """A step of a port was started on an adapter for another reason: it counts from its begin, also for
+        its limit, whatever comes of it. It is not on record as running: who has started it has that."""
         record = self.adapters.get(adapter, AdapterRecord())
-        taken = plus(record.last_step_s, {LinkStep.RESET_PORT: now_s})
-        return self._with_adapter(adapter, replace(record, accusation=None, last_step_s=taken))
+        return self._with_adapter(
+            adapter, replace(record, last_step_s=plus(record.last_step_s, {step: now_s}))
+        )
 
     def adapter_removed(self, adapter: AdapterIdentity) -> LinkRecovery:
         """An adapter was unplugged; one that a step has removed keeps its record."""
@@ -296,6 +298,10 @@ class LinkRecovery:
         """Why an adapter must not be used now, as a predicate; empty if it may."""
         running = self.adapters.get(adapter, AdapterRecord()).running
         return "" if running is None else f"being recovered ({running})"
+
+    def port_obstacle(self, port: str) -> str:
+        """The same of any adapter of the USB device in a port: a step of the port is one of all of them."""
+        return next(filter(None, (self.obstacle(one) for one in self.adapters if one.usb_port == port)), "")
 
     def is_suspect(self, adapter: AdapterIdentity) -> bool:
         """Whether other adapters are to be preferred."""

@@ -56,6 +56,8 @@ class RecoveryStep(StrEnum):
 
 RECOVERY_STEPS: Final[tuple[str, ...]] = (*RecoveryStep, *LinkStep)
 """All recovery steps, those of adapters first: as they are switched on, and counted."""
+USB_DEVICE_STEPS: Final = frozenset({RecoveryStep.RESTART, RecoveryStep.REPLUG})
+"""The steps that may end links of other interfaces of the adapter's USB device."""
 BackendStep = Literal[RecoveryStep.RESCAN, RecoveryStep.RESTART]
 """A step of a backend."""
 
@@ -346,6 +348,15 @@ class AdapterHealth:
                 "by command" if record.why is None else f"it {record.why}"
             )
         return ""
+
+    def port_obstacle(self, port: str) -> str:
+        """The same of any adapter of the USB device in a port, by a step that may end a link of any."""
+        running = (
+            self.obstacle(one)
+            for one, record in self.records.items()
+            if one.usb_port == port and record.running in USB_DEVICE_STEPS
+        )
+        return next(running, "")
 
     def condition(self, adapter: AdapterIdentity) -> Condition:
         """The condition of an adapter that clients are told."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from wifimgrd.daemon.ports import AdapterListener
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.simulator._scenario import AdapterPlan, AdapterTable
+
+_RETURN_S: Final = 20.0
+"""As with the real source."""
 
 
 class SimulatedAdapters:
@@ -74,8 +79,13 @@ class SimulatedAdapters:
         it is replugged by hand."""
         self._require_usb(name)
         self.on_power(name)
-        while name not in self._plugged:
-            await self._came.wait()
+        try:
+            async with asyncio.timeout(_RETURN_S):
+                while name not in self._plugged:
+                    await self._came.wait()
+        except TimeoutError:
+            why = f"no adapter has come back in its USB port within {_RETURN_S:g} s"
+            raise OSError(errno.ETIMEDOUT, why) from None
 
     def _require_usb(self, name: str) -> None:
         if name not in self._plugged or not self._known[name].adapter.identity.usb_port:

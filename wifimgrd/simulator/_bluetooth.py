@@ -174,6 +174,7 @@ class SimulatedBluetooth:
         async with self._alone(address):
             camera = await self._reach(address)
             self.on_connect(camera)
+            _require_idle(camera)
             self.on_wifi_off(camera)
             try:
                 await asyncio.sleep(self._times.wake_s)
@@ -188,8 +189,7 @@ class SimulatedBluetooth:
             raise NotSupported("the simulated camera does not reboot")
         async with self._alone(address):
             camera = await self._reach(address)
-            if camera.emulated is not None and camera.emulated.is_recording:
-                raise CameraBusy("the camera is recording")
+            _require_idle(camera)
             if not isinstance(camera.emulator, GoProEmulator):
                 self.on_reboot(camera)
             elif GoProBluetooth(camera.emulator).answer(REBOOT) != REBOOT + _OK:
@@ -306,6 +306,11 @@ class SimulatedBluetooth:
 
     def _alone(self, key: str) -> _Alone:
         return _Alone(self._busy, key)
+
+
+def _require_idle(camera: Camera) -> None:
+    if camera.emulated is not None and camera.emulated.is_recording:
+        raise CameraBusy("the camera is recording")
 
 
 def _registers_hosts(camera: Camera) -> bool:

@@ -53,16 +53,17 @@ timeout_s: 1 to 300.
 Errors: NotPaired, WakeFailed, BluetoothUnavailable, Busy, Cancelled."""
 RESTART_ACCESS_POINT: Final = member("RestartAccessPoint", address="s", protocol="s")
 """Switch a camera's access point off and on. It returns once the camera says that it is on. A camera that is
-kept awake by WAKE stays so, another one is connected with for this only.
+kept awake by WAKE stays so. Another one is connected with for this only, and is asked first whether it
+records.
 
-Errors: NotSupported for a camera that does not do it, NotPaired, WakeFailed, BluetoothUnavailable, Busy,
-Cancelled."""
+Errors: NotSupported for a camera that does not do it, NotPaired, CameraBusy while it records, WakeFailed if
+it is not reached or does not say whether it records, BluetoothUnavailable, Busy, Cancelled."""
 REBOOT: Final = member("Reboot", address="s", protocol="s")
 """Reboot a camera, over a connection for it. It returns once the camera has accepted that, or has ended the
 connection.
 
 Errors: NotSupported for a camera that does not do it, NotPaired, CameraBusy while it records, WakeFailed if
-it is not reached or refuses, BluetoothUnavailable, Busy, Cancelled."""
+it is not reached, refuses, or does not say whether it records, BluetoothUnavailable, Busy, Cancelled."""
 SLEEP: Final = member("Sleep", address="s", protocol="s")
 """Put a camera to sleep.
 

@@ -18,7 +18,7 @@ import structlog
 from tests.daemon.udev.testbed import FakeHost, Listener, Radio
 from tests.daemon.udev.usb_host import PortMemory, usb_ports
 from wifimgrd.daemon.udev import UdevAdapterSource, UsbDevices, UsbPorts
-from wifimgrd.daemon.udev._usb_ports import PortTimes
+from wifimgrd.daemon.udev._usb_ports import Comeback, PortTimes
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Mode
 
 
@@ -266,19 +266,22 @@ async def test_nothing_is_reported_until_udev_is_done_with_an_interface(
 class PortSteps(UsbPorts):
     """Steps that are an act of the test's, on an adapter in one port."""
 
-    def __init__(self, port: str, act: Callable[[], None], return_s: float = 5.0) -> None:
+    def __init__(
+        self, port: str, act: Callable[[], None], return_s: float = 5.0, *, is_new: bool = False
+    ) -> None:
         super().__init__(UsbDevices(), PortMemory(), lambda: (), PortTimes(return_s=return_s))
         self._port = port
         self._act = act
+        self._is_new = is_new
         self.restored = 0
 
     async def restore(self) -> None:
         self.restored += 1
 
-    async def reset(self, port: str) -> list[str]:
+    async def reset(self, port: str) -> Comeback:
         assert port == self._port
         self._act()
-        return [port]
+        return Comeback([port], self._is_new)
 
     cycle = reset
 
@@ -302,10 +305,15 @@ class MockUsb(UsbDevices):
 
 @asynccontextmanager
 async def with_steps(
-    radio: Radio, listener: Listener, act: Callable[[], None], return_s: float = 5.0
+    radio: Radio,
+    listener: Listener,
+    act: Callable[[], None],
+    return_s: float = 5.0,
+    *,
+    is_new: bool = False,
 ) -> AsyncIterator[UdevAdapterSource]:
     """A source that has reported an adapter, on the port of which a step is an act of the test's."""
-    ports = PortSteps("1-1.4", act, return_s)
+    ports = PortSteps("1-1.4", act, return_s, is_new=is_new)
     ports.devices = MockUsb("1-1.4", radio)
     source = UdevAdapterSource(ports, Path("/nonexistent"))
     await source.start(listener)
@@ -334,6 +342,21 @@ async def test_a_step_returns_for_a_driver_that_has_kept_its_interface(
     async with with_steps(radio, listener, lambda: None) as source:
         await asyncio.wait_for(source.reset_port("mock0"), 5)
         assert listener.nothing_reported()
+
+
+async def test_a_step_waits_for_a_device_that_the_kernel_is_about_to_enumerate_anew(
+    host: FakeHost, listener: Listener
+) -> None:
+    radio = host.adapter("mock0", "1-1.4")
+    async with with_steps(radio, listener, lambda: None, is_new=True) as source:
+        step = asyncio.create_task(source.reset_port("mock0"))
+        await turn()
+        assert not step.done(), "the old interface is still there"
+        radio.pull()
+        assert await listener.gone() == "mock0"
+        radio.plug_again()
+        await asyncio.wait_for(step, 5)
+        assert (await listener.present()).index == radio.ifindex
 
 
 async def test_another_adapter_that_comes_meanwhile_is_not_the_one_that_was_reset(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -69,8 +70,35 @@ def test_a_reset_goes_to_the_node_of_the_device(sysfs: Sysfs, monkeypatch: pytes
         asked.append((Path(f"/proc/self/fd/{file}").readlink(), request))
 
     monkeypatch.setattr("fcntl.ioctl", note)
-    sysfs.devices.reset(PORT)
+    assert sysfs.devices.reset(PORT)
     assert asked == [(node, 0x5514)]
+
+
+def fails(number: int) -> Callable[[int, int], None]:
+    """An ioctl that fails."""
+
+    def ioctl(file: int, request: int) -> None:
+        raise OSError(number, f"{os.strerror(number)}: {file} {request}")
+
+    return ioctl
+
+
+def test_a_device_that_the_kernel_enumerates_anew_after_a_reset_was_reset(
+    sysfs: Sysfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ENODEV is what the kernel says when the descriptors have changed, as with a firmware loader."""
+    sysfs.plug("wlan0")
+    sysfs.add_node()
+    monkeypatch.setattr("fcntl.ioctl", fails(errno.ENODEV))
+    assert not sysfs.devices.reset(PORT)
+
+
+def test_a_reset_that_the_kernel_refuses_is_an_error(sysfs: Sysfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    sysfs.plug("wlan0")
+    sysfs.add_node()
+    monkeypatch.setattr("fcntl.ioctl", fails(errno.EIO))
+    with pytest.raises(OSError, match="Input/output error"):
+        sysfs.devices.reset(PORT)
 
 
 def test_a_port_without_a_device_has_no_node_to_reset(sysfs: Sysfs) -> None:

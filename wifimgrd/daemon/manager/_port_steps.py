@@ -7,7 +7,8 @@ counts the steps of the other one, and an adapter on which a step runs is an obs
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 
 import structlog
 
@@ -20,6 +21,7 @@ from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import (
     BackendUnavailable,
+    Busy,
     InterfaceLost,
     InternalError,
     NotSupported,
@@ -54,6 +56,9 @@ class PortSteps:
         self._adapters = adapters
         self._tasks = tasks
         self._is_due = False
+        self._changes: dict[AdapterIdentity, asyncio.Task[None]] = {}
+        """What is done to the ports of adapters: that goes on after its step was ended, since a thread in the
+        kernel cannot be."""
         self.begun = Notice[AdapterIdentity]()
         """A step of the port of an adapter was started because of a dead link."""
         self.over = Notice[AdapterIdentity]()
@@ -61,29 +66,70 @@ class PortSteps:
 
     # -- carried out
 
-    async def reset(self, name: str) -> None:
-        """Reset the port of an adapter; returns when it is present again. Raises InterfaceLost if it is not
-        in time, NotSupported if it is not on USB, BackendUnavailable if the kernel refuses."""
-        await self.take(name, LinkStep.RESET_PORT)
-
     def end(self, identity: AdapterIdentity, *, is_done: bool) -> None:
-        """The step of a port that is on record, if there is one, has ended, even before it began."""
+        """The step of a port that is on record, if there is one, has ended, even before it began; it stays on
+        record as long as its port is being changed."""
         record = self._records.value.adapters.get(identity)
-        if record is not None and record.running is not None:
-            self._records.set(self._records.value.port_ended(identity, is_done=is_done))
-            self.over.notify(identity)
+        if record is not None and record.running is not None and not self.is_changing(identity):
+            self._ended(identity, is_done=is_done)
+
+    def _ended(self, identity: AdapterIdentity, *, is_done: bool) -> None:
+        self._records.set(self._records.value.port_ended(identity, is_done=is_done))
+        self.over.notify(identity)
+
+    def is_changing(self, identity: AdapterIdentity) -> bool:
+        """Whether something is done to the port of an adapter, for a step that runs or has run."""
+        return identity in self._changes
+
+    def obstacle(self, port: str) -> str:
+        """Why the adapters of the USB device in a port must not be used, as a predicate, though no step is on
+        record any longer; empty if they may."""
+        is_changing = any(one.usb_port == port for one in self._changes)
+        return "being recovered: a step of its USB port does not end" if is_changing else ""
 
     async def take(self, name: str, step: LinkStep) -> None:
-        """Carry out a step that `LinkRecovery` has on record as running, until `end`; raises as `reset`."""
+        """Carry out a step that is on record; returns when the adapter is present again. After a time limit,
+        or a cancellation, it goes on.
+
+        Raises InterfaceLost if the adapter is not present in time, NotSupported if it is not on USB,
+        BackendUnavailable if the kernel refuses, Busy if the USB device is used meanwhile.
+        """
+        interface = self._state.allocator.interfaces.get(name)
+        if interface is None:
+            raise InterfaceLost("the adapter is gone")
+        if not self.is_usb_device_idle(name, but=name):
+            raise Busy("another interface of the adapter's USB device is in use")
+        if self.is_changing(identity := interface.adapter.identity):
+            raise Busy("a step before is still changing the adapter's USB port")
         is_reset = step is LinkStep.RESET_PORT
         limit_s, change = (
             (STEP_S, self._adapters.reset_port) if is_reset else (PORT_S, self._adapters.power_port)
         )
+        changing = self._changes[identity] = self._tasks.start(
+            step.value, self._change(name, step, change), expected=(WifimgrdError,)
+        )
         try:
             async with asyncio.timeout(limit_s):
-                await change(name)
+                await asyncio.shield(changing)
+        except TimeoutError:
+            raise InterfaceLost(f"it took longer than {limit_s:g} s") from None
+        finally:
+            if changing.done():
+                del self._changes[identity]
+            else:
+                changing.add_done_callback(partial(self._changed_late, identity))
+
+    def _changed_late(self, identity: AdapterIdentity, changing: asyncio.Task[None]) -> None:
+        """Nothing is done to a port any longer whose step was over before."""
+        del self._changes[identity]
+        self._ended(identity, is_done=not changing.cancelled() and changing.exception() is None)
+
+    @staticmethod
+    async def _change(name: str, step: LinkStep, change: Callable[[str], Awaitable[None]]) -> None:
+        try:
+            await change(name)
         except TimeoutError as late:
-            raise InterfaceLost(late.strerror or f"it took longer than {limit_s:g} s") from None
+            raise InterfaceLost(late.strerror or "it took too long") from None
         except FileNotFoundError as error:  # it is not on USB
             raise NotSupported(str(error)) from None
         except OSError as error:
@@ -120,17 +166,9 @@ class PortSteps:
         return {one for one, entry in entries.items() if entry.may_record_unseen}
 
     def _is_idle(self, name: str) -> bool:
-        """Whether nobody uses an interface, nor its USB device, and no step runs on any interface of that."""
-        allocator, value = self._state.allocator, self._records.value
-        return (
-            allocator.status(name).state is InterfaceState.AVAILABLE
-            and name not in self._airtime
-            and self.is_usb_device_idle(name)
-            and not any(
-                value.obstacle(allocator.interfaces[one].adapter.identity)
-                for one in allocator.of_usb_device(name)
-            )
-        )
+        """Whether nobody uses an interface, nor its USB device; a step of that is an obstacle to it."""
+        status = self._state.allocator.status(name)
+        return status.state is InterfaceState.AVAILABLE and self.is_usb_device_idle(name)
 
     def is_usb_device_idle(self, name: str, *, but: str = "") -> bool:
         """Whether neither the hub nor another program uses any interface of an interface's USB device, or any

@@ -41,7 +41,15 @@ from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
 from wifimgrd.domain.link_steps import LinkStep, port_hindrance
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
+from wifimgrd.domain.recovery import (
+    USB_DEVICE_STEPS,
+    AdapterHealth,
+    BackendStep,
+    Health,
+    RecoveryRules,
+    RecoveryStep,
+    worst,
+)
 from wifimgrd.domain.time_limits import LOST_SEARCH_S, STEP_S
 from wifimgrd.runtime.tasks import Tasks
 
@@ -53,8 +61,7 @@ so long: the messages of a connect or a scan come first."""
 _MOST_WRITTEN: Final = 256
 _Done = BackendStep | Literal[RecoveryStep.REPLUG, LinkStep.POWER_PORT]
 """A step that does something."""
-_OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG, LinkStep.POWER_PORT)
-"""The steps that may end links of other interfaces of the USB device."""
+_OF_USB_DEVICE: Final = USB_DEVICE_STEPS | {LinkStep.POWER_PORT}
 
 
 class Recovering:
@@ -246,7 +253,8 @@ class Recovering:
     def removed_adapter(self, identity: AdapterIdentity) -> None:
         """An adapter was unplugged, or is gone because of a step of its port."""
         self._health = self._health.removed(identity)
-        self._links.set(self._links.value.adapter_removed(identity))
+        if not self._ports.is_changing(identity):
+            self._links.set(self._links.value.adapter_removed(identity))
         self._arm()
 
     # -- steps
@@ -270,14 +278,15 @@ class Recovering:
         self._show_changed()
 
     def port_over(self, identity: AdapterIdentity) -> None:
-        """That has ended."""
+        """That has ended, or a step of the port that was over before."""
         self._health = self._health.ended(identity)
+        self._changed.update(self._concerned(identity))
         self._run_due_steps()
 
     def links_changed(self, adapters: frozenset[AdapterIdentity]) -> None:
         """Something else is known of adapters by dead links."""
         for identity in adapters:
-            self._changed.update(self._state.allocator.named(identity))
+            self._changed.update(self._concerned(identity))
         self._show_changed()
 
     def _run_due_steps(self) -> None:
@@ -300,7 +309,7 @@ class Recovering:
         names, self._changed, self._shown = self._changed, set(), self._health
         changed = {one for one in before.keys() | after.keys() if before.get(one) is not after.get(one)}
         for identity in changed | (self._health.receiving ^ shown.receiving):
-            names.update(allocator.named(identity))
+            names.update(self._concerned(identity))
         stale = [name for name in names if self._marked(name) is not allocator]
         if len(stale) > 1:
             stale = [name for name in allocator.interfaces if name in stale]
@@ -310,6 +319,12 @@ class Recovering:
                 asyncio.get_running_loop().call_later(_GOOD_NEWS_S, self._show, name)
             else:
                 self._show(name)
+
+    def _concerned(self, identity: AdapterIdentity) -> Iterator[str]:
+        """The interfaces whose marks depend on the records of an adapter: also those of its USB device."""
+        allocator = self._state.allocator
+        yield from allocator.named(identity)
+        yield from allocator.in_usb_port(identity.usb_port)
 
     def _start_step(self, name: str, identity: AdapterIdentity, step: RecoveryStep) -> None:
         self._health = self._health.started(identity, step, self._now())
@@ -365,11 +380,11 @@ class Recovering:
     async def _take(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
         """Carry a step out; raises why it has failed."""
         try:
-            if step is RecoveryStep.REPLUG:
-                await self._ports.reset(name)
-                self._links.set(self._links.value.port_reset(identity, self._now()))
-            elif step is LinkStep.POWER_PORT:
-                await self._ports.take(name, step)
+            if step is RecoveryStep.REPLUG or step is LinkStep.POWER_PORT:
+                at_port = LinkStep.RESET_PORT if step is RecoveryStep.REPLUG else step
+                self._links.set(self._links.value.port_taken(identity, at_port, self._now()))
+                await self._ports.take(name, at_port)
+                self._links.set(self._links.value.port_ended(identity, is_done=True))
             else:
                 async with asyncio.timeout(STEP_S):
                     await self._backend.recover(name, step)
@@ -381,7 +396,8 @@ class Recovering:
             _log.exception("recovery_step_crashed", interface=name, step=step.value)
             raise InternalError("the step ended with an internal error") from crash
         finally:
-            self._health = self._health.ended(identity)
+            if not self._ports.is_changing(identity):  # else `port_over` follows
+                self._health = self._health.ended(identity)
 
     def _show(self, name: str) -> None:
         """Copy an adapter's health into the allocator, and publish the interface if clients see a change."""
@@ -393,14 +409,17 @@ class Recovering:
             state.publish_interface(name)
 
     def _marked(self, name: str) -> Allocator:
-        """The allocator with the current health of an interface's radio; the same object where nothing
-        changes."""
+        """The allocator with the current health of an interface's radio, and what is done to its USB device;
+        the same object where nothing changes."""
         allocator, health, links = self._state.allocator, self._health, self._links.value
         if name not in allocator.interfaces:
             return allocator
         sharers = sorted(allocator.of_radio(name))
         identities = [allocator.interfaces[one].adapter.identity for one in sharers]
-        obstacles = (*map(links.obstacle, identities), *map(health.obstacle, identities))
+        port = allocator.interfaces[name].adapter.identity.usb_port
+        obstacles = [*map(links.obstacle, identities), *map(health.obstacle, identities)]
+        if port:
+            obstacles += links.port_obstacle(port), health.port_obstacle(port), self._ports.obstacle(port)
         condition = worst((*map(links.condition, identities), *map(health.condition, identities)))
         return allocator.mark(
             name,

@@ -24,6 +24,7 @@ from wifimgrd.domain.errors import (
     AssociationRefused,
     BluetoothUnavailable,
     Busy,
+    CameraBusy,
     Cancelled,
     DeviceNotReachable,
     NotPaired,
@@ -349,7 +350,15 @@ class Waking:
                 return await join()
         except TimeoutError:
             raise first from None
-        except (Busy, BluetoothUnavailable, Cancelled, NotPaired, NotSupported, WakeFailed) as why:
+        except (
+            Busy,
+            BluetoothUnavailable,
+            CameraBusy,
+            Cancelled,
+            NotPaired,
+            NotSupported,
+            WakeFailed,
+        ) as why:
             _log.debug("access_point_not_restarted", device=entry.device.id, reason=why.message)
             raise first from None
 

@@ -11,7 +11,7 @@ import errno
 import os
 import socket
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -27,7 +27,7 @@ from wifimgrd.daemon.udev._describe import (
     is_part_of,
     is_wireless,
 )
-from wifimgrd.daemon.udev._usb_ports import UsbPorts
+from wifimgrd.daemon.udev._usb_ports import Comeback, UsbPorts
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.kernel.events import Event, NetworkEvents, Topic
 from wifimgrd.kernel.links import Link
@@ -142,20 +142,18 @@ class UdevAdapterSource:
         """See AdapterSource.power_port."""
         await self._step(name, self._ports.cycle, _UNSWITCHED)
 
-    async def _step(
-        self, name: str, step: Callable[[str], Awaitable[Collection[str]]], hint: str = ""
-    ) -> None:
+    async def _step(self, name: str, step: Callable[[str], Awaitable[Comeback]], hint: str = "") -> None:
         """Carry a step out on the port of an adapter, and return once its interface is reported, which is a
         new one unless its driver has kept it."""
         usb, limit_s = self._ports.devices, self._ports.times.return_s
         port = usb.port_of(name)
         before = {usb.index_of(name)} | {known.ifindex for known in self._known.values() if known.is_in(port)}
-        places = await step(port)
+        expected = await step(port)
 
         def is_back() -> bool:
-            if name in self._known and usb.index_of(name) in before:
+            if not expected.is_new and name in self._known and usb.index_of(name) in before:
                 return True
-            present = (known for known in self._known.values() if any(map(known.is_in, places)))
+            present = (known for known in self._known.values() if any(map(known.is_in, expected.ports)))
             return any(known.ifindex not in before for known in present)
 
         try:

@@ -78,15 +78,23 @@ class UsbDevices:
         except OSError:
             return False
 
-    def reset(self, port: str) -> None:
-        """Reset a port; raises OSError.
+    def reset(self, port: str) -> bool:
+        """Reset a port; raises OSError. Returns whether its device is still the same.
 
         Drivers that do not know how to go on after a reset are unbound before it and bound after it: then
-        the interface is another one.
+        the interface is another one. A device whose descriptors are others after the reset, as with one whose
+        firmware is loaded then, is disconnected by the kernel and enumerated anew, for which it says ENODEV:
+        https://elixir.bootlin.com/linux/v6.1/source/drivers/usb/core/hub.c, usb_reset_and_verify_device.
         """
         node = os.open(self._node(port), os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.ioctl(node, _USBDEVFS_RESET)
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+            return False  # or it was unplugged: then nothing comes back
+        else:
+            return True
         finally:
             os.close(node)
 

@@ -2,7 +2,8 @@
 
 A port that is to be without power for a moment is noted on disk before, and switched on by the daemon's next
 start if this one does not live to do it. Threads do what blocks, since the kernel's disconnect of a device
-waits for its driver: one that was started goes on to its end, which is that the port has power.
+waits for its driver: one that was started goes on to its end, which is that the port has power. A step is not
+over before its thread is: until then, nobody may use the adapter.
 """
 
 from __future__ import annotations
@@ -43,18 +44,26 @@ class PortTimes:
 
     node_s: float = 5.0
     """udev makes the node of a device the daemon's some 0.3 s after it was enumerated."""
-    reset_s: float = 20.0
-    """The kernel tries several times to reset a device that does not answer."""
     note_s: float = 5.0
     """The disk takes a note."""
     off_s: float = 3.0
     """So long a port is without power: capacitors keep an adapter going for a while."""
     switch_s: float = 15.0
-    """A driver lets go of its device, and both switches are made."""
+    """Ports are switched on at the start."""
     return_s: float = 20.0
     """The adapter is enumerated, its firmware loaded, and its interface reported by udev."""
     stop_s: float = 4.0
     """A stop waits for ports that are being switched on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comeback:
+    """How an adapter is there again after a step."""
+
+    ports: Collection[str]
+    """It is in one of these."""
+    is_new: bool = False
+    """It is a new device in any case; else its driver may have kept the interface."""
 
 
 class UsbPorts:
@@ -103,23 +112,19 @@ class UsbPorts:
         if self._cycles:
             await asyncio.wait(self._cycles, timeout=self.times.stop_s)
 
-    async def reset(self, port: str) -> Collection[str]:
-        """Reset a port, once udev has made its node this user's; raises OSError. Returns where the adapter
-        is afterwards: there."""
+    async def reset(self, port: str) -> Comeback:
+        """Reset a port, once udev has made its node this user's; raises OSError. The kernel tries several
+        times to reset a device that does not answer."""
         for _ in range(round(self.times.node_s / _AGAIN_S)):
             if self.devices.can_reset(port):
                 break
             await asyncio.sleep(_AGAIN_S)
-        try:
-            async with asyncio.timeout(self.times.reset_s):
-                await asyncio.to_thread(self.devices.reset, port)
-        except TimeoutError:
-            raise OSError(errno.ETIMEDOUT, f"the reset of the USB port {port} does not end") from None
-        return {port}
+        is_same = await asyncio.to_thread(self.devices.reset, port)
+        return Comeback({port}, is_new=not is_same)
 
-    async def cycle(self, port: str) -> Collection[str]:
-        """Switch the power of a named port off and on, and that of the port's other half; raises OSError.
-        Returns where the adapter is afterwards: in one of the two."""
+    async def cycle(self, port: str) -> Comeback:
+        """Switch the power of a named port off and on, and that of the port's other half, in which the
+        adapter may be afterwards; raises OSError."""
         halves = await asyncio.to_thread(self._halves, port)
         await self._write_down(halves)
         hurry = threading.Event()
@@ -128,16 +133,13 @@ class UsbPorts:
         self._cycles[running] = hurry
         running.add_done_callback(partial(self._cycled, halves))
         try:
-            async with asyncio.timeout(self.times.off_s + self.times.switch_s):
-                failed, _ = await asyncio.shield(running)
-        except TimeoutError:
-            raise OSError(errno.ETIMEDOUT, f"the USB port {port} does not switch") from None
+            failed, _ = await asyncio.shield(running)
         finally:
             hurry.set()
         if failed is not None:
             raise failed
         _log.info("usb_port_switched", ports=halves)
-        return halves
+        return Comeback(halves)
 
     async def _write_down(self, ports: Collection[str]) -> None:
         """Note on disk that ports are to be off; raises OSError, and then they are not noted."""
