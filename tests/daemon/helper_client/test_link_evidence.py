@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, table: Table, within_s: float = WITHI
         evidence = KernelLinkEvidence(lambda _, __: table(loop.time()))
         return await evidence.asked("wlan7", "10.5.5.9", within_s), loop.time()
 
-    monkeypatch.setattr(asyncio, "to_thread", at_once)
+    monkeypatch.setattr(KernelLinkEvidence, "_in_thread", staticmethod(at_once))
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(ask())
 
@@ -121,6 +121,28 @@ async def test_a_kernel_that_does_not_answer_is_not_waited_for(monkeypatch: pyte
     try:
         assert await evidence.asked("wlan7", "10.5.5.9", WITHIN_S) is Asked.NOT_ASKED
         assert await evidence.counters("wlan7") is None
+    finally:
+        released.set()
+
+
+async def test_a_kernel_that_hangs_holds_two_threads_however_often_it_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_READ_S", 0.01)
+    monkeypatch.setattr(module, "_COUNT_S", 0.01)
+    released, hanging = threading.Event(), list[str]()
+
+    def hangs(interface: str, _: object) -> None:
+        hanging.append(interface)
+        released.wait(10)
+
+    evidence = KernelLinkEvidence(hangs, hangs)
+    try:
+        for number in range(8):
+            assert await evidence.asked(f"wlan{number}", "10.5.5.9", WITHIN_S) is Asked.NOT_ASKED
+            assert await evidence.counters(f"wlan{number}") is None
+        assert len(hanging) <= 2
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: True), 5), "the others have theirs"
     finally:
         released.set()
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
 
 from wifimgrd.domain.dead_links import Asked, Counters
 from wifimgrd.kernel import nl80211
@@ -24,6 +25,9 @@ _COUNT_S: Final = 8.0
 """A driver whose firmware hangs gives up asking it after a few seconds."""
 _WAITS_S: Final = 1.0
 """The kernel repeats an unanswered question after so long."""
+_THREADS: Final = 2
+"""One that hangs in the kernel for each kind of question, and no more however often that is asked."""
+_T = TypeVar("_T")
 
 
 class KernelLinkEvidence:
@@ -36,13 +40,16 @@ class KernelLinkEvidence:
     ) -> None:
         self._neighbour = neighbour
         self._counters = counters
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="link-evidence")
+        """Their own, so that questions that hang take none from the rest of the daemon. What still waits for
+        one when its time is over is not asked."""
 
     async def counters(self, interface: str) -> Counters | None:
         """See LinkEvidence.counters."""
         at_s = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(_COUNT_S):
-                return await asyncio.to_thread(self._counters, interface, at_s)
+                return await self._in_thread(self._counters, interface, at_s)
         except TimeoutError:
             return None
 
@@ -53,8 +60,8 @@ class KernelLinkEvidence:
         while True:
             try:
                 async with asyncio.timeout(_READ_S):
-                    found = await asyncio.to_thread(self._neighbour, interface, address)
-            except TimeoutError:  # its thread still waits: no second one beside it
+                    found = await self._in_thread(self._neighbour, interface, address)
+            except TimeoutError:  # its thread still waits
                 return Asked.NOT_ASKED
             watched_s = loop.time() - begin_s
             answer = outcome(found, within_s + watched_s)
@@ -62,6 +69,9 @@ class KernelLinkEvidence:
             if answer is Asked.ANSWERED or has_given_up or watched_s + _LOOK_S > LIMIT_S:
                 return answer
             await asyncio.sleep(_LOOK_S)
+
+    async def _in_thread(self, question: Callable[..., _T], *about: object) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, question, *about)
 
 
 def outcome(neighbour: Neighbour | None, within_s: float) -> Asked:
