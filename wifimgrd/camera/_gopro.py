@@ -158,7 +158,7 @@ class GoPro(CommandedCamera):
         return None if answer is None else protocol.is_set(protocol.statuses_of(answer).get(Status.ENCODING))
 
     async def _require_idle(self) -> None:
-        """Raises CameraBusy while it records, and Trouble if it does not say: such a camera is left alone."""
+        """Raises CameraBusy while it records, and Trouble if it does not say whether it does."""
         is_recording = await self._is_recording()
         if is_recording is None:
             raise Trouble("the camera does not say whether it records")

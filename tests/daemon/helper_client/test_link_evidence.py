@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, table: Table, within_s: float = WITHI
         evidence = KernelLinkEvidence(lambda _, __: table(loop.time()))
         return await evidence.asked("wlan7", "10.5.5.9", within_s), loop.time()
 
-    monkeypatch.setattr(asyncio, "to_thread", at_once)
+    monkeypatch.setattr(KernelLinkEvidence, "_in_thread", staticmethod(at_once))
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         return runner.run(ask())
 

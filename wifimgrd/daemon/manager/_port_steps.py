@@ -57,8 +57,8 @@ class PortSteps:
         self._tasks = tasks
         self._is_due = False
         self._changes: dict[AdapterIdentity, asyncio.Task[None]] = {}
-        """What is done to the ports of adapters: that goes on after its step was ended, since a thread in the
-        kernel cannot be."""
+        """The running changes of the adapters' ports: one goes on after its step was ended, since a thread in
+        the kernel cannot be."""
         self.begun = Notice[AdapterIdentity]()
         """A step of the port of an adapter was started because of a dead link."""
         self.over = Notice[AdapterIdentity]()
