@@ -100,8 +100,7 @@ def test_a_port_is_not_reset_if_another_program_uses_its_usb_device_meanwhile(tm
         await asyncio.sleep(0.5)
         sibling = bench.hub_state.allocator.interfaces["wlan9"].adapter
         bench.adapter_events.adapter_present(replace(sibling, is_active=True))
-        with pytest.raises(Busy, match="another interface"):
-            await waiting
+        await waiting  # the camera answers again
         assert faults.resets == []
         assert bench.state(device) is DeviceState.CONNECTED
 
