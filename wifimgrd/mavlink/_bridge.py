@@ -158,7 +158,8 @@ class Bridge:
 
     def _follow(self, before: DeviceRecord | None, after: DeviceRecord) -> None:
         """A recording that begins or ends is told at once."""
-        if after.camera is not None and after.camera.recording_state == RecordingState.IDLE:
+        is_idle = after.camera is not None and after.camera.recording_state == RecordingState.IDLE
+        if is_idle and after.id not in self._captures.starting:
             self._release((after.id,))
         if before is None or is_recording(before) is is_recording(after):
             return
