@@ -281,6 +281,29 @@ def test_the_rate_in_a_start_lasts_while_the_camera_records() -> None:
     run(play, NOSE)
 
 
+def test_a_camera_that_takes_long_to_start_with_a_rate_costs_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.takes_s = 10.0
+        rig.station.command(100, START, 0, 1)
+        await rig.after(0.5)
+        turns = 0
+
+        def count(*_: object, **__: object) -> None:
+            nonlocal turns
+            turns += 1
+            assert turns < 100, "it spins"
+
+        for name in ("_repeat", "_set_interval"):
+            kept = getattr(rig.bridge, name)
+            monkeypatch.setattr(rig.bridge, name, lambda *a, kept=kept, **b: (count(), kept(*a, **b)))
+        assert statuses(await rig.after(9.0)) == []
+        assert statuses(await rig.after(5.0)) == [(100, 1)] * 5
+
+    run(play, NOSE)
+
+
 def test_the_rate_in_a_start_that_fails_is_none() -> None:
     async def play(rig: Rig) -> None:
         rig.hub.errors[1] = "camera-refused", "no"

@@ -58,9 +58,8 @@ class Bridge:
         """The devices by their components."""
         self._left_out: tuple[list[int], list[int | str]] = [], []
         """Cameras without a component, and ids and names without a camera."""
-        self._intervals: dict[tuple[int, wire.Message, bool], tuple[float, float]] = {}
-        """The interval at which a component sends a message, perhaps only while it records; and when it is
-        due."""
+        self._intervals: dict[tuple[int, wire.Message, bool], asyncio.TimerHandle] = {}
+        """When a component sends a message again, perhaps only while it records."""
         self._questions = CommandRate(QUESTIONS_AT_ONCE, QUESTIONS_S)
         self._armed = Armed()
         self._began_s = time.monotonic()
@@ -74,6 +73,8 @@ class Bridge:
     async def stop(self) -> None:
         """Close the link, and end."""
         await self._tasks.stop()
+        for due in self._intervals.values():
+            due.cancel()
         await self._hub.stop()
 
     async def _serve(self) -> None:
@@ -81,11 +82,7 @@ class Bridge:
             self._link.open()
             while True:
                 self._beat()
-                next_s = self._now() + HEARTBEAT_S
-                while (now := self._now()) < next_s:
-                    due_s = min((due for _, due in self._intervals.values()), default=next_s)
-                    await asyncio.sleep(max(0.0, min(due_s, next_s) - now))
-                    self._repeat()
+                await asyncio.sleep(HEARTBEAT_S)
         finally:
             self._link.close()
 
@@ -99,17 +96,18 @@ class Bridge:
         if not devices or self._order(devices, on=False):
             self._armed = stopped
 
-    def _repeat(self) -> None:
-        now = self._now()
-        for key, (interval_s, due_s) in list(self._intervals.items()):
-            component, message, is_while_recording = key
-            device = self._devices.get(self._cameras[component])
-            if is_while_recording and device is not None and not is_recording(device):
-                if device.id not in self._captures.starting:
-                    del self._intervals[key]
-            elif due_s <= now:
-                self._intervals[key] = interval_s, now + interval_s
-                self._tell(component, message)
+    def _repeat(self, key: tuple[int, wire.Message, bool], interval_s: float) -> None:
+        """Send a message that is due, and again after the interval."""
+        component, message, is_while_recording = key
+        device = self._devices.get(self._cameras.get(component, 0))
+        is_on = device is not None and is_recording(device)
+        has_ended = device is not None and not is_on and device.id not in self._captures.starting
+        if component not in self._cameras or (is_while_recording and has_ended):
+            del self._intervals[key]
+            return
+        self._set_interval(component, message, interval_s, is_while_recording=is_while_recording)
+        if is_on or not is_while_recording:
+            self._tell(component, message)
 
     def _tell(self, component: int, message: wire.Message) -> None:
         """Send what is known of a camera."""
@@ -150,7 +148,6 @@ class Bridge:
         components = ids.assigned(self._memory.components, self._devices, wanted)
         self._memory.write(components, self._memory.signed_until)
         self._cameras = {one: device for one, device in components.items() if device in wanted}
-        self._intervals = {one: due for one, due in self._intervals.items() if one[0] in self._cameras}
         left_out = [one for one in wanted if one not in components.values()], unknown
         if left_out != self._left_out and any(left_out):
             _log.warning("without_component", devices=left_out[0], not_found=unknown)
@@ -226,9 +223,12 @@ class Bridge:
     def _set_interval(
         self, component: int, message: wire.Message, interval_s: float, *, is_while_recording: bool = False
     ) -> None:
-        self._intervals.pop((component, message, is_while_recording), None)
+        key = component, message, is_while_recording
+        if (before := self._intervals.pop(key, None)) is not None:
+            before.cancel()
         if interval_s:
-            self._intervals[component, message, is_while_recording] = interval_s, self._now() + interval_s
+            loop = asyncio.get_running_loop()
+            self._intervals[key] = loop.call_later(interval_s, self._repeat, key, interval_s)
 
     def _capture(self, command: requests.Command, capture: requests.Capture, answering: list[int]) -> None:
         """Start recording, or stop, on the cameras that are meant. Who was addressed answers: PX4 sends what
