@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink._armed import STOPS_AFTER_S
 from wifimgrd.mavlink._bridge import QUESTIONS_AT_ONCE, QUESTIONS_S
 from wifimgrd.mavlink._components import Memory
+from wifimgrd.mavlink._signing import MINUTE, Signing
 
 NOSE, LEFT = device(1, "Nose"), device(2, "Left")
 AWAY = device(3, "Away", connected=False)
@@ -562,11 +564,19 @@ def test_with_a_key_who_has_none_is_not_heard() -> None:
     assert KEY.hex() not in str(log)
 
 
-def test_a_timestamp_is_on_disk_before_it_is_used_for_long(tmp_path: Path) -> None:
+def test_the_last_timestamp_is_on_disk_within_a_minute_and_at_the_end(tmp_path: Path) -> None:
+    used: list[Signing | None] = []
+
     async def play(rig: Rig) -> None:
         await asyncio.sleep(1.0)
-        assert rig.bridge._signing is not None
-        assert Memory(str(tmp_path)).signed_until > rig.bridge._signing.last
+        used.append(rig.bridge._signing)
+        assert used[-1] is not None
+        assert used[-1].last - MINUTE < Memory(str(tmp_path)).last_signed
         rig.station.received()
 
-    run(play, NOSE, key=KEY, memory=Memory(str(tmp_path)))
+    for _ in range(3):
+        run(play, NOSE, key=KEY, memory=Memory(str(tmp_path)))
+        assert used[-1] is not None
+        assert Memory(str(tmp_path)).last_signed == used[-1].last
+        now = (time.time_ns() // 1000 - 1_420_070_400_000_000) // 10
+        assert used[-1].last <= now, "a start makes timestamps later than the clock"

@@ -48,7 +48,7 @@ class Bridge:
         self._settings = settings
         self._tasks = tasks
         self._memory = memory
-        self._signing = None if key is None else Signing(key, memory.signed_until)
+        self._signing = None if key is None else Signing(key, memory.last_signed, time.time_ns() // 1000)
         address = mavlink_address(settings.connection)
         self._link = Link(address, settings.system, self._signing, self._receive)
         self._captures = Captures(hub, self._link.send, self._release, tasks.part("captures"))
@@ -75,6 +75,8 @@ class Bridge:
         await self._tasks.stop()
         for due in self._intervals.values():
             due.cancel()
+        if self._signing is not None:
+            self._memory.write(self._memory.components, self._signing.last)
         await self._hub.stop()
 
     async def _serve(self) -> None:
@@ -87,8 +89,8 @@ class Bridge:
             self._link.close()
 
     def _beat(self) -> None:
-        if self._signing is not None and self._signing.last >= self._memory.signed_until:
-            self._memory.write(self._memory.components, self._signing.last + MINUTE)
+        if self._signing is not None and self._signing.last >= self._memory.last_signed + MINUTE:
+            self._memory.write(self._memory.components, self._signing.last)
         for component, device in self._cameras.items():
             known = self._devices.get(device) if self._hub.available else None
             self._link.send(component, wire.HEARTBEAT, heartbeat(known))
@@ -146,7 +148,7 @@ class Bridge:
         """Each camera that is wanted has a component, as far as there are enough."""
         wanted, unknown = ids.wanted(self._devices, self._settings.devices)
         components = ids.assigned(self._memory.components, self._devices, wanted)
-        self._memory.write(components, self._memory.signed_until)
+        self._memory.write(components, self._memory.last_signed)
         self._cameras = {one: device for one, device in components.items() if device in wanted}
         left_out = [one for one in wanted if one not in components.values()], unknown
         if left_out != self._left_out and any(left_out):

@@ -54,29 +54,29 @@ class Memory:
         """None = nothing is kept."""
         self._file = None if folder is None else Path(folder, "components.json")
         self.components: dict[int, int] = {}
-        self.signed_until = 0
-        """A timestamp that no signature has reached."""
+        self.last_signed = 0
+        """The last timestamp of a signature, or up to a minute earlier."""
         try:
             kept = {} if self._file is None else json.loads(self._file.read_text("utf-8"))
             pairs = {int(one): int(device) for one, device in kept.get("components", {}).items()}
             self.components = {one: device for one, device in pairs.items() if one in COMPONENTS}
-            self.signed_until = min(max(0, int(kept.get("signed_until", 0))), LARGEST)
+            self.last_signed = min(max(0, int(kept.get("last_signed", 0))), LARGEST)
         except FileNotFoundError:
             pass
         except (OSError, ValueError, TypeError, AttributeError) as error:
             _log.warning("components_unreadable", reason=str(error))
 
-    def write(self, components: Mapping[int, int], signed_until: int) -> None:
+    def write(self, components: Mapping[int, int], last_signed: int) -> None:
         """Keep them; what is on disk is either the old value or the new one."""
-        if (components, signed_until) == (self.components, self.signed_until):
+        if (components, last_signed) == (self.components, self.last_signed):
             return
-        self.components, self.signed_until = dict(components), signed_until
+        self.components, self.last_signed = dict(components), last_signed
         if self._file is None:
             return
         new = self._file.with_suffix(".new")
         try:
             with new.open("w", encoding="utf-8") as file:
-                json.dump({"components": components, "signed_until": signed_until}, file)
+                json.dump({"components": components, "last_signed": last_signed}, file)
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._file)
