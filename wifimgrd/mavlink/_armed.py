@@ -42,8 +42,14 @@ class Armed:
             return replace(after, stops_at_s=None), True
         return replace(after, stops_at_s=now_s + STOPS_AFTER_S), False
 
+    @property
+    def late(self) -> frozenset[int]:
+        """The cameras that could not be stopped in time: they are to be stopped once that is possible."""
+        return self.started if self.is_armed is False and self.stops_at_s is None else frozenset()
+
     def recording(self, devices: Iterable[int]) -> Armed:
-        """The order of the edge has started these, which did not record before."""
+        """The order of the edge has started these, which did not record before; or disarming has not reached
+        them, and they still record."""
         return replace(self, started=self.started.union(devices))
 
     def released(self, devices: Iterable[int]) -> Armed:
