@@ -288,6 +288,20 @@ def test_an_interval_of_a_microsecond_is_half_a_second() -> None:
     run(play, NOSE)
 
 
+def test_messages_that_are_repeated_go_out_together() -> None:
+    async def play(rig: Rig) -> None:
+        for component in range(100, 106):
+            for kind in (259, 260, 261, 262):
+                await rig.asked(component, EVERY, kind, 500_000 + 100 * component + kind)
+        loop = asyncio.get_running_loop()
+        before = loop.waits  # type: ignore[attr-defined]
+        for _ in range(60):
+            await rig.after(1.0)
+        assert loop.waits - before <= 60 * 6  # type: ignore[attr-defined]
+
+    run(play, *SEVEN[:6])
+
+
 def test_the_rate_in_a_start_lasts_while_the_camera_records() -> None:
     async def play(rig: Rig) -> None:
         await rig.asked(100, EVERY, 262, 10e6)

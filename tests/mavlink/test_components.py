@@ -151,6 +151,9 @@ def test_what_has_not_changed_is_not_written(tmp_path: Path) -> None:
         b"\xff\xfe",
         b'{"last_signed": "soon"}',
         b'{"last_signed": -7}',
+        b'{"last_signed": 1e999}',
+        b'{"components": {"100": 1e999}}',
+        b"[" * 100_000,
     ],
 )
 def test_a_broken_file_is_as_none_and_is_replaced(tmp_path: Path, content: bytes) -> None:
@@ -159,6 +162,20 @@ def test_a_broken_file_is_as_none_and_is_replaced(tmp_path: Path, content: bytes
     assert (memory.components, memory.last_signed) == ({}, 0)
     memory.write({100: 1}, 0)
     assert Memory(str(tmp_path)).components == {100: 1}
+
+
+def test_a_device_in_the_file_has_one_component(tmp_path: Path) -> None:
+    (tmp_path / "components.json").write_text('{"components": {"100": 1, "101": 1, "102": 2}}')
+    components = Memory(str(tmp_path)).components
+    assert sorted(components.values()) == [1, 2]
+
+
+def test_what_could_not_be_written_is_written_with_the_next_change(tmp_path: Path) -> None:
+    memory = Memory(str(tmp_path / "late"))
+    memory.write({100: 1}, 0)
+    (tmp_path / "late").mkdir()
+    memory.write({100: 1}, 0)
+    assert Memory(str(tmp_path / "late")).components == {100: 1}
 
 
 def test_a_timestamp_in_the_file_has_a_limit(tmp_path: Path) -> None:

@@ -118,7 +118,8 @@ class Bridge:
         device = self._devices.get(self._cameras.get(component, 0))
         is_on = device is not None and is_recording(device)
         has_ended = device is not None and _is_idle(device) and not self._captures.told.get(device.id)
-        if component not in self._cameras or (is_while_recording and has_ended):
+        is_heard = component in self._cameras and self._link.has_receiver
+        if not is_heard or (is_while_recording and has_ended):
             del self._intervals[key]
             return
         self._set_interval(component, message, interval_s, is_while_recording=is_while_recording)
@@ -257,7 +258,8 @@ class Bridge:
             before.cancel()
         if interval_s:
             loop = asyncio.get_running_loop()
-            self._intervals[key] = loop.call_later(interval_s, self._repeat, key, interval_s)
+            due_s = round((loop.time() + interval_s) / requests.SHORTEST_S) * requests.SHORTEST_S
+            self._intervals[key] = loop.call_at(due_s, self._repeat, key, interval_s)
 
     def _capture(self, command: requests.Command, capture: requests.Capture, answering: list[int]) -> None:
         """Start recording, or stop, on the cameras that are meant. Who was addressed answers: PX4 sends what

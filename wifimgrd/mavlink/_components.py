@@ -14,7 +14,7 @@ from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mavlink._signing import LARGEST
 
 COMPONENTS: Final = range(100, 106)
-"""MAV_COMP_ID_CAMERA, and the five that follow."""
+"""MAV_COMP_ID_CAMERA to MAV_COMP_ID_CAMERA6."""
 
 _log = structlog.get_logger("wifimgrd.mavlink")
 
@@ -59,19 +59,20 @@ class Memory:
         try:
             kept = {} if self._file is None else json.loads(self._file.read_text("utf-8"))
             pairs = {int(one): int(device) for one, device in kept.get("components", {}).items()}
-            self.components = {one: device for one, device in pairs.items() if one in COMPONENTS}
+            by_device = {device: one for one, device in pairs.items() if one in COMPONENTS}
+            self.components = {one: device for device, one in by_device.items()}
             self.last_signed = min(max(0, int(kept.get("last_signed", 0))), LARGEST)
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             _log.warning("components_unreadable", reason=str(error))
+        self._on_disk = self.components, self.last_signed
 
     def write(self, components: Mapping[int, int], last_signed: int) -> None:
         """Keep them; what is on disk is either the old value or the new one."""
-        if (components, last_signed) == (self.components, self.last_signed):
-            return
-        self.components, self.last_signed = dict(components), last_signed
-        if self._file is None:
+        before, now = (self.components, self.last_signed), (dict(components), last_signed)
+        self.components, self.last_signed = now
+        if self._file is None or now == self._on_disk:
             return
         new = self._file.with_suffix(".new")
         try:
@@ -80,5 +81,7 @@ class Memory:
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._file)
-        except OSError as error:
-            _log.error("components_not_kept", reason=str(error))
+            self._on_disk = now
+        except OSError as error:  # it is tried again with the next change
+            if now != before:
+                _log.error("components_not_kept", reason=str(error))

@@ -79,6 +79,11 @@ class Link:
             except OSError as error:  # nobody listens there yet, or this host has no network
                 _log.info("station_unreachable", reason=error.strerror)
 
+    @property
+    def has_receiver(self) -> bool:
+        """Whether there is somebody to send to, as far as that can be known."""
+        return not self._address.is_listening or bool(self._peers())
+
     def _watch(self) -> None:
         if self._socket is not None:
             asyncio.get_running_loop().add_reader(self._socket, self._read)
