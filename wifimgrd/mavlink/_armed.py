@@ -57,7 +57,7 @@ class Armed:
         return replace(self, started=self.started.difference(devices))
 
     def due(self, now_s: float) -> tuple[Armed, frozenset[int]]:
-        """The cameras that are to be stopped now, and what is known once they are told."""
+        """The state after the stop that is due now, and the cameras that it stops, if there are any."""
         if self.stops_at_s is None or now_s < self.stops_at_s:
             return self, frozenset()
         return replace(self, started=frozenset(), stops_at_s=None), self.started

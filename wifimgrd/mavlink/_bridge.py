@@ -236,19 +236,19 @@ class Bridge:
             return
         for component in answering:
             if self._questions.admits(self._now()):
-                result = self._result(component, meant)
-                self._captures.answer(component, command, result)
-                if isinstance(meant, requests.Question) and result is Result.ACCEPTED:
-                    self._tell(component, meant.message)
+                self._inform(component, command, meant)
 
-    def _result(self, component: int, meant: requests.Question | requests.Interval | Result) -> Result:
+    def _inform(self, component: int, command: requests.Command, meant: requests.Question | Result) -> None:
         if isinstance(meant, Result):
-            return meant
-        if isinstance(meant, requests.Interval):
+            self._captures.answer(component, command, meant)
+        elif meant.interval_s is not None:
             self._set_interval(component, meant.message, meant.interval_s)
-        elif self._cameras[component] not in self._devices:
-            return Result.TEMPORARILY_REJECTED
-        return Result.ACCEPTED
+            self._captures.answer(component, command, Result.ACCEPTED)
+        else:
+            is_known = self._cameras[component] in self._devices
+            result = Result.ACCEPTED if is_known else Result.TEMPORARILY_REJECTED
+            self._captures.answer(component, command, result)
+            self._tell(component, meant.message)
 
     def _set_interval(
         self, component: int, message: wire.Message, interval_s: float, *, is_while_recording: bool = False

@@ -129,8 +129,7 @@ class Captures:
         self._ended(order, {device: code for device, (code, _) in outcomes.items()})
 
     async def _record(self, order: Order) -> dict[int, tuple[str | None, str]]:
-        """The error's code of each device, None where there is none, and the sentence for people, which a
-        camera that is none of the rig has not."""
+        """The error's code of each device, None for none, and the sentence for people, which may be empty."""
         outcomes = {one: self._of_none(one, order) for one in order.cameras.values()}
         ids = order.chosen if order.everyone is Everyone.NOBODY else ()
         is_told = False

@@ -22,8 +22,8 @@ _log = structlog.get_logger("wifimgrd.mavlink")
 def wanted(
     devices: Mapping[int, DeviceRecord], named: Sequence[int | str]
 ) -> tuple[list[int], list[int | str]]:
-    """The cameras with a driver, by id, of those that are `named` if any are; and the ids and names that are
-    of none."""
+    """The cameras that have a driver, in the order of their ids: all of them, or those that are `named`. And
+    the names and ids that belong to no camera."""
     cameras = [one for one in sorted(devices) if devices[one].camera is not None]
     if not named:
         return cameras, []
