@@ -26,6 +26,7 @@ from tests.mavlink.station import (
     text_of,
     told,
 )
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink._armed import STOPS_AFTER_S
 from wifimgrd.mavlink._bridge import QUESTIONS_AT_ONCE, QUESTIONS_S
@@ -615,6 +616,35 @@ def test_cameras_that_disarming_could_not_reach_are_stopped_when_that_is_possibl
         rig.station.received()
 
     run(play, NOSE, LEFT, record_while_armed=True)
+
+
+def test_cameras_are_stopped_again_when_the_daemon_was_lost_during_the_stop() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True, False)
+        rig.hub.failure = BackendUnavailable("wifimgrd did not answer in time")
+        await asyncio.sleep(STOPS_AFTER_S)
+        assert orders(rig)[1:] == [((1,), False)]
+        rig.hub.failure = None
+        await asyncio.sleep(20.0)
+        assert orders(rig)[2:] == [((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def test_a_start_of_which_the_outcome_is_not_known_is_stopped_after_disarming() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False)
+        rig.hub.failure = BackendUnavailable("wifimgrd did not answer in time")
+        await rig.armed(True)
+        rig.hub.failure = None
+        rig.hub.set_recording(1, "recording")
+        await rig.armed(True, False)
+        await asyncio.sleep(STOPS_AFTER_S + 1)
+        assert orders(rig) == [((1,), True), ((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
 
 
 def without_daemon() -> dict[str, Any]:

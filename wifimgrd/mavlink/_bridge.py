@@ -39,7 +39,10 @@ QUESTIONS_S: Final = 3.0
 DAEMON_S: Final = 10.0
 """Armed while the daemon is away, the vehicle's cameras are started if that is back within this time."""
 _NOT_STARTED: Final = "The vehicle was armed, but wifimgrd is not running: no camera was started."
-_NOT_TOLD: Final = (ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.NOT_CONNECTED)
+_KEPT_AFTER: Final = MINUTE * 9 // 10
+"""How far timestamps may be ahead of the one on disk, less than a minute: heartbeats may be late."""
+_MAY_RECORD: Final = (ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.NOT_CONNECTED, ErrorCode.UNCONFIRMED)
+"""Why a camera that was to stop may still record."""
 _RETRY: Final = Backoff(first_s=1.0, last_s=30.0)
 
 _log = structlog.get_logger("wifimgrd.mavlink")
@@ -98,7 +101,7 @@ class Bridge:
             self._link.close()
 
     def _beat(self) -> None:
-        if self._signing is not None and self._signing.last >= self._memory.last_signed + MINUTE:
+        if self._signing is not None and self._signing.last >= self._memory.last_signed + _KEPT_AFTER:
             self._memory.write(self._memory.components, self._signing.last)
         for component, device in self._cameras.items():
             known = self._devices.get(device) if self._hub.available else None
@@ -205,7 +208,7 @@ class Bridge:
         if order.on:
             self._release(one for one, code in codes.items() if code not in (None, ErrorCode.UNCONFIRMED))
         elif not order.askers:  # the vehicle was disarmed, and these still record
-            late = {one for one, code in codes.items() if code in _NOT_TOLD}
+            late = {one for one, code in codes.items() if code in _MAY_RECORD}
             self._armed = self._armed.recording(late - self._captures.told.keys())
 
     def _order(self, devices: Collection[int], *, on: bool) -> bool:
@@ -295,7 +298,7 @@ def _is_wanted(device: DeviceRecord) -> bool:
 
 
 def _as_away(device: DeviceRecord) -> DeviceRecord:
-    """What stays true of a camera while the daemon is away."""
+    """The record of a camera while the daemon is away: with what stays true."""
     camera = device.camera
     kept = (
         None if camera is None else CameraRecord(model=camera.model, firmware_version=camera.firmware_version)

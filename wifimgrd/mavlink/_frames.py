@@ -95,8 +95,8 @@ class Frame:
 
 
 def frames(datagram: bytes) -> Iterator[Frame]:
-    """The frames in a datagram whose message is understood. Other frames are skipped as a whole, other bytes one
-    by one."""
+    """The frames in a datagram whose message is understood. Other frames are skipped as a whole, other bytes
+    one by one."""
     end = 0
     while (found := _BEGIN.search(datagram, end)) and found.start() + _HEADER.size <= len(datagram):
         begin = found.start()
