@@ -306,6 +306,31 @@ def test_an_order_for_no_camera_is_not_sent_and_says_why() -> None:
     run(play, replace(NOSE, expected=False), SPARE, devices=("Nose", "Spare"))
 
 
+def test_a_command_to_all_is_sent_though_no_camera_that_has_a_component_is_expected() -> None:
+    """Others may be, and the daemon knows them."""
+
+    async def play(rig: Rig) -> None:
+        await rig.asked(0, START)
+        assert rig.hub.orders == [((), True, Everyone.RIG)]
+
+    run(play, SPARE)
+
+
+def test_of_equal_orders_the_one_that_has_ended_is_over() -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.takes_s = 9.0
+        rig.station.command(100, START)
+        await rig.after()
+        rig.station.command(100, STOP)
+        await rig.after()
+        rig.hub.takes_s = 1.0
+        rig.station.command(100, START)
+        await rig.after(2.0)
+        assert rig.bridge._captures.told == {1: False}
+
+    run(play, NOSE)
+
+
 def test_a_start_after_a_stop_does_not_join_the_start_before() -> None:
     async def play(rig: Rig) -> None:
         rig.hub.takes_s = 5.0

@@ -44,7 +44,7 @@ Send = Callable[[int, wire.Message, wire.Values], None]
 Ended = Callable[["Order", Mapping[int, str | None]], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Order:
     """Cameras that are to record, or to stop."""
 
@@ -131,11 +131,11 @@ class Captures:
     async def _record(self, order: Order) -> dict[int, tuple[str | None, str]]:
         """The error's code of each device, None for none, and the sentence for people, which may be empty."""
         outcomes = {one: self._of_none(one, order) for one in order.cameras.values()}
-        ids = order.chosen if order.everyone is Everyone.NOBODY else ()
-        is_told = False
+        is_listed, is_told = order.everyone is Everyone.NOBODY, False
+        ids = order.chosen if is_listed else ()
         try:
             hub, is_told = available(self._hub), True
-            rows = await hub.record(ids, on=order.on, everyone=order.everyone) if order.chosen else ()
+            rows = await hub.record(ids, on=order.on, everyone=order.everyone) if ids or not is_listed else ()
         except WifimgrdError as error:
             # without a reply nobody knows what the cameras have done
             is_lost = is_told and error.code == ErrorCode.BACKEND_UNAVAILABLE
