@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +25,13 @@ MOMENT_S = 5 * PAUSE_S
 
 
 def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """A port below those that sockets get by themselves: hundreds of stations do meanwhile, and one of them
+    would have it."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_768)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 @dataclass

@@ -86,21 +86,25 @@ class ScriptedHub(HubClient):
 
     def set_recording(self, number: int, state: str | None, since: int | None = None) -> None:
         """What the camera says."""
+        self.set_camera(number, recording_state=state, recording_since=since)
+
+    def set_camera(self, number: int, **values: Any) -> None:
         camera = self.known[number].camera
-        assert camera is not None
-        camera = replace(camera, recording_state=state, recording_since=since)
-        self.change(replace(self.known[number], camera=camera))
+        if camera is not None:
+            self.change(replace(self.known[number], camera=replace(camera, **values)))
 
     async def record(
         self, device_ids: Iterable[int], *, on: bool, everyone: Everyone = Everyone.NOBODY
     ) -> list[ResultRecord]:
         ids = sorted(device_ids)
         self.orders.append((tuple(ids), on, everyone))
+        if everyone is Everyone.RIG:
+            ids = sorted(one.id for one in self.known.values() if one.expected)
+        for number in ids:  # as the daemon: the wish comes first, while the camera still is as it was
+            self.set_camera(number, recording_requested=on)
         await asyncio.sleep(self.takes_s)
         if self.failure is not None:
             raise self.failure
-        if everyone is Everyone.RIG:
-            ids = sorted(one.id for one in self.known.values() if one.expected)
         rows = []
         for number in ids:
             code, message = self.errors.get(number, (None, None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,12 @@ from tests.mavlink.station import (
     text_of,
     told,
 )
+from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink._armed import STOPS_AFTER_S
 from wifimgrd.mavlink._bridge import QUESTIONS_AT_ONCE, QUESTIONS_S
 from wifimgrd.mavlink._components import Memory
+from wifimgrd.mavlink._signing import MINUTE, Signing
 
 NOSE, LEFT = device(1, "Nose"), device(2, "Left")
 AWAY = device(3, "Away", connected=False)
@@ -97,16 +100,33 @@ def test_heartbeats_begin_before_the_daemon_is_there() -> None:
     run(play, hub=hub, memory=memory)
 
 
-def test_while_the_daemon_is_away_the_last_known_is_told() -> None:
+def test_while_the_daemon_is_away_only_what_stays_true_is_told() -> None:
     async def play(rig: Rig) -> None:
-        rig.hub.set_recording(1, "recording")
+        rig.hub.set_camera(1, model="HERO12", storage_total=1 << 30, storage_free=1 << 20)
+        rig.hub.set_recording(1, "recording", 1)
         rig.hub.leave()
         rig.hub.known = {}
+        assert statuses(await rig.after()) == [(100, 1), (100, 0)]
         said = await rig.asked(100, ASK, 262)
-        assert (answers(said), statuses(said)) == ([(100, ASK, ACCEPTED)], [(100, 1)])
-        assert await names(rig) == {100: "Nose"}
+        assert (answers(said), statuses(said)) == ([(100, ASK, ACCEPTED)], [(100, 0)])
+        assert [one.recording_time_ms for one in told(said, "CAMERA_CAPTURE_STATUS")] == [0]
+        said = told(await rig.asked(100, ASK, 261), "STORAGE_INFORMATION")
+        assert [(one.status, one.available_capacity) for one in said] == [(3, 0.0)]
+        [one] = told(await rig.asked(100, ASK, 259), "CAMERA_INFORMATION")
+        assert (text_of(one.model_name), text_of(one.vendor_name)) == ("Nose", "HERO12")
+        rig.hub.come_back(device(1, "Nose", recording_state="recording"))
+        assert statuses(await rig.after()) == [(100, 1)]
 
     run(play, NOSE)
+
+
+def test_a_question_to_all_counts_as_one_to_each() -> None:
+    async def play(rig: Rig) -> None:
+        for _ in range(QUESTIONS_AT_ONCE):
+            rig.station.command(0, ASK, 262)
+        assert len(answers(await rig.after(0.5))) == QUESTIONS_AT_ONCE
+
+    run(play, NOSE, LEFT)
 
 
 def test_what_has_changed_while_the_daemon_was_away_is_told_when_it_is_back() -> None:
@@ -269,6 +289,20 @@ def test_an_interval_of_a_microsecond_is_half_a_second() -> None:
     run(play, NOSE)
 
 
+def test_messages_that_are_repeated_go_out_together() -> None:
+    async def play(rig: Rig) -> None:
+        for component in range(100, 106):
+            for kind in (259, 260, 261, 262):
+                await rig.asked(component, EVERY, kind, 500_000 + 100 * component + kind)
+        loop = asyncio.get_running_loop()
+        before = loop.waits  # type: ignore[attr-defined]
+        for _ in range(60):
+            await rig.after(1.0)
+        assert loop.waits - before <= 60 * 6  # type: ignore[attr-defined]
+
+    run(play, *SEVEN[:6])
+
+
 def test_the_rate_in_a_start_lasts_while_the_camera_records() -> None:
     async def play(rig: Rig) -> None:
         await rig.asked(100, EVERY, 262, 10e6)
@@ -277,6 +311,30 @@ def test_the_rate_in_a_start_lasts_while_the_camera_records() -> None:
         assert len(statuses(await rig.after(30.0))) >= 30
         await rig.asked(100, STOP)
         assert len(statuses(await rig.after(30.0))) == 3
+
+    run(play, NOSE)
+
+
+def test_a_camera_that_takes_long_to_start_with_a_rate_costs_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.takes_s = 10.0
+        rig.station.command(100, START, 0, 1)
+        await rig.after(0.5)
+        turns = 0
+
+        kept = rig.bridge._repeat
+
+        def counted(*arguments: Any) -> None:
+            nonlocal turns
+            turns += 1
+            assert turns < 100, "it spins"
+            kept(*arguments)
+
+        monkeypatch.setattr(rig.bridge, "_repeat", counted)
+        assert statuses(await rig.after(9.0)) == []
+        assert statuses(await rig.after(5.0)) == [(100, 1)] * 5
 
     run(play, NOSE)
 
@@ -511,6 +569,126 @@ def test_a_stop_that_had_no_place_among_the_commands_is_not_forgotten() -> None:
     run(play, NOSE, LEFT, record_while_armed=True)
 
 
+def test_a_camera_that_may_have_been_started_by_a_person_is_started_and_never_stopped() -> None:
+    """Somebody has pressed the button just before; of the other camera nothing is known."""
+
+    async def play(rig: Rig) -> None:
+        await rig.armed(False)
+        rig.hub.set_camera(1, recording_requested=True)
+        rig.hub.set_recording(2, None)
+        await rig.armed(True, True, False)
+        await asyncio.sleep(STOPS_AFTER_S + 2)
+        assert orders(rig) == [((1, 2, 3), True), ((3,), False)]
+        rig.station.received()
+
+    run(play, NOSE, LEFT, device(3, "Tail"), record_while_armed=True)
+
+
+def test_a_vehicle_that_is_armed_again_while_cameras_are_being_stopped_records() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True)
+        rig.hub.takes_s = 3.0
+        await rig.armed(False)
+        await asyncio.sleep(STOPS_AFTER_S)
+        await rig.armed(True, True, True, True, True, True)
+        assert orders(rig) == [((1,), True), ((1,), False), ((1,), True)]
+        await rig.armed(False)
+        await asyncio.sleep(STOPS_AFTER_S + 2)
+        assert orders(rig)[3:] == [((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def test_cameras_that_disarming_could_not_reach_are_stopped_when_that_is_possible() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True, False)
+        away = rig.hub.known.pop(2)
+        rig.hub.leave()
+        await asyncio.sleep(STOPS_AFTER_S + 20.0)
+        assert orders(rig) == [((1, 2), True)]
+        rig.hub.come_back(rig.hub.known[1], replace(away, state="disconnected"))
+        await asyncio.sleep(2.0)
+        assert orders(rig)[1:] == [((1,), False)]
+        rig.hub.change(away)
+        await asyncio.sleep(20.0)
+        assert orders(rig)[2:] == [((2,), False)]
+        rig.station.received()
+
+    run(play, NOSE, LEFT, record_while_armed=True)
+
+
+def test_cameras_are_stopped_again_when_the_daemon_was_lost_during_the_stop() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True, False)
+        rig.hub.failure = BackendUnavailable("wifimgrd did not answer in time")
+        await asyncio.sleep(STOPS_AFTER_S)
+        assert orders(rig)[1:] == [((1,), False)]
+        rig.hub.failure = None
+        await asyncio.sleep(20.0)
+        assert orders(rig)[2:] == [((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def test_a_start_of_which_the_outcome_is_not_known_is_stopped_after_disarming() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False)
+        rig.hub.failure = BackendUnavailable("wifimgrd did not answer in time")
+        await rig.armed(True)
+        rig.hub.failure = None
+        rig.hub.set_recording(1, "recording")
+        await rig.armed(True, False)
+        await asyncio.sleep(STOPS_AFTER_S + 1)
+        assert orders(rig) == [((1,), True), ((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def without_daemon() -> dict[str, Any]:
+    hub, memory = ScriptedHub(), Memory(None)
+    hub.is_there = False
+    memory.write({100: 1}, 0)
+    return {"hub": hub, "memory": memory, "record_while_armed": True}
+
+
+def test_a_daemon_that_appears_soon_after_arming_is_told_once() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True, True)
+        rig.hub.come_back(NOSE)
+        await rig.armed(True, True)
+        rig.hub.leave()
+        rig.hub.come_back(NOSE)
+        assert told(await rig.after(20.0), "STATUSTEXT") == []
+        assert orders(rig) == [((1,), True)]
+
+    run(play, **without_daemon())
+
+
+def test_a_daemon_that_appears_too_late_after_arming_starts_nothing_and_that_is_said() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True)
+        said, *_ = told(await rig.after(30.0), "STATUSTEXT")
+        assert text_of(said._text_raw).startswith("The vehicle was armed")
+        rig.hub.come_back(NOSE)
+        await rig.after(2.0)
+        assert orders(rig) == []
+
+    run(play, **without_daemon())
+
+
+def test_a_vehicle_that_is_disarmed_before_the_daemon_appears_starts_nothing() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True, False)
+        rig.hub.come_back(NOSE)
+        await rig.after(2.0)
+        assert orders(rig) == []
+
+    run(play, **without_daemon())
+
+
 # -- with a key
 
 
@@ -539,11 +717,19 @@ def test_with_a_key_who_has_none_is_not_heard() -> None:
     assert KEY.hex() not in str(log)
 
 
-def test_a_timestamp_is_on_disk_before_it_is_used_for_long(tmp_path: Path) -> None:
+def test_the_last_timestamp_is_on_disk_within_a_minute_and_at_the_end(tmp_path: Path) -> None:
+    used: list[Signing | None] = []
+
     async def play(rig: Rig) -> None:
         await asyncio.sleep(1.0)
-        assert rig.bridge._signing is not None
-        assert Memory(str(tmp_path)).signed_until > rig.bridge._signing.last
+        used.append(rig.bridge._signing)
+        assert used[-1] is not None
+        assert used[-1].last - MINUTE < Memory(str(tmp_path)).last_signed
         rig.station.received()
 
-    run(play, NOSE, key=KEY, memory=Memory(str(tmp_path)))
+    for _ in range(3):
+        run(play, NOSE, key=KEY, memory=Memory(str(tmp_path)))
+        assert used[-1] is not None
+        assert Memory(str(tmp_path)).last_signed == used[-1].last
+        now = (time.time_ns() // 1000 - 1_420_070_400_000_000) // 10
+        assert used[-1].last <= now, "a start makes timestamps later than the clock"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -25,9 +26,10 @@ from tests.mavlink.station import (
     told,
 )
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE
-from wifimgrd.domain.errors import NotAuthorized
+from wifimgrd.domain.errors import BackendUnavailable, NotAuthorized
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink._captures import SAID_AGAIN_S
+from wifimgrd.mavlink._requests import Command, Result
 
 NOSE, LEFT, TAIL = device(1, "Nose"), device(2, "Left"), device(3, "Tail")
 AWAY = device(4, "Away", connected=False)
@@ -256,7 +258,7 @@ def test_a_refusal_has_a_result_and_the_hubs_sentence(code: str, result: int) ->
     ("failure", "result", "sentence"),
     [
         (NotAuthorized("not authorized"), FAILED, "not authorized"),
-        (TimeoutError(), FAILED, "wifimgrd did not answer in time"),
+        (BackendUnavailable("wifimgrd did not answer in time"), FAILED, "wifimgrd did not answer in time"),
     ],
 )
 def test_the_hub_fails(failure: Exception, result: int, sentence: str) -> None:
@@ -276,6 +278,85 @@ def test_while_the_daemon_is_away_waiting_helps() -> None:
         assert answers(said)[-1] == (100, START, TEMPORARILY_REJECTED)
         assert sentences(said) == [(100, "wifimgrd is not running")]
         assert rig.hub.orders == []
+
+    run(play, NOSE)
+
+
+def test_what_concerns_all_cameras_is_said_once() -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.leave()
+        said = await rig.asked(0, START)
+        for component in (100, 101, 102):
+            said += await rig.asked(component, START)
+        assert sentences(said) == [(100, "wifimgrd is not running")]
+
+    run(play, *CAMERAS)
+
+
+def test_an_order_for_no_camera_is_not_sent_and_says_why() -> None:
+    async def play(rig: Rig) -> None:
+        said = await rig.asked(0, START)
+        assert answers(said)[2:] == [(one, START, TEMPORARILY_REJECTED) for one in (100, 101)]
+        (component, sentence), *rest = sentences(said)
+        assert {one for one, _ in rest} <= {100}
+        assert component == 100
+        assert sentence.startswith("Nose: it is not expected")
+        assert rig.hub.orders == []
+
+    run(play, replace(NOSE, expected=False), SPARE, devices=("Nose", "Spare"))
+
+
+def test_a_command_to_all_is_sent_though_no_camera_that_has_a_component_is_expected() -> None:
+    """Others may be, and the daemon knows them."""
+
+    async def play(rig: Rig) -> None:
+        await rig.asked(0, START)
+        assert rig.hub.orders == [((), True, Everyone.RIG)]
+
+    run(play, SPARE)
+
+
+def test_of_equal_orders_the_one_that_has_ended_is_over() -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.takes_s = 9.0
+        rig.station.command(100, START)
+        await rig.after()
+        rig.station.command(100, STOP)
+        await rig.after()
+        rig.hub.takes_s = 1.0
+        rig.station.command(100, START)
+        await rig.after(2.0)
+        assert rig.bridge._captures.told == {1: False}
+
+    run(play, NOSE)
+
+
+def test_a_start_after_a_stop_does_not_join_the_start_before() -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.takes_s = 5.0
+        for command in (START, STOP, START, START):
+            rig.station.command(100, command)
+            await rig.after()
+        assert [on for _, on, _ in rig.hub.orders] == [True, False, True]
+
+    run(play, NOSE)
+
+
+def test_who_asks_while_the_outcome_is_told_has_an_outcome_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(rig: Rig) -> None:
+        captures, late = rig.bridge._captures, Command(START, (0.0, 0.0, 0.0), 100, 77, 7)
+        kept, has_asked = captures.answer, False
+
+        def answer(component: int, command: Command, result: Result) -> None:
+            nonlocal has_asked
+            kept(component, command, result)
+            if result is Result.ACCEPTED and not has_asked:
+                has_asked = True
+                rig.bridge._answer(late)
+
+        monkeypatch.setattr(captures, "answer", answer)
+        said = told(await rig.asked(100, START) + await rig.after(5.0), "COMMAND_ACK")
+        assert [one.result for one in said if one.target_system == 77] == [IN_PROGRESS, ACCEPTED]
 
     run(play, NOSE)
 
@@ -382,14 +463,17 @@ def test_a_flood_of_one_command_is_not_answered_each_time() -> None:
 
 def test_those_who_wait_are_bounded() -> None:
     async def play(rig: Rig) -> None:
-        rig.hub.takes_s = 1.5
+        rig.hub.takes_s = 10.0
         rig.station.command(100, START)
-        await rig.after()
+        said = await rig.after()
         for system in range(100):
             other = Station(system=system + 1)
             rig.station.send(other.packed(100, START))
             other.close()
-        said = await rig.after(3.0)
-        assert len([one for one in answers(said) if one[2] == ACCEPTED]) == 48
+            said += await rig.after(0.06)
+        for _ in range(10):
+            said += await rig.after(1.0)
+        heard = {one.target_system: one.result for one in told(said, "COMMAND_ACK")}
+        assert Counter(heard.values()) == {ACCEPTED: 48, TEMPORARILY_REJECTED: 53}
 
     run(play, NOSE)

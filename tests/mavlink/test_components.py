@@ -125,7 +125,7 @@ def test_cameras_are_named_by_id_or_name(
 def test_what_is_kept_is_there_after_a_restart(tmp_path: Path) -> None:
     Memory(str(tmp_path)).write({100: 7, 103: 2}, 5)
     again = Memory(str(tmp_path))
-    assert (again.components, again.signed_until) == ({100: 7, 103: 2}, 5)
+    assert (again.components, again.last_signed) == ({100: 7, 103: 2}, 5)
     assert [one.name for one in tmp_path.iterdir()] == ["components.json"]
 
 
@@ -149,21 +149,38 @@ def test_what_has_not_changed_is_not_written(tmp_path: Path) -> None:
         b'{"components": {"100": null}}',
         b'{"components": {"1": 1, "300": 2, "-1": 3}}',
         b"\xff\xfe",
-        b'{"signed_until": "soon"}',
-        b'{"signed_until": -7}',
+        b'{"last_signed": "soon"}',
+        b'{"last_signed": -7}',
+        b'{"last_signed": 1e999}',
+        b'{"components": {"100": 1e999}}',
+        b"[" * 100_000,
     ],
 )
 def test_a_broken_file_is_as_none_and_is_replaced(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "components.json").write_bytes(content)
     memory = Memory(str(tmp_path))
-    assert (memory.components, memory.signed_until) == ({}, 0)
+    assert (memory.components, memory.last_signed) == ({}, 0)
     memory.write({100: 1}, 0)
     assert Memory(str(tmp_path)).components == {100: 1}
 
 
+def test_a_device_in_the_file_has_one_component(tmp_path: Path) -> None:
+    (tmp_path / "components.json").write_text('{"components": {"100": 1, "101": 1, "102": 2}}')
+    components = Memory(str(tmp_path)).components
+    assert sorted(components.values()) == [1, 2]
+
+
+def test_what_could_not_be_written_is_written_with_the_next_change(tmp_path: Path) -> None:
+    memory = Memory(str(tmp_path / "late"))
+    memory.write({100: 1}, 0)
+    (tmp_path / "late").mkdir()
+    memory.write({100: 1}, 0)
+    assert Memory(str(tmp_path / "late")).components == {100: 1}
+
+
 def test_a_timestamp_in_the_file_has_a_limit(tmp_path: Path) -> None:
-    (tmp_path / "components.json").write_text(f'{{"signed_until": {2**70}}}')
-    assert Memory(str(tmp_path)).signed_until == LARGEST
+    (tmp_path / "components.json").write_text(f'{{"last_signed": {2**70}}}')
+    assert Memory(str(tmp_path)).last_signed == LARGEST
 
 
 def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:

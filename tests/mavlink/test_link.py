@@ -64,6 +64,22 @@ def test_who_is_silent_is_sent_nothing_any_more(port: int, stations: list[Statio
     run(play, NOSE, connection=f"udpin:127.0.0.1:{port}")
 
 
+def test_what_is_repeated_ends_with_the_last_receiver(port: int) -> None:
+    async def play(rig: Rig) -> None:
+        station = Station(port)
+        station.command(100, 511, 259, 1e6)
+        await asyncio.sleep(3.0)
+        assert told(station.received(), "CAMERA_INFORMATION")
+        await asyncio.sleep(PEER_S + 2)
+        station.received()
+        station.beat()
+        await asyncio.sleep(3.0)
+        assert {one.get_type() for one in station.received()} == {"HEARTBEAT"}
+        station.close()
+
+    run(play, NOSE, connection=f"udpin:127.0.0.1:{port}")
+
+
 def test_strangers_do_not_push_out_the_station_that_speaks(port: int, stations: list[Station]) -> None:
     station, *strangers = stations
 

@@ -149,6 +149,25 @@ async def test_components_are_kept_when_the_process_is_started_anew(
     assert after.items() <= before.items()
 
 
+async def test_cameras_record_from_arming_until_after_disarming(
+    hub: Hub, processes: Start, heard: Listener
+) -> None:
+    await processes("record_while_armed = true").start()
+    await seen(heard)
+    autopilot = Station(system=1, component=1)
+    autopilot.close()
+    autopilot.socket, autopilot.peer = heard.station.socket, heard.station.peer
+
+    def states() -> set[str | None]:
+        return {one.camera.recording_state for one in hub.client.devices.values() if one.camera}
+
+    for armed in (False, True):
+        autopilot.beat(armed=armed, kind=2)
+    await hub.client.wait_until(lambda _: states() == {"recording"}, PATIENCE_S)
+    autopilot.beat(armed=False, kind=2)
+    await hub.client.wait_until(lambda _: states() == {"idle"}, PATIENCE_S)
+
+
 async def test_a_hangup_changes_nothing(hub: Hub, processes: Start, heard: Listener) -> None:
     """As of the bridge to MQTT: a new configuration needs a restart."""
     one = processes()

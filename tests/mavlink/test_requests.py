@@ -16,7 +16,6 @@ from wifimgrd.mavlink._requests import (
     SHORTEST_S,
     Capture,
     Command,
-    Interval,
     Question,
     Result,
     meaning,
@@ -50,11 +49,11 @@ def command(number: int, *parameters: float) -> Command:
         (525, (1,), Question(wire.STORAGE_INFORMATION)),
         (527, (100, 1), Question(STATUS)),
         (527, (NAN, NAN), Question(STATUS)),
-        (511, (262, 1e6), Interval(STATUS, 1.0)),
-        (511, (262, 1), Interval(STATUS, SHORTEST_S)),
-        (511, (262, 3e38), Interval(STATUS, LONGEST_S)),
-        (511, (262, -1), Interval(STATUS, 0.0)),
-        (511, (262, 0), Interval(STATUS, 0.0)),
+        (511, (262, 1e6), Question(STATUS, 1.0)),
+        (511, (262, 1), Question(STATUS, SHORTEST_S)),
+        (511, (262, 3e38), Question(STATUS, LONGEST_S)),
+        (511, (262, -1), Question(STATUS, 0.0)),
+        (511, (262, 0), Question(STATUS, 0.0)),
         (511, (262, -2), Result.DENIED),
         (511, (262, NAN), Result.DENIED),
         (511, (262, INFINITE), Result.DENIED),
@@ -117,5 +116,5 @@ def test_whatever_the_parameters_are_a_command_has_a_meaning(number: int, parame
     ] * 2
     for one in commands:
         meant = meaning(one)
-        if isinstance(meant, Interval | Capture) and meant.interval_s:
+        if isinstance(meant, Question | Capture) and meant.interval_s:
             assert SHORTEST_S <= meant.interval_s <= LONGEST_S

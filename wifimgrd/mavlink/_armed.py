@@ -42,8 +42,14 @@ class Armed:
             return replace(after, stops_at_s=None), True
         return replace(after, stops_at_s=now_s + STOPS_AFTER_S), False
 
+    @property
+    def late(self) -> frozenset[int]:
+        """The cameras that could not be stopped in time: they are to be stopped once that is possible."""
+        return self.started if self.is_armed is False and self.stops_at_s is None else frozenset()
+
     def recording(self, devices: Iterable[int]) -> Armed:
-        """The order of the edge has started these, which did not record before."""
+        """The order of the edge has started these, which did not record before; or disarming has not reached
+        them, and they still record."""
         return replace(self, started=self.started.union(devices))
 
     def released(self, devices: Iterable[int]) -> Armed:
@@ -51,7 +57,7 @@ class Armed:
         return replace(self, started=self.started.difference(devices))
 
     def due(self, now_s: float) -> tuple[Armed, frozenset[int]]:
-        """The cameras that are to be stopped now, and what is known once they are told."""
+        """The state after the stop that is due now, and the cameras that it stops, if there are any."""
         if self.stops_at_s is None or now_s < self.stops_at_s:
             return self, frozenset()
         return replace(self, started=frozenset(), stops_at_s=None), self.started

@@ -14,7 +14,7 @@ from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mavlink._signing import LARGEST
 
 COMPONENTS: Final = range(100, 106)
-"""MAV_COMP_ID_CAMERA, and the five that follow."""
+"""MAV_COMP_ID_CAMERA to MAV_COMP_ID_CAMERA6."""
 
 _log = structlog.get_logger("wifimgrd.mavlink")
 
@@ -22,8 +22,8 @@ _log = structlog.get_logger("wifimgrd.mavlink")
 def wanted(
     devices: Mapping[int, DeviceRecord], named: Sequence[int | str]
 ) -> tuple[list[int], list[int | str]]:
-    """The cameras with a driver, by id, of those that are `named` if any are; and the ids and names that are
-    of none."""
+    """The cameras that have a driver, in the order of their ids: all of them, or those that are `named`. And
+    the names and ids that belong to no camera."""
     cameras = [one for one in sorted(devices) if devices[one].camera is not None]
     if not named:
         return cameras, []
@@ -54,31 +54,34 @@ class Memory:
         """None = nothing is kept."""
         self._file = None if folder is None else Path(folder, "components.json")
         self.components: dict[int, int] = {}
-        self.signed_until = 0
-        """A timestamp that no signature has reached."""
+        self.last_signed = 0
+        """The last timestamp of a signature, or up to a minute earlier."""
         try:
             kept = {} if self._file is None else json.loads(self._file.read_text("utf-8"))
             pairs = {int(one): int(device) for one, device in kept.get("components", {}).items()}
-            self.components = {one: device for one, device in pairs.items() if one in COMPONENTS}
-            self.signed_until = min(max(0, int(kept.get("signed_until", 0))), LARGEST)
+            by_device = {device: one for one, device in pairs.items() if one in COMPONENTS}
+            self.components = {one: device for device, one in by_device.items()}
+            self.last_signed = min(max(0, int(kept.get("last_signed", 0))), LARGEST)
         except FileNotFoundError:
             pass
-        except (OSError, ValueError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             _log.warning("components_unreadable", reason=str(error))
+        self._on_disk = self.components, self.last_signed
 
-    def write(self, components: Mapping[int, int], signed_until: int) -> None:
+    def write(self, components: Mapping[int, int], last_signed: int) -> None:
         """Keep them; what is on disk is either the old value or the new one."""
-        if (components, signed_until) == (self.components, self.signed_until):
-            return
-        self.components, self.signed_until = dict(components), signed_until
-        if self._file is None:
+        before, now = (self.components, self.last_signed), (dict(components), last_signed)
+        self.components, self.last_signed = now
+        if self._file is None or now == self._on_disk:
             return
         new = self._file.with_suffix(".new")
         try:
             with new.open("w", encoding="utf-8") as file:
-                json.dump({"components": components, "signed_until": signed_until}, file)
+                json.dump({"components": components, "last_signed": last_signed}, file)
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(self._file)
-        except OSError as error:
-            _log.error("components_not_kept", reason=str(error))
+            self._on_disk = now
+        except OSError as error:  # it is tried again with the next change
+            if now != before:
+                _log.error("components_not_kept", reason=str(error))

@@ -77,8 +77,8 @@ _TABLE: Final = """
 262 12 <IfIfBBiB time_boot_ms image_interval recording_time_ms available_capacity image_status video_status
   image_count camera_device_id
 """
-HEARTBEAT, COMMAND_INT, COMMAND_LONG, COMMAND_ACK, STATUSTEXT, *_of_cameras = map(_message, _TABLE.split(";"))
-CAMERA_INFORMATION, CAMERA_SETTINGS, STORAGE_INFORMATION, CAMERA_CAPTURE_STATUS = _of_cameras
+HEARTBEAT, COMMAND_INT, COMMAND_LONG, COMMAND_ACK, STATUSTEXT, *OF_CAMERAS = map(_message, _TABLE.split(";"))
+CAMERA_INFORMATION, CAMERA_SETTINGS, STORAGE_INFORMATION, CAMERA_CAPTURE_STATUS = OF_CAMERAS
 _UNDERSTOOD: Final = {one.id: one for one in (HEARTBEAT, COMMAND_INT, COMMAND_LONG)}
 
 
@@ -95,8 +95,8 @@ class Frame:
 
 
 def frames(datagram: bytes) -> Iterator[Frame]:
-    """The frames in a datagram whose message is understood. Other frames are passed over, with whatever is in
-    them, and other bytes one by one."""
+    """The frames in a datagram whose message is understood. Other frames are skipped as a whole, other bytes
+    one by one."""
     end = 0
     while (found := _BEGIN.search(datagram, end)) and found.start() + _HEADER.size <= len(datagram):
         begin = found.start()

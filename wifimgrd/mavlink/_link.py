@@ -17,7 +17,8 @@ from wifimgrd.mavlink._components import COMPONENTS
 from wifimgrd.mavlink._signing import Signing
 
 MOST_PEERS: Final = 4
-"""Who sends to a listening socket is answered: those who do so for the longest time without a pause."""
+"""How many senders to a listening socket are answered: those that have sent for the longest time without a
+pause."""
 PEER_S: Final = 5.0
 """Who has sent no valid frame for so long is no longer answered. A station sends one each second."""
 _MOST_HEARD: Final = 64
@@ -78,6 +79,11 @@ class Link:
                 pass
             except OSError as error:  # nobody listens there yet, or this host has no network
                 _log.info("station_unreachable", reason=error.strerror)
+
+    @property
+    def has_receiver(self) -> bool:
+        """Whether there is somebody to send to, as far as that can be known."""
+        return not self._address.is_listening or bool(self._peers())
 
     def _watch(self) -> None:
         if self._socket is not None:

@@ -12,14 +12,7 @@ from wifimgrd.mavlink import _frames as wire
 
 ALL: Final = 0
 """The component, and the system, that is everybody's."""
-ASKED_FOR: Final = MappingProxyType(
-    {
-        521: wire.CAMERA_INFORMATION,
-        522: wire.CAMERA_SETTINGS,
-        525: wire.STORAGE_INFORMATION,
-        527: wire.CAMERA_CAPTURE_STATUS,
-    }
-)
+ASKED_FOR: Final = MappingProxyType(dict(zip((521, 522, 525, 527), wire.OF_CAMERAS, strict=True)))
 """The messages that are sent where a station asks for them, by the older command for each."""
 SHORTEST_S: Final = 0.5
 """The shortest interval at which a message is repeated."""
@@ -78,18 +71,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Send a message now."""
+    """Send a message, now or repeatedly."""
 
     message: wire.Message
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Send a message repeatedly from now on."""
-
-    message: wire.Message
-    interval_s: float
-    """0 = no longer."""
+    interval_s: float | None = None
+    """None = now; 0 = no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +87,7 @@ class Capture:
     """The interval of CAMERA_CAPTURE_STATUS while it records; 0 = none."""
 
 
-def meaning(command: Command) -> Question | Interval | Capture | Result:
+def meaning(command: Command) -> Question | Capture | Result:
     """The meaning of a command, or the result that answers it."""
     number, (first, second, _) = command.number, command.parameters
     if number in ASKED_FOR:
@@ -119,7 +105,7 @@ def meaning(command: Command) -> Question | Interval | Capture | Result:
         interval_us = _whole(second)
         if interval_us is None or interval_us < -1:
             return Result.DENIED
-        return Interval(message, _within(interval_us / 1e6) if interval_us > 0 else 0.0)
+        return Question(message, _within(interval_us / 1e6) if interval_us > 0 else 0.0)
     return Result.UNSUPPORTED
 
 

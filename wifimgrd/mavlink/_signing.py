@@ -44,10 +44,11 @@ def key_in(file: Path) -> bytes:
 class Signing:
     """Signs frames, and checks signatures."""
 
-    def __init__(self, key: bytes, last: int = 0) -> None:
-        """`last` is a timestamp that no frame before this run has reached."""
+    def __init__(self, key: bytes, kept: int = 0, now_us: int = 0) -> None:
+        """`kept` is the last timestamp before this run, or up to a minute earlier. Where the clock is not
+        later, it was set back, and the timestamps go on behind all that there were."""
         self._key = key
-        self.last = last
+        self.last = kept + MINUTE if 0 < kept >= (now_us - _EPOCH_US) // _UNIT_US else kept
         """The largest timestamp so far, sent or received."""
         self._streams: dict[tuple[int, int, int], int] = {}
         """The last timestamp of each sender; the one that was silent for the longest time is the first."""
