@@ -28,6 +28,7 @@ from tests.mavlink.station import (
 )
 from wifimgrd.domain.errors import BackendUnavailable
 from wifimgrd.domain.rig import Everyone
+from wifimgrd.mavlink import _components
 from wifimgrd.mavlink._armed import STOPS_AFTER_S
 from wifimgrd.mavlink._bridge import QUESTIONS_AT_ONCE, QUESTIONS_S
 from wifimgrd.mavlink._components import Memory
@@ -266,6 +267,24 @@ def test_a_recording_that_begins_or_ends_is_told_unasked() -> None:
         assert statuses(await rig.after()) == []
         rig.hub.set_recording(2, "idle")
         assert statuses(await rig.after()) == [(101, 0)]
+
+    run(play, NOSE, LEFT)
+
+
+def test_a_value_that_changes_gives_no_camera_its_component_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(rig: Rig) -> None:
+        counted: list[object] = []
+        wanted = _components.wanted
+
+        def count(*given: Any) -> Any:
+            counted.append(given)
+            return wanted(*given)
+
+        monkeypatch.setattr(_components, "wanted", count)
+        rig.hub.set_camera(2, battery_level=41)
+        assert len(counted) == 0
+        rig.hub.change(replace(rig.hub.devices[2], name="Right"))
+        assert len(counted) == 1
 
     run(play, NOSE, LEFT)
 

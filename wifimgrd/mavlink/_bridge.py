@@ -144,16 +144,27 @@ class Bridge:
     # -- the hub
 
     def _on_change(self, change: changes.Change) -> None:
-        del change  # whatever it is, the copy is complete
-        before = self._devices
-        if self._hub.available:
-            self._devices = dict(self._hub.devices)
-            self._assign()
-        else:
-            self._devices = {one: _as_away(device) for one, device in before.items()}
-        for device in self._devices.values():
-            self._follow(before.get(device.id), device)
-        self._start_armed()
+        match change:
+            case changes.DeviceChanged(before, after):
+                self._devices[after.id] = after
+                if (before.name, before.camera is None) != (after.name, after.camera is None):
+                    self._assign()
+                self._follow(before, after)
+            case (
+                changes.DaemonAppeared()
+                | changes.DaemonVanished()
+                | changes.DeviceAdded()
+                | changes.DeviceRemoved()
+            ):
+                known = self._devices
+                if self._hub.available:
+                    self._devices = dict(self._hub.devices)
+                    self._assign()
+                else:
+                    self._devices = {one: _as_away(device) for one, device in known.items()}
+                for device in self._devices.values():
+                    self._follow(known.get(device.id), device)
+                self._start_armed()
 
     def _assign(self) -> None:
         """Each camera that is wanted has a component, as far as there are enough."""
