@@ -867,21 +867,28 @@ def test_the_port_of_a_connected_camera_is_reset_by_a_command_with_its_link_down
     run(test)
 
 
+async def wanted_by_another(bench: Bench) -> DeviceId:
+    """wlan0 is the only adapter, is managed only a while after a reset, and another device waits for it;
+    returns the id of that."""
+    reset = bench.world.adapters.reset_port
+
+    async def managed_later(name: str) -> None:
+        await reset(name)
+        bench.learn(name, BackendFacts(obstacle="not managed yet"))
+        asyncio.get_running_loop().call_later(5, bench.learn, name, BackendFacts())
+
+    bench.world.adapters.reset_port = managed_later  # type: ignore[method-assign]
+    for name in ("wlan1", "wlan2"):
+        bench.world.unplug_adapter(name)
+    waits = await bench.create(2)
+    await bench.hub.connections.connect(waits, wait=False, when_free=True)
+    return waits
+
+
 def test_nobody_else_gets_the_adapter_whose_port_is_reset() -> None:
     async def test(bench: Bench, faults: Faults) -> None:
         device = await connected(bench)
-        reset = bench.world.adapters.reset_port
-
-        async def managed_later(name: str) -> None:
-            await reset(name)
-            bench.learn(name, BackendFacts(obstacle="not managed yet"))
-            asyncio.get_running_loop().call_later(5, bench.learn, name, BackendFacts())
-
-        bench.world.adapters.reset_port = managed_later  # type: ignore[method-assign]
-        for name in ("wlan1", "wlan2"):
-            bench.world.unplug_adapter(name)
-        waits = await bench.create(2)
-        await bench.hub.connections.connect(waits, wait=False, when_free=True)
+        waits = await wanted_by_another(bench)
         await recover(bench, device, step="reset-port", wait=True)
         assert interface(bench, device) == "wlan0"
         assert bench.story.devices[waits].device.waiting_since_us

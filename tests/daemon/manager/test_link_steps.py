@@ -22,6 +22,7 @@ from tests.daemon.manager.test_dead_links import (
     recover,
     run,
     steps,
+    wanted_by_another,
 )
 from wifimgrd.daemon.manager._entry import Operation
 from wifimgrd.daemon.ports import Answer
@@ -34,7 +35,6 @@ from wifimgrd.domain.errors import (
     NotSupported,
     WakeFailed,
 )
-from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.link_steps import LinkRules
 from wifimgrd.domain.network import ScanResult
 from wifimgrd.domain.power import Sight, WakeRequest
@@ -224,18 +224,7 @@ def test_a_camera_that_does_not_say_whether_it_records_may_record(was_idle: bool
 def test_a_connect_during_the_reset_of_a_port_costs_no_camera_its_adapter() -> None:
     async def test(bench: Bench, faults: Faults) -> None:
         device = await connected(bench)
-        reset = bench.world.adapters.reset_port
-
-        async def managed_later(name: str) -> None:
-            await reset(name)
-            bench.learn(name, BackendFacts(obstacle="not managed yet"))
-            asyncio.get_running_loop().call_later(5, bench.learn, name, BackendFacts())
-
-        bench.world.adapters.reset_port = managed_later  # type: ignore[method-assign]
-        for name in ("wlan1", "wlan2"):
-            bench.world.unplug_adapter(name)
-        waits = await bench.create(2)
-        await bench.hub.connections.connect(waits, wait=False, when_free=True)
+        waits = await wanted_by_another(bench)
         step = asyncio.ensure_future(recover(bench, device, step="reset-port", wait=True))
         await asyncio.sleep(4)
         await bench.hub.connections.connect(device, wait=False)

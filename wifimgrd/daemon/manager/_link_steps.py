@@ -50,7 +50,7 @@ class _Running:
     """Whether the camera answers, once it is connected again."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """An interface has changed."""
-    failure: str = ""
+    failure: WifimgrdError | None = None
     """Why it could not be carried out."""
 
 
@@ -114,8 +114,7 @@ class LinkSteps:
         """Carry a step out once the link is down, join again, and wait for the camera's answer."""
         try:
             await self._rejoining.until_down(entry)
-            failure = await self._change(entry, running, interface)
-            running.failure = "" if failure is None else failure.message
+            await self._change(entry, running, interface)
             self._rejoining.join(entry, elsewhere=running.step is LinkStep.OTHER_ADAPTER)
             await self._rejoining.until_joined(entry)
             running.result = await self._result(entry, running)
@@ -124,13 +123,13 @@ class LinkSteps:
         except WifimgrdError:
             running.result = StepResult.DID_NOT
             raise
-        if failure is not None and running.result is not StepResult.CAME_BACK:
-            raise failure
+        if running.failure is not None and running.result is not StepResult.CAME_BACK:
+            raise running.failure
         if running.result is StepResult.DID_NOT:
             raise DeviceNotReachable("the camera is connected and does not answer")
 
-    async def _change(self, entry: DeviceEntry, running: _Running, interface: str) -> WifimgrdError | None:
-        """Do what is to bring the camera back, while its link is down; returns why that was not possible."""
+    async def _change(self, entry: DeviceEntry, running: _Running, interface: str) -> None:
+        """Do what is to bring the camera back, while its link is down, as far as that is possible."""
         try:
             if running.step in PORT_STEPS:
                 await self._change_port(entry, running, interface)
@@ -140,8 +139,7 @@ class LinkSteps:
             _log.warning(
                 "recovery_step_failed", interface=interface, step=running.step.value, reason=error.message
             )
-            return error
-        return None
+            running.failure = error
 
     async def _change_port(self, entry: DeviceEntry, running: _Running, interface: str) -> None:
         self._rejoining.give_back(entry)
@@ -206,7 +204,8 @@ class LinkSteps:
             step=running.step.value,
             result=running.result.value,
         )
-        state.publish(LinkStepEnded(device.id, running.step, running.result, running.failure))
+        failure = "" if running.failure is None else running.failure.message
+        state.publish(LinkStepEnded(device.id, running.step, running.result, failure))
         if is_known and state.status(entry) != before:
             state.publish(DeviceUpdated(state.status(entry)))
 
