@@ -145,8 +145,9 @@ class Waking:
         """The camera of a device was paired, and has switched its access point on."""
         entry.sleep.appears_by_s = asyncio.get_running_loop().time() + _APPEARS_S
 
-    def lost(self, entry: DeviceEntry) -> None:
-        """A link ended by itself: a camera that was awake may have fallen asleep."""
+    def link_over(self, entry: DeviceEntry) -> None:
+        """A link, or an attempt at one, ends by a command or has ended by itself: it no longer keeps the
+        camera awake, and one that was awake may fall asleep."""
         if entry.sleep.sight.state is PowerState.AWAKE:
             self.forget(entry)
             self._set_sight(entry, Sight(None, entry.sleep.sight.seen_us))
