@@ -3,6 +3,9 @@
 import { textOf } from "./messages";
 import type { Device, Interface } from "./types";
 
+/** How its last attempt or link ended: a word that says what to do next. */
+export type Failure = "wrong-password" | "not-found" | "no-address" | "refused" | "not-paired" | "lost" | "failed";
+
 /** How a camera's connection is. */
 export type LinkState =
   | "connected"
@@ -12,7 +15,7 @@ export type LinkState =
   | "searching"
   | "not-answering"
   | "recovering"
-  | "failed"
+  | Failure
   | "no-adapter"
   | "asleep"
   | "off";
@@ -25,23 +28,50 @@ export const isRecordingTrouble = (code: string): code is RecordingTrouble => RE
 
 export type CameraState = LinkState | RecordingTrouble;
 
-/** The order in which a list sorted by state has them: what needs a person comes first. */
-export const STATES: readonly CameraState[] = [
-  "not-recording",
-  "still-recording",
-  "failed",
-  "recording-unconfirmed",
-  "not-answering",
-  "recovering",
-  "searching",
-  "waiting",
-  "waking",
-  "connecting",
-  "connected",
-  "asleep",
-  "no-adapter",
-  "off",
-];
+/**
+ * How a state is drawn: a person has to act, or to look, since it may have stopped; the hub is at it by itself, or waits;
+ * all is well; nothing is asked of it.
+ */
+export type Kind = "act" | "look" | "busy" | "waits" | "good" | "rests";
+
+/** Each state with its kind, in the order in which a list sorted by state has them. */
+export const KIND_OF: Readonly<Record<CameraState, Kind>> = {
+  "not-recording": "act",
+  "still-recording": "act",
+  "wrong-password": "act",
+  "not-found": "act",
+  "no-address": "act",
+  refused: "act",
+  "not-paired": "act",
+  lost: "act",
+  failed: "act",
+  "recording-unconfirmed": "look",
+  "not-answering": "look",
+  recovering: "busy",
+  searching: "busy",
+  waiting: "waits",
+  waking: "busy",
+  connecting: "busy",
+  connected: "good",
+  asleep: "rests",
+  "no-adapter": "rests",
+  off: "rests",
+};
+export const STATES = Object.keys(KIND_OF) as CameraState[];
+
+/** The state that an error leaves a camera in, as the command line has it in domain/camera_state.py; all others are failures. */
+export const OF_ERROR: Readonly<Record<string, LinkState>> = {
+  "authentication-failed": "wrong-password",
+  "device-not-reachable": "not-found",
+  "wake-failed": "not-found",
+  "address-failed": "no-address",
+  "association-refused": "refused",
+  "not-paired": "not-paired",
+  "connection-lost": "lost",
+  "interface-lost": "lost",
+  "no-interface-available": "no-adapter",
+  cancelled: "off",
+};
 
 /** What the state of its connection follows from. */
 export type LinkFields = Pick<
@@ -70,34 +100,22 @@ export function linkOf(device: LinkFields): LinkState {
   if (device.power_state === "asleep") return "asleep";
   if (device.lost_at) return "searching";
   const code = device.connection_error_code;
-  if (code === "no-interface-available") return "no-adapter";
-  return code && code !== "cancelled" ? "failed" : "off";
+  return code ? (textOf(OF_ERROR, code) ?? "failed") : "off";
 }
 
-/** How much a camera needs a person: the order of cards and rows. */
-export const NEEDS = ["attention", "connected", "other"] as const;
+/** How much a camera needs a person, in the order of cards and rows. What the hub is at by itself needs none yet. */
+export const NEEDS = ["attention", "returning", "connected", "other"] as const;
 export type Need = (typeof NEEDS)[number];
 
-const NEED_OF: Record<CameraState, Need> = {
-  "not-recording": "attention",
-  "still-recording": "attention",
-  "recording-unconfirmed": "attention",
-  failed: "attention",
-  "not-answering": "attention",
-  recovering: "attention",
-  searching: "attention",
-  waking: "connected",
-  connecting: "connected",
-  connected: "connected",
-  waiting: "other",
-  asleep: "other",
-  "no-adapter": "other",
-  off: "other",
-};
+const NEED_OF: Record<Kind, Need> = { act: "attention", look: "attention", busy: "connected", good: "connected", waits: "other", rests: "other" };
+/** What comes back by itself is worth a look before what is well. */
+const RETURNING: ReadonlySet<CameraState> = new Set(["searching", "recovering"]);
 
 /** Problems of a camera that itself answers count as long as it is connected. */
 export function needOf(device: StateFields): Need {
-  const need = NEED_OF[stateOf(device)];
+  const state = stateOf(device);
+  if (RETURNING.has(state)) return "returning";
+  const need = NEED_OF[KIND_OF[state]];
   return need === "connected" && device.camera && device.camera.problems.length > 0 ? "attention" : need;
 }
 

@@ -12,14 +12,15 @@ import type { Camera, Device } from "./types";
 
 export type Verb = "connect" | "disconnect";
 
-/** The connections that a command changes. */
-const COMMANDED: Record<Verb, ReadonlySet<LinkState>> = {
-  connect: new Set(["off", "failed", "no-adapter", "asleep", "searching", "waiting"]),
-  disconnect: new Set(["connected", "not-answering", "recovering", "connecting", "waking", "searching", "waiting"]),
-};
+/** The connections that are up, or on their way: a disconnect ends them, and those that are waited for. */
+const UP: ReadonlySet<LinkState> = new Set(["connected", "not-answering", "recovering", "connecting", "waking"]);
+const AWAITED: ReadonlySet<LinkState> = new Set(["searching", "waiting"]);
 
 /** Whether a command would change anything of it. */
-export const isFor = (verb: Verb, device: Device): boolean => COMMANDED[verb].has(linkOf(device));
+export const isFor = (verb: Verb, device: Device): boolean => {
+  const link = linkOf(device);
+  return verb === "connect" ? !UP.has(link) : UP.has(link) || AWAITED.has(link);
+};
 
 export interface ConnectOptions {
   /** If no adapter is free, the camera waits for one. */

@@ -99,7 +99,7 @@ const failed = (connection_error_code: Device["connection_error_code"]): Partial
 });
 
 /** A camera that gives stills: one that was just asked, so that it is not asked here. */
-const WITH_STILL = 20;
+const WITH_STILL = 50;
 const MODEL: Model = { codename: "skycam-2", device_name: "Skycam 2", device_image_url: null, snapshot_path: "/still.jpg" };
 
 /** A picture that no camera took: a sky over the ground. */
@@ -117,7 +117,13 @@ const SAMPLES: Record<CameraState, Partial<Device>> = {
   "not-recording": { ...UP, camera: { ...CAMERA, recording_requested: true, problems: ["not-recording"] } },
   "still-recording": { ...UP, camera: { ...CAMERA, recording: true, recording_since: now, problems: ["still-recording"] } },
   "recording-unconfirmed": { ...UP, camera: { ...CAMERA, recording: null, problems: ["recording-unconfirmed"] } },
-  failed: failed("authentication-failed"),
+  "wrong-password": failed("authentication-failed"),
+  "not-found": failed("device-not-reachable"),
+  "no-address": failed("address-failed"),
+  refused: failed("association-refused"),
+  "not-paired": failed("not-paired"),
+  lost: failed("interface-lost"),
+  failed: failed("backend-unavailable"),
   "not-answering": { ...UP, reachable: false },
   recovering: { ...UP, reachable: false, recovery_step: "camera-access-point" },
   searching: { ...failed("connection-lost"), lost_at: now },
@@ -133,7 +139,7 @@ const SAMPLES: Record<CameraState, Partial<Device>> = {
 const samples: Device[] = STATES.map((state, index) => ({ ...DEVICE, id: index + 1, name: t.states[state], ...SAMPLES[state] }));
 samples.push(
   { ...DEVICE, ...UP, id: WITH_STILL, codename: MODEL.codename, name: t.reading.recording, camera: { ...CAMERA, recording: true, recording_since: now } },
-  { ...DEVICE, ...UP, id: 21, name: t.problems["storage-full"].what, camera: { ...CAMERA, storage_state: "full", problems: ["storage-full"] } },
+  { ...DEVICE, ...UP, id: WITH_STILL + 1, name: t.problems["storage-full"].what, camera: { ...CAMERA, storage_state: "full", problems: ["storage-full"] } },
 );
 
 const SECOND_MS = 1_000;

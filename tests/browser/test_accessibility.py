@@ -157,7 +157,7 @@ async def test_states_are_distinguished_in_forced_colours(browser: Browser, hub:
     await hub.connected(1, "Front")
     await hub.create(2, "Left wing", "not-its-password")
     await opened(page, hub)
-    for name, shape in (("Front", "connected"), ("Left wing", "failed")):
+    for name, shape in (("Front", "connected"), ("Left wing", "wrong-password")):
         badge = card(page, name).locator(".badge")
         await expect(badge.locator(f"[data-shape={shape}]")).to_be_visible()
         drawn = "badge => [getComputedStyle(badge).borderTopColor, getComputedStyle(badge).backgroundColor]"

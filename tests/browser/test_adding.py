@@ -220,7 +220,7 @@ async def test_an_error_stands_at_its_field(page: Page, hub: RunningHub) -> None
 async def test_after_a_wrong_password_the_first_action_is_to_change_it(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     await hub.create(1, "Front", "not-its-password")
-    await shows(page, "Front", "Failed")
+    await shows(page, "Front", "Wrong password")
     first = card(page, "Front").locator(".card-foot").get_by_role("button").first
     await expect(first).to_have_text("Change the password")
     await first.click()

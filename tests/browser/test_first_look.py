@@ -153,7 +153,7 @@ async def test_names_are_sorted_without_case_and_accents_and_by_the_value_of_num
         await hub.create(number, name, "not its password")
     await opened(page, hub)
     names = page.locator(".card h3")
-    await expect(page.locator(".badge.failed")).to_have_count(3)
+    await expect(page.locator(".badge.wrong-password")).to_have_count(3)
     await page.mouse.move(0, 0)
     await expect(names).to_have_text(["Ärger", "Camera 9", "camera 10"])
 
@@ -264,9 +264,9 @@ async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
 async def test_every_part_in_every_state_is_on_one_page(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
         await page.goto(hub.url + "style")
-        await expect(page.locator(".card")).to_have_count(16)
+        await expect(page.locator(".card")).to_have_count(22)
         rows = page.locator("table:not(.takes-lanes) tbody tr")
-        await expect(rows).to_have_count(16)
+        await expect(rows).to_have_count(22)
         heights = await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)")
         assert len(set(heights)) == 1, "cards of one height"
         heights = await rows.evaluate_all("rows => rows.map(one => one.offsetHeight)")

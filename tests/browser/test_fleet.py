@@ -526,7 +526,7 @@ async def test_on_a_phone_no_count_and_no_reason_is_cut(browser: Browser, fleet:
     async with sized(browser, "phone") as page:
         await signed_in(page, fleet.url)
         await open_all(page)
-        counts = hub_row(page, "plane").get_by_text("1 of 2 cameras connected, 1 failed, no adapter")
+        counts = hub_row(page, "plane").get_by_text("1 of 2 cameras connected, 1 wrong password, no adapter")
         reason = camera_row(page, "plane", 1).get_by_text("The password was refused.")
         for text in (counts, reason):
             await expect(text).to_be_visible()

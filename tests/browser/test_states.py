@@ -17,7 +17,7 @@ WORDS = {
     "waiting": "Waiting",
     "searching": "Searching",
     "not-answering": "Not answering",
-    "failed": "Failed",
+    "wrong-password": "Wrong password",
     "no-adapter": "No adapter",
     "off": "Off",
 }
@@ -41,10 +41,10 @@ async def a_camera_in_each_state(hub: RunningHub) -> None:
     await disconnect(hub.client, off)
     await hub.client.simulate("PowerOffCamera", "ayb", b"LOST", True)
     await hub.until(lost, "disconnected")
-    await hub.create(4, "failed", "not-its-password")
+    await hub.create(4, "wrong-password", "not-its-password")
     await hub.client.wait_until(
         lambda client: any(
-            one.name == "failed" and one.connection_error_code and one.state == "disconnected"
+            one.name == "wrong-password" and one.connection_error_code and one.state == "disconnected"
             for one in client.devices.values()
         ),
         60,

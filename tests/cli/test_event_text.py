@@ -66,7 +66,7 @@ def test_a_failure() -> None:
         1, "Front", connection_error_code="address-failed", connection_error_message="no IP address"
     )
     assert sentences(shown, STATUS, status(device, connection_status="failed")) == [
-        "Front (1): failed: no IP address (address-failed)"
+        "Front (1): no address: no IP address (address-failed)"
     ]
     assert sentences(shown, STATUS, status(device)) == []
     assert sentences(shown, STATUS, status(device, connection_status="failed")) != [], "another one"
@@ -96,7 +96,7 @@ def test_a_lost_camera_is_searched_for() -> None:
     )
     shown = event_text(DeviceRecord(1, "Front", state="connecting", interface="wlan0"))
     failed = status(lost, connection_status="failed")
-    assert sentences(shown, STATUS, failed) == ["Front (1): failed: gone (connection-lost)"]
+    assert sentences(shown, STATUS, failed) == ["Front (1): lost: gone (connection-lost)"]
     assert sentences(shown, STATUS, status(lost)) == []
     assert sentences(shown, "device.updated", device_json(lost)) == ["Front (1): searching for its network"]
     again = DeviceRecord(1, "Front", state="connecting", interface="wlan1", lost_at=1)

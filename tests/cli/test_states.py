@@ -15,7 +15,7 @@ from wifimgrd.cli._times import local_time
 from wifimgrd.cli._views import device_view, devices_view, hub_view, interfaces_view, networks_view
 from wifimgrd.client.json_records import device_json
 from wifimgrd.domain.camera import Problem
-from wifimgrd.domain.camera_state import PROBLEM_WORDS, CameraState, last_known
+from wifimgrd.domain.camera_state import OF_ERROR, PROBLEM_WORDS, CameraState, last_known
 from wifimgrd.domain.records import (
     AbsentRecord,
     CameraRecord,
@@ -60,7 +60,16 @@ CASES: Final[list[tuple[str, dict[str, Any]]]] = [
     ("Asleep", {"power_state": "asleep", "lost_at": NOW}),
     ("Waiting", {"power_state": "asleep", "waiting_since": NOW}),
     ("Off", {"power_state": "awake"}),
-    ("Failed", {"connection_error_code": "authentication-failed"}),
+    ("Wrong password", {"connection_error_code": "authentication-failed"}),
+    ("Not found", {"connection_error_code": "device-not-reachable"}),
+    ("Not found", {"connection_error_code": "wake-failed"}),
+    ("No address", {"connection_error_code": "address-failed"}),
+    ("Refused", {"connection_error_code": "association-refused"}),
+    ("Not paired", {"connection_error_code": "not-paired"}),
+    ("Lost", {"connection_error_code": "connection-lost"}),
+    ("Lost", {"connection_error_code": "interface-lost"}),
+    ("Failed", {"connection_error_code": "backend-unavailable"}),
+    ("Failed", {"connection_error_code": "a-later-one"}),
     ("No adapter", {"connection_error_code": "no-interface-available"}),
     ("Off", {}),
     ("Off", {"connection_error_code": "cancelled"}),
@@ -101,14 +110,14 @@ RECORDINGS: Final[list[tuple[str, dict[str, Any], int | None]]] = [
 """What a badge says of a camera that records, and for how many seconds it has; None = that is not known."""
 WORDS_OF_PAGE = """
 import { build } from "esbuild";
-const source = `export { stateOf } from "./src/camera_state"; export { t } from "./src/messages";
+const source = `export { OF_ERROR, stateOf } from "./src/camera_state"; export { t } from "./src/messages";
   export { recordingLabel } from "./src/reading";`;
 const built = await build({
   stdin: { contents: source, resolveDir: "." }, bundle: true, format: "esm", write: false,
 });
 globalThis.navigator ??= { languages: [] };
 const page = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
-const { stateOf, t, recordingLabel } = page;
+const { OF_ERROR, stateOf, t, recordingLabel } = page;
 const [devices, recorders, now] = JSON.parse(process.argv[1]);
 const words = devices.map((one) => t.states[stateOf(one)]);
 console.log(JSON.stringify({
@@ -117,6 +126,7 @@ console.log(JSON.stringify({
   labels: recorders.map((one) => recordingLabel(one, now) || t.states[stateOf(one)]),
   steps: t.steps,
   problems: Object.fromEntries(Object.entries(t.problems).map(([code, { what }]) => [code, what])),
+  ofError: Object.fromEntries(Object.entries(OF_ERROR).map(([code, state]) => [code, t.states[state]])),
 }));
 """
 
@@ -144,6 +154,7 @@ def test_the_page_shows_the_same_words() -> None:
     words = [word for word, _ in CASES]
     assert (page["words"], page["lastKnown"]) == (words, [last_known(word) for word in words])
     assert page["steps"] == STEP_WORDS
+    assert page["ofError"] == {code: state.label for code, state in OF_ERROR.items()}
     assert page["labels"] == [label for label, _, _ in RECORDINGS]
     assert page["problems"] == {code: f"{word.capitalize()}." for code, word in PROBLEM_WORDS.items()}
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from wifimgrd.cli._camera_views import problem_words
 from wifimgrd.cli._text import STYLE_OF_STATE, Style
 from wifimgrd.cli._views import reserved_for, suspicion
 from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.camera import StopReason
-from wifimgrd.domain.camera_state import CameraState, camera_state, recovering
+from wifimgrd.domain.camera_state import OF_ERROR, CameraState, camera_state, of_error, recovering
 from wifimgrd.domain.device import ConnectionPhase
-from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.recovery import Health
 from wifimgrd.domain.sentences import recording_ended
 
 Data = Mapping[str, Any]
+_ENDED: Final = frozenset({*OF_ERROR.values(), CameraState.FAILED})
+"""The states in which nothing goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ class EventText:
         before = self._devices.get(device_id, {})
         if data["connection_status"] == "failed":  # which the next status repeats as a state
             self._shown[device_id] = what = _failed(data)
-            return [Sentence(self._name(device_id), what, STYLE_OF_STATE[CameraState.FAILED])]
+            return [Sentence(self._name(device_id), what, Style.BAD)]
         now = self._devices[device_id] = {**before, **data}
         return self._state_sentences(before, now)
 
@@ -241,20 +242,19 @@ def _state_text(data: Data) -> str:
             return recovering(data["recovery_step"])
         case CameraState.SEARCHING:
             return f"{state} for its network"
-        case CameraState.OFF | CameraState.FAILED | CameraState.NO_ADAPTER if is_waking:
+        case _ if state in _ENDED and is_waking:
             return "waking up"
-        case CameraState.FAILED | CameraState.NO_ADAPTER:
-            return _failed(data)
         case CameraState.NOT_ANSWERING | CameraState.OFF:
             return state.value
+        case _ if state in _ENDED:
+            return _failed(data)
     what = f"{state} through {data['interface']}" if data["interface"] is not None else state.value
     return f"{what}, waking the camera" if is_waking else what
 
 
 def _failed(data: Data) -> str:
-    """How an attempt ended, with the reason: it failed, or was refused because no adapter was free."""
-    is_refused = data["connection_error_code"] == ErrorCode.NO_INTERFACE_AVAILABLE
-    word, error = CameraState.NO_ADAPTER if is_refused else CameraState.FAILED, _error(data)
+    """How an attempt ended: the camera's state, and the reason."""
+    word, error = of_error(data["connection_error_code"] or ""), _error(data)
     return f"{word}: {error}" if error else word.value
 
 

@@ -45,6 +45,12 @@ class CameraState(StrEnum):
     NOT_RECORDING = "not recording"
     STILL_RECORDING = "still recording"
     RECORDING_UNCONFIRMED = "recording unconfirmed"
+    WRONG_PASSWORD = "wrong password"  # noqa: S105 - a word
+    NOT_FOUND = "not found"
+    NO_ADDRESS = "no address"
+    REFUSED = "refused"
+    NOT_PAIRED = "not paired"
+    LOST = "lost"
     FAILED = "failed"
     NO_ADAPTER = "no adapter"
     ASLEEP = "asleep"
@@ -64,6 +70,23 @@ AS_STATES: Final[Mapping[str, CameraState]] = MappingProxyType(
     }
 )
 """The problems that stand as the state."""
+
+OF_ERROR: Final[Mapping[str, CameraState]] = MappingProxyType(
+    {
+        ErrorCode.AUTHENTICATION_FAILED: CameraState.WRONG_PASSWORD,
+        ErrorCode.DEVICE_NOT_REACHABLE: CameraState.NOT_FOUND,
+        ErrorCode.WAKE_FAILED: CameraState.NOT_FOUND,
+        ErrorCode.ADDRESS_FAILED: CameraState.NO_ADDRESS,
+        ErrorCode.ASSOCIATION_REFUSED: CameraState.REFUSED,
+        ErrorCode.NOT_PAIRED: CameraState.NOT_PAIRED,
+        ErrorCode.CONNECTION_LOST: CameraState.LOST,
+        ErrorCode.INTERFACE_LOST: CameraState.LOST,
+        ErrorCode.NO_INTERFACE_AVAILABLE: CameraState.NO_ADAPTER,
+        ErrorCode.CANCELLED: CameraState.OFF,
+    }
+)
+"""The state of a camera whose last attempt or link ended with an error: a word that says what to do next. All
+other errors are FAILED."""
 
 
 def camera_state(
@@ -100,10 +123,12 @@ def camera_state(
         return CameraState.ASLEEP
     if lost_at is not None:
         return CameraState.SEARCHING
-    if error_code == ErrorCode.NO_INTERFACE_AVAILABLE:
-        return CameraState.NO_ADAPTER
-    has_failed = error_code is not None and error_code != ErrorCode.CANCELLED
-    return CameraState.FAILED if has_failed else CameraState.OFF
+    return CameraState.OFF if error_code is None else of_error(error_code)
+
+
+def of_error(code: str) -> CameraState:
+    """The state that an error leaves a camera in."""
+    return OF_ERROR.get(code, CameraState.FAILED)
 
 
 def camera_state_of(device: DeviceRecord) -> CameraState:

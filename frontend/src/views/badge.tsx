@@ -1,7 +1,7 @@
 // A state's badge: its word and its shape, so that no state is told by its colour alone.
 
 import type { ReadonlySignal } from "@preact/signals";
-import type { CameraState } from "../camera_state";
+import { type CameraState, KIND_OF } from "../camera_state";
 import { t } from "../messages";
 
 /** In a square of 12: stroked, but for the filled parts of `connected`. */
@@ -16,7 +16,13 @@ const SHAPES: Record<CameraState, string> = {
   "not-recording": "M6 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9M2.9 2.9 9.1 9.1",
   "still-recording": "M6 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9M6 5.5v1M5.5 6h1",
   "recording-unconfirmed": "M3.6 4A2.5 2.5 0 1 1 7 6.2C6.3 6.5 6 7 6 7.8M6 10.6v.1",
-  failed: "M2 2 10 10M10 2 2 10",
+  "wrong-password": "M8 1.5a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5M6.2 5.8 1.5 10.5M3.2 8.8l1.6 1.6",
+  "not-found": "M2 2 10 10M10 2 2 10",
+  "no-address": "M2 2h8v8H2zM4.3 4.3l3.4 3.4M7.7 4.3 4.3 7.7",
+  refused: "M4 1h4l3 3v4l-3 3H4L1 8V4zM3.8 6h4.4",
+  "not-paired": "M4.2 3.8 7.8 8.2 6 10.5v-9l1.8 2.3-3.6 4.4M1 11 11 1",
+  lost: "M5 7 3.4 8.6a1.6 1.6 0 0 1-2.2-2.2L3 4.6M7 5l1.6-1.6a1.6 1.6 0 0 1 2.2 2.2L9 7.4M4.2 1v1.4M7.8 11V9.6",
+  failed: "M6 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9M6 3.6v3M6 8.3v.2",
   "no-adapter": "M3 6h6M6 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9",
   asleep: "M9.8 7.6A4.4 4.4 0 1 1 4.6 2.2a3.6 3.6 0 0 0 5.2 5.4z",
   off: "M6 2a4 4 0 1 1 0 8 4 4 0 0 1 0-8",
@@ -44,7 +50,7 @@ export function Badge({ state, isCurrent }: { state: CameraState; isCurrent: boo
     );
   }
   return (
-    <span class={`badge ${state}`}>
+    <span class={`badge ${KIND_OF[state]} ${state}`}>
       <Shape state={state} />
       {t.states[state]}
     </span>

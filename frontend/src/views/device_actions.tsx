@@ -14,9 +14,6 @@ import { type Form, openForm } from "./device_forms";
 import { type Item, Menu } from "./menu";
 import { toClipboard } from "./parts";
 
-/** These tell only that the camera's network is not there: it may sleep. */
-const MAY_SLEEP: ReadonlySet<string> = new Set(["device-not-reachable", "connection-lost", "wake-failed"]);
-
 /** What a button does changes with the camera's state: the second click of two is not for what takes its place. */
 const DOUBLE_CLICK_MS = 500;
 
@@ -82,17 +79,17 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
     case "no-adapter":
       return [...interfaces.value.values()].some((one) => isFreeFor(device.id, one))
         ? [connect(true), ...wakes]
-        : [action(t.camera.connectWhenFree, () => void command(device, "connect", { whenFree: true })), connect(false)];
+        : [action(t.camera.connectWhenFree, () => void command(device, "connect", { whenFree: true }), true), connect(false)];
     case "off":
       return [connect(true), ...wakes];
-    case "failed":
-      if (code === "authentication-failed") return [changePassword(), connect(false)];
-      if (code === "not-paired" && device.paired === false) {
-        return [action(t.bluetooth.pair, () => open("pair"), true, false), connect(false)];
-      }
-      return canWake && code !== null && MAY_SLEEP.has(code)
-        ? [wakeAndConnect(true), connect(false), ...wakes]
-        : [connect(true), ...wakes];
+    case "wrong-password":
+      return [changePassword(), connect(false)];
+    case "not-paired":
+      return device.paired === false ? [action(t.bluetooth.pair, () => open("pair"), true, false), connect(false)] : [connect(true), ...wakes];
+    default:
+      // A camera that was only not found may be off: it is woken where somebody has asked for that, or asks now.
+      if (!canWake) return [connect(true)];
+      return code === "wake-failed" ? [wakeAndConnect(true), connect(false), ...wakes] : [connect(true), wakeAndConnect(false), ...wakes];
   }
 }
 

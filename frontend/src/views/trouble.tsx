@@ -1,6 +1,6 @@
 // What is wrong with a camera now, since when, and what to do about it.
 
-import { countOf, isFreeFor, isKept, isRecordingTrouble, linkOf, wereAllInUse } from "../camera_state";
+import { countOf, isFreeFor, isKept, isRecordingTrouble, KIND_OF, linkOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
 import { adviceFor, detailOf, headingFor, stepWords } from "../sentences";
 import { interfaces, isCurrent, nameOf } from "../state";
@@ -48,7 +48,7 @@ export function useTrouble(device: Device): Line | null {
   }
   if (state === "connecting" || state === "waking") return line(`${heading} ${t.trouble.tryingAgain}`, "warn");
   const at = device.connection_error_at;
-  return line(at ? t.trouble.headingAt(heading, moment(at)) : heading, state === "failed" ? "bad" : "plain");
+  return line(at ? t.trouble.headingAt(heading, moment(at)) : heading, KIND_OF[state] === "act" ? "bad" : "plain");
 }
 
 const recoveringWords = (device: Device): string => t.trouble.recovering(stepWords(device.recovery_step ?? ""));

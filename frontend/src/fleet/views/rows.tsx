@@ -1,7 +1,7 @@
 // The row of a hub, and the row of a camera with its command.
 
 import { signal } from "@preact/signals";
-import { countOf, doubtOf, isFree, isFreeFor, isKept, isRecordingTrouble, type LinkState, RECORDING_TROUBLES } from "../../camera_state";
+import { countOf, doubtOf, isFree, isFreeFor, isKept, isRecordingTrouble, KIND_OF, type LinkState, STATES } from "../../camera_state";
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
 import { batteryWords, problemsOf } from "../../reading";
@@ -18,6 +18,9 @@ const underWay = signal<ReadonlySet<string>>(new Set());
 
 const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
+/** The states in which a person has to act or to look. */
+const IN_NEED = STATES.filter((one) => KIND_OF[one] === "act" || KIND_OF[one] === "look");
+
 interface HubProps {
   hub: Hub;
   isOpen: boolean;
@@ -31,8 +34,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const adapters = [...hub.adapters.values()];
   const recording = cameras.filter(isRecording).length;
   const connected = cameras.filter((one) => one.record.connected).length;
-  const failed = cameras.filter((one) => one.link === "failed").length;
-  const troubles = RECORDING_TROUBLES.map((state) => [cameras.filter((one) => one.state === state).length, t.states[state]] as const);
+  const troubles = IN_NEED.map((state) => [cameras.filter((one) => one.state === state).length, t.states[state]] as const);
   const free = adapters.filter(isFree).length;
   const kept = adapters.filter(isKept).map((one) => t.fleet.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
   const doubts = adapters.map((one) => [one, doubtOf(one)] as const);
@@ -51,7 +53,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
       <div class="about">
         <span>
           {isKnown
-            ? t.fleet.ofHub(connected, cameras.length, failed)
+            ? t.fleet.ofHub(connected, cameras.length)
             : t.fleet.ofOfflineHub(cameras.length)}
           {isKnown && recording > 0 && `, ${t.fleet.recording(recording)}`}
           {isKnown && troubles.map(([count, state]) => count > 0 && `, ${t.fleet.inState(count, state)}`)}
@@ -124,7 +126,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
 function whyOf(record: Camera["record"], link: LinkState): string {
   if (link === "recovering") return t.trouble.recovering(stepWords(record.recovery_step ?? ""));
   const code = record.connection_error_code;
-  return link === "failed" || link === "no-adapter" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+  return KIND_OF[link] === "act" || link === "no-adapter" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
 }
 
 interface Choice {
@@ -134,7 +136,9 @@ interface Choice {
   wake?: boolean;
 }
 
-const CHOICES: Record<LinkState, Choice> = {
+const CONNECT: Choice = { verb: "connect", words: t.camera.connect };
+/** What is not in it has one thing to do: connect. */
+const CHOICES: Partial<Record<LinkState, Choice>> = {
   connected: { verb: "disconnect", words: t.camera.disconnect },
   "not-answering": { verb: "disconnect", words: t.camera.disconnect },
   recovering: { verb: "disconnect", words: t.camera.stop },
@@ -142,17 +146,14 @@ const CHOICES: Record<LinkState, Choice> = {
   waking: { verb: "disconnect", words: t.camera.stop },
   waiting: { verb: "disconnect", words: t.camera.stopWaiting },
   searching: { verb: "disconnect", words: t.camera.stopSearching },
-  failed: { verb: "connect", words: t.camera.connect },
-  "no-adapter": { verb: "connect", words: t.camera.connect },
   asleep: { verb: "connect", words: t.camera.wakeAndConnect, wake: true },
-  off: { verb: "connect", words: t.camera.connect },
 };
 const WHEN_FREE: Choice = { verb: "connect", words: t.camera.connectWhenFree, whenFree: true };
 
 /** The most likely command in a state. */
 function choiceFor(hub: Hub, camera: Camera["record"], link: LinkState): Choice {
   const isFree = [...hub.adapters.values()].some((one) => isFreeFor(camera.id, one));
-  return link === "no-adapter" && !isFree ? WHEN_FREE : CHOICES[link];
+  return link === "no-adapter" && !isFree ? WHEN_FREE : (CHOICES[link] ?? CONNECT);
 }
 
 /** Why no command can be sent; empty if one can. */
