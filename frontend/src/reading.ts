@@ -64,6 +64,16 @@ export function cardWords({ storage_state: state, storage_free: bytes }: Camera)
   return state === "slow" ? [t.reading.cards.slow, free].filter(Boolean).join(", ") : free;
 }
 
+/** Of a card that takes no more, nobody asks how long one could record. */
+export const timeLeft = ({ recording_time_left_s: left, storage_state: state }: Pick<Camera, "recording_time_left_s" | "storage_state">): string | null =>
+  left === null || (state !== null && CAUSES.has(`storage-${state}`)) ? null : t.reading.remaining(left);
+
+/** What a card allows, in one short value: what is wrong with it, how long one can record, or what is free. As the command line has it. */
+export function cardValue(camera: Camera): string | null {
+  const left = timeLeft(camera);
+  return textOf(t.reading.cardIs, camera.storage_state) ?? (left === null ? cardWords(camera) : t.reading.left(left));
+}
+
 /** A size as it stands on cards, in powers of ten; rounded down: what does not fit is not promised. */
 export function sizeOf(bytes: number): string {
   const tenths = Math.floor((bytes / GB) * 10) / 10;

@@ -4,12 +4,18 @@
 import { hubTime } from "./hub_clock";
 import { t } from "./messages";
 
+/** Where the day has twelve hours, an hour has no leading zero. */
+function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const format = new Intl.DateTimeFormat([], options);
+  return format.resolvedOptions().hour12 && options.hour === "2-digit" ? new Intl.DateTimeFormat([], { ...options, hour: "numeric" }) : format;
+}
+
 function formatted(options: Intl.DateTimeFormatOptions): (time: string | Date) => string {
   let format: Intl.DateTimeFormat | undefined;
   return (time) => {
     const then = new Date(time);
     if (Number.isNaN(then.getTime())) return String(then);
-    format ??= new Intl.DateTimeFormat([], options);
+    format ??= formatOf(options);
     return format.format(then);
   };
 }
@@ -26,6 +32,9 @@ export const dayAndSecond = formatted({ ...DAY, hour: "numeric", minute: "numeri
 /** A point in time, in few words: with the day where it is another one. */
 export const moment = (time: string): string =>
   new Date(time).toDateString() === new Date(hubTime.peek()).toDateString() ? minute(time) : `${dateOf(time)} ${minute(time)}`;
+
+/** The same where there is no room for both: of another day the day alone. */
+export const momentInShort = (time: string): string => (isDaysAgo(time, 0) ? minute(time) : dayOfYear(time));
 
 const dayOf = (time: string | number): string => new Date(time).toDateString();
 

@@ -26,7 +26,7 @@ def card(page: Page, name: str) -> Locator:
     return page.locator(".card").filter(has=page.get_by_role("heading", name=name, exact=True))
 
 
-async def shows(page: Page, name: str, state: str) -> None:
+async def shows(page: Page, name: str, state: str | re.Pattern[str]) -> None:
     """Wait until a camera's card shows a state."""
     await expect(card(page, name).locator(".badge")).to_have_text(state)
 

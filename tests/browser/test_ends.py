@@ -109,7 +109,7 @@ async def test_the_history_says_the_same(
     rows = rows_of(device, message, back_s, ended_s)
     await page.route("**/history?*", lambda route: route.fulfill(json={"history": rows}))
     await opened(page, hub, f"#camera/{device}")
-    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")
+    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded ")
     await expect(past).to_contain_text(f"The recording ended: {words}.")
     await page.get_by_role("link", name="Events").click()
     told = page.get_by_role("log").locator("li.bad").filter(has_text="Nose stopped recording: ")

@@ -65,16 +65,20 @@ async def test_a_card_says_battery_and_card(page: Page, hub: RunningHub) -> None
     await expect(front.locator(".battery")).to_have_text("78 %, charging")
     await expect(front.locator(".memory")).to_have_text("41 GB free")
     await shows(page, "Front", "Connected")
-    for state, words in (("full", "Full"), ("missing", "No card"), ("error", "Cannot be used")):
-        channel.say("Front", said(storage_state=state, storage_free=0))
+    channel.say("Front", said(**IDLE, recording_time_left_s=4_320))
+    await expect(front.locator(".memory")).to_have_text("1 h 12 min left")
+    for state, words in (("full", "Card full"), ("missing", "No card"), ("error", "Card unusable")):
+        channel.say("Front", said(storage_state=state, storage_free=0, recording_time_left_s=0))
         await expect(front.locator(".memory")).to_have_text(words)
         await expect(front.locator(".battery")).to_have_count(0)
     channel.say("Front", said(storage_state="slow", storage_free=9_870_000_000, battery_level=0))
-    await expect(front.locator(".memory")).to_have_text("Too slow, 9.8 GB free")
+    await expect(front.locator(".memory")).to_have_text("Card too slow")
     await expect(front.locator(".battery")).to_have_text("0 %")
     await disconnect(hub.client, device)
-    await expect(front.locator(".battery")).to_have_text(re.compile(r"^0 % at \d"))
-    await expect(front.locator(".memory")).to_have_text(re.compile(r"^Too slow, 9\.8 GB free at \d"))
+    await expect(front.locator(".battery")).to_have_text("0 %")  # the time of both is at their end
+    await expect(front.locator(".memory")).to_have_text(re.compile(r"^Card too slow at \d"))
+    channel.say("Front", said(battery_level=7))
+    await expect(front.locator(".battery")).to_have_text(re.compile(r"^7 % at \d"))
 
 
 async def test_what_is_not_known_is_not_there(page: Page, hub: RunningHub) -> None:
@@ -143,7 +147,7 @@ async def test_what_was_read_long_ago_is_not_so_now(page: Page, hub: RunningHub)
     front = card(page, "Front")
     await shows(page, "Front", "Connected")
     await expect(front.locator(".was-recording")).to_have_text(re.compile(r"^Was recording at \d"))
-    await expect(front.locator(".battery")).to_have_text(re.compile(r"^78 %, charging at \d"))
+    await expect(front.locator(".battery")).to_have_text("78 %, charging")
     await expect(problems(front)).to_have_count(0)
     channel.say("Front", recording(724))
     await expect(front.locator(".was-recording")).to_have_count(0)
@@ -186,7 +190,10 @@ async def test_problems_are_lines_with_the_next_step(page: Page, hub: RunningHub
     text = f"Tail: {not_recording}"
     await expect(toast(page, text)).to_be_visible()
     await expect(page.get_by_role("log")).to_contain_text(text)
-    await expect(problems(card(page, "Tail"))).to_have_text([not_recording])  # the most urgent, in one line
+    await shows(
+        page, "Tail", "Not recording"
+    )  # the most urgent is the state; why, and what to do, is one line
+    await expect(problems(card(page, "Tail"))).to_have_text(["Card full. Change it, or delete recordings."])
     shown = await details(page, "Tail")
     lines = problems(shown)
     await expect(lines).to_have_text([not_recording])

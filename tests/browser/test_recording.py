@@ -125,7 +125,7 @@ async def test_a_camera_records_and_stops_by_the_keyboard_alone(page: Page, hub:
     await expect(page.get_by_role("log")).to_contain_text("Front is recording")
     await expect(page.locator(".events li.bad")).to_have_count(0)
     await page.get_by_role("link", name="Front", exact=True).click()
-    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")
+    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded ")
     await expect(past).to_have_count(1)
     await expect(past).not_to_contain_text("The recording ended")
 
@@ -170,7 +170,7 @@ async def test_a_recording_that_ends_by_itself_is_noticed(page: Page, hub: Runni
     await expect(menu.get_by_role("menuitem", name="Stop recording")).to_have_count(0)
     await page.keyboard.press("Escape")
     await page.get_by_role("link", name="Front", exact=True).click()
-    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")
+    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded ")
     await expect(past.first).to_contain_text("The recording ended: it is too hot.")
 
 

@@ -21,6 +21,12 @@ WORDS: Final = {
     "still-recording": "Still recording",
     "recording-unconfirmed": "Recording unconfirmed",
 }
+STEPS: Final = {
+    "not-recording": "It was told to record. Record again, or stop it.",
+    "still-recording": "It was told to stop. Stop it again, or at the camera.",
+    "recording-unconfirmed": "Its answer was lost: look at it, or tell it again.",
+}
+"""What to do: the word is said by the state."""
 SAID: Final[dict[str, dict[str, Any]]] = {
     "not-recording": {"recording": False, "recording_requested": True},
     "still-recording": {"recording": True},
@@ -59,7 +65,7 @@ async def test_it_is_the_state_of_the_card(browser: Browser, hub: RunningHub, si
             await expect(card(page, state)).to_have_class(re.compile(rf"\b{state}\b"))
             await expect(card(page, state).locator("small").first).to_contain_text("Connected")
             line = card(page, state).locator(f"[data-problem={state}]")
-            await expect(line).to_contain_text(f"{word}.")
+            await expect(line).to_have_text(STEPS[state])
             assert await line.evaluate("one => one.scrollHeight <= one.clientHeight"), "the line is whole"
             name = card(page, state).get_by_role("heading")
             assert await name.evaluate("one => one.clientWidth >= 64"), "the state leaves room for the name"
@@ -95,7 +101,7 @@ async def test_it_is_the_state_of_the_row_and_of_the_cameras_page(page: Page, hu
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name=state, exact=True))
         await expect(row.locator(".badge")).to_have_text(word)
         await expect(row.locator(f"[data-shape={state}]")).to_be_visible()
-        await expect(row.locator(".in-why")).to_contain_text(f"{word}.")
+        await expect(row.locator(".in-why")).to_have_text(STEPS[state])
         inside = "one => one.getBoundingClientRect().right <= one.closest('td').getBoundingClientRect().right"
         assert await row.locator(".badge").evaluate(inside), "the whole word is seen"
     heights = await page.locator("tbody tr").evaluate_all("rows => rows.map(one => one.offsetHeight)")
@@ -121,9 +127,7 @@ async def test_a_camera_that_was_lost_meanwhile_keeps_it_and_can_be_connected(
     await expect(card(page, "Front").locator("small").first).to_contain_text("Off")
     await shows(page, "Front", "Recording unconfirmed")
     line = card(page, "Front").locator("[data-problem]")
-    await expect(line).to_have_text(
-        "Recording unconfirmed. Its answer was lost: look at it, or tell it again."
-    )
+    await expect(line).to_have_text(STEPS["recording-unconfirmed"])
     await expect(card(page, "Front").get_by_role("button", name="Connect", exact=True)).to_be_enabled()
     menu = await opened_menu(card(page, "Front"))
     await expect(menu.get_by_role("menuitem", name="Disconnect")).to_have_count(0)

@@ -162,7 +162,7 @@ async def test_the_history_has_its_begin_its_end_and_its_reason(page: Page, hub:
     first, second = shown.locator("[data-kind=recovery]").nth(0), shown.locator("[data-kind=recovery]").nth(1)
     await expect(first).to_contain_text("Recovery step since ")
     await expect(first).to_contain_text(f"Rebooting the camera. {WHY}")
-    await expect(second).to_contain_text("Recovery step from ")
+    await expect(second).to_contain_text("Recovery step ")
     await expect(second).to_contain_text(f"{WHY} {HELPED}")
     await expect(second).to_contain_text("Code rejoin")
     await expect(second).not_to_contain_text("failed")

@@ -27,7 +27,7 @@ async def test_a_refusal_says_what_holds_now(page: Page, hub: RunningHub) -> Non
     await opened(page, hub)
     first, second, _, _ = await no_adapter_for(hub, "Tail")
     line = card(page, "Tail").locator(".trouble")
-    await expect(line).to_have_text("All 3 adapters are in use")
+    await expect(line).to_have_text("All 3 adapters are in use. Plug one in, or disconnect a camera.")
     trouble = (await details(page, "Tail")).locator(".trouble")
     await expect(trouble).to_contain_text("All adapters were in use at ")
     await expect(trouble).to_contain_text("No adapter is free now.")
@@ -49,7 +49,7 @@ async def test_a_refusal_says_when_it_was_while_nothing_is_known(page: Page, hub
     await opened(page, hub)
     await no_adapter_for(hub, "Tail")
     line = card(page, "Tail").locator(".trouble")
-    await expect(line).to_have_text("All 3 adapters are in use")
+    await expect(line).to_have_text("All 3 adapters are in use. Plug one in, or disconnect a camera.")
     async with hub.without_daemon():
         await expect(line).to_have_text(re.compile("^No adapter is free at .*[.]$"))
     await hub.client.wait_until(lambda client: client.available, 30)
@@ -111,7 +111,10 @@ async def test_a_camera_waits_for_an_adapter(page: Page, hub: RunningHub) -> Non
     await shows(page, "Tail", "No adapter")
     await act(card(page, "Tail"), "Connect when free")
     await shows(page, "Tail", "Waiting")
-    await expect(card(page, "Tail").locator(".trouble")).to_contain_text("Waiting for a free adapter since ")
+    await expect(card(page, "Tail").locator(".since")).to_contain_text("since ")
+    await expect(card(page, "Tail").locator(".trouble")).to_have_text(
+        "It connects as soon as an adapter is free."
+    )
     await act(card(page, "Tail"), "Stop waiting")
     await expect(card(page, "Tail").get_by_role("button", name="Connect when free")).to_be_enabled()
     await act(card(page, "Tail"), "Connect when free")

@@ -125,7 +125,9 @@ def card(camera: CameraRecord) -> str | None:
 
 
 def _card_details(camera: CameraRecord) -> str | None:
-    """All that is known of a card."""
+    """All that is known of a card; of one that takes nothing, that alone."""
+    if camera.storage_state in (StorageState.FULL, StorageState.MISSING, StorageState.ERROR):
+        return _CARD_WORDS[camera.storage_state]
     parts = [_CARD_WORDS[camera.storage_state]] if camera.storage_state in _CARD_WORDS else []
     if camera.storage_free is not None:
         of_all = "" if camera.storage_total is None else f" of {_amount(camera.storage_total)}"

@@ -156,7 +156,7 @@ export function DeviceActions({ device, describedBy, buttons }: Props) {
           key={one.key}
           ref={index === 0 ? first : null}
           type="button"
-          class={one.isPrimary ? "primary" : ""}
+          class={one.isPrimary ? "cure" : ""}
           disabled={isBlocked(one)}
           aria-busy={one.isCommand && isUnderWay}
           aria-describedby={describedBy}

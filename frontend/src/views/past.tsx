@@ -12,6 +12,7 @@ import { Faults, Name } from "./parts";
 import { Code } from "./trouble";
 
 const ROWS = 200;
+const MINUTE_S = 60;
 const LISTED = 30;
 
 export interface PastProps {
@@ -70,6 +71,14 @@ export function Past({ rows, fault }: PastProps) {
   );
 }
 
+const secondsOf = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
+
+/** From when to when, as far as that can be told apart. */
+function spanOf(from: string, to: string): string {
+  const seconds = secondsOf(from, to);
+  return seconds < MINUTE_S ? t.camera.atFor(moment(from), seconds) : t.camera.fromTo(moment(from), moment(to));
+}
+
 function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) {
   const details = [
     row.interface && t.camera.through(row.interface),
@@ -81,13 +90,13 @@ function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) 
   return (
     <li data-kind={row.kind}>
       {row.kind === "session" ? (
-        <strong>{row.ended ? t.camera.session(moment(row.time), moment(row.ended)) : t.camera.sessionOpen(moment(row.time))}</strong>
+        <strong>{row.ended ? t.camera.session(spanOf(row.time, row.ended)) : t.camera.sessionOpen(moment(row.time))}</strong>
       ) : row.kind === "interruption" && row.ended ? (
-        <strong>{t.camera.interruption(moment(row.time), (Date.parse(row.ended) - Date.parse(row.time)) / 1000)}</strong>
+        <strong>{t.camera.interruption(moment(row.time), secondsOf(row.time, row.ended))}</strong>
       ) : row.kind === "recording" ? (
-        <strong>{row.ended ? t.camera.recorded(moment(row.time), moment(row.ended)) : t.camera.recordedOpen(moment(row.time))}</strong>
+        <strong>{row.ended ? t.camera.recorded(spanOf(row.time, row.ended)) : t.camera.recordedOpen(moment(row.time))}</strong>
       ) : row.kind === "recovery" ? (
-        <strong>{row.ended ? t.camera.recovery(moment(row.time), moment(row.ended)) : t.camera.recoveryOpen(moment(row.time))}</strong>
+        <strong>{row.ended ? t.camera.recovery(spanOf(row.time, row.ended)) : t.camera.recoveryOpen(moment(row.time))}</strong>
       ) : row.kind === "wake" ? (
         <strong>{wake(moment(row.time))}</strong>
       ) : (

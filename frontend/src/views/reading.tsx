@@ -6,7 +6,7 @@ import { isRecordingTrouble, linkOf } from "../camera_state";
 import { setClock, underWay } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
-import { batteryWords, cardWords, clockWords, isFresh, type ProblemWords, problemsOf, recordingLabel, runningTime, sizeOf } from "../reading";
+import { batteryWords, cardValue, cardWords, clockWords, isFresh, type ProblemWords, problemsOf, recordingLabel, runningTime, sizeOf, timeLeft } from "../reading";
 import { isCurrent } from "../state";
 import { moment } from "../times";
 import type { Camera, Device } from "../types";
@@ -38,17 +38,24 @@ export function WasRecording({ device }: { device: Device }) {
   return <small class="was-recording">{t.reading.wasRecording(moment(camera.read_at))}</small>;
 }
 
-/** Battery and card. */
-export function ReadingFacts({ device }: { device: Device }) {
+/** Battery, and what the card allows. What is old has the time of both at its end; that it recorded then comes before the card. */
+export function CardValues({ device }: { device: Device }) {
   const { camera } = device;
   const isNow = useIsNow(device);
   if (!camera) return null;
-  const battery = withTime(batteryWords(camera), camera, isNow);
-  const card = withTime(cardWords(camera), camera, isNow);
+  const battery = batteryWords(camera);
+  const value = cardValue(camera);
+  const readAt = isNow ? null : camera.read_at;
+  const wasRecording = camera.recording === true && readAt !== null;
+  const card = wasRecording ? t.reading.wasRecording(moment(readAt)) : withTime(value, camera, isNow);
   return (
     <>
-      {battery !== null && <BatteryLevel percent={camera.battery_level} words={battery} />}
-      {card !== null && <span class={`memory${isNow && camera.storage_state !== "ok" ? " why" : ""}`}>{card}</span>}
+      {battery !== null && (
+        <BatteryLevel percent={camera.battery_level} words={card === null ? (withTime(battery, camera, isNow) ?? "") : battery} />
+      )}
+      {card !== null && (
+        <span class={wasRecording ? "was-recording" : `memory${isNow && camera.storage_state !== null && camera.storage_state !== "ok" ? " why" : ""}`}>{card}</span>
+      )}
     </>
   );
 }
@@ -60,7 +67,7 @@ export function ReadingTiles({ device }: { device: Device }) {
   if (!camera) return null;
   const battery = withTime(batteryWords(camera), camera, isNow);
   const card = withTime(cardWords(camera), camera, isNow);
-  const { recording_time_left_s: left } = camera;
+  const left = timeLeft(camera);
   return (
     <>
       {isNow && camera.recording && (
@@ -76,7 +83,7 @@ export function ReadingTiles({ device }: { device: Device }) {
         </Stat>
       )}
       {card !== null && (
-        <Stat title={t.reading.card} note={isNow && left !== null ? t.reading.left(t.reading.remaining(left)) : null}>
+        <Stat title={t.reading.card} note={isNow && left !== null ? t.reading.left(left) : null}>
           <span class="memory">{card}</span>
         </Stat>
       )}
@@ -119,9 +126,9 @@ export function Reading({ device }: { device: Device }) {
   const { camera } = device;
   const isNow = useIsNow(device);
   if (!camera) return null;
-  const { recording_time_left_s: left, storage_total: size, temperature_state: temperature } = camera;
+  const { storage_total: size, temperature_state: temperature } = camera;
   const facts: [string, string | null][] = [
-    [t.reading.timeLeft, withTime(left === null ? null : t.reading.remaining(left), camera, isNow)],
+    [t.reading.timeLeft, withTime(timeLeft(camera), camera, isNow)],
     [t.reading.cardSize, size === null ? null : t.reading.gigabytes(sizeOf(size))],
     [t.reading.temperature, withTime(temperature && t.reading.temperatures[temperature], camera, isNow)],
     [t.reading.clock, withTime(clockWords(camera), camera, isNow)],

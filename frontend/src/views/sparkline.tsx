@@ -11,6 +11,8 @@ import type { Device } from "../types";
 const WIDTH = 100;
 const HEIGHT = 30;
 const HOUR_MS = 3_600_000;
+/** Of less there is no picture worth its place. */
+const LEAST_MS = 600_000;
 /** Two values further apart have a gap between them. */
 const GAP_MS = 150_000;
 
@@ -27,6 +29,7 @@ export function Sparkline({ device }: { device: Device }) {
   const newest = live[live.length - 1];
   // What was measured last is so now, too.
   const line = newest ? [...values, [end, newest.percent] as Minute] : values;
+  if (end - (line[0]?.[0] ?? end) < LEAST_MS) return null;
   const x = (at: number) => (WIDTH * (1 - (end - at) / HOUR_MS)).toFixed(2);
   const y = (percent: number) => (HEIGHT - 1 - ((HEIGHT - 2) * percent) / 100).toFixed(2);
   const parts: Minute[][] = [];

@@ -2,6 +2,7 @@
 
 import { countOf, isFreeFor, isKept, isRecordingTrouble, KIND_OF, linkOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
+import type { ProblemWords } from "../reading";
 import { adviceFor, detailOf, headingFor, stepWords } from "../sentences";
 import { interfaces, isCurrent, nameOf } from "../state";
 import { moment } from "../times";
@@ -19,36 +20,42 @@ export interface Line {
   problem?: string;
 }
 
-/** What stands against what is wanted of a camera, in one line: what to do is the button beside it, all else is on its page. */
-export function useTrouble(device: Device): Line | null {
-  const [problem] = useProblems(device);
+/** The errors that a state's word says: what is left to say is what to do. */
+const SAID_BY_STATE: ReadonlySet<string> = new Set(["authentication-failed", "device-not-reachable", "association-refused", "address-failed", "not-paired"]);
+
+/** What stands against what is wanted of a camera, and what to do, in one or two lines: all else is on its page. */
+export const useTrouble = (device: Device): Line | null => troubleOf(device, useProblems(device));
+
+export function troubleOf(device: Device, [problem]: readonly ProblemWords[]): Line | null {
   const state = linkOf(device);
   const code = device.connection_error_code;
   const line = (text: string, tone: Line["tone"] = "plain"): Line => ({ text, tone });
-  // What stands as the state comes before what is wrong with the connection.
-  if (problem && (isRecordingTrouble(problem.code) || state === "connected")) {
-    const tone = problem.code === "recording-unconfirmed" ? "warn" : "bad";
-    return { ...line(`${problem.what} ${problem.advice}`, tone), problem: problem.code };
+  // What stands as the state comes before what is wrong with the connection; its word is said there.
+  if (problem && isRecordingTrouble(problem.code)) {
+    return { ...line(problem.advice, KIND_OF[problem.code] === "act" ? "bad" : "warn"), problem: problem.code };
   }
-  if (state === "not-answering") return isCurrent.value ? line(t.trouble.notAnswering, "warn") : null;
+  if (problem && state === "connected") return { ...line(`${problem.what} ${problem.advice}`, "warn"), problem: problem.code };
+  if (state === "not-answering") return isCurrent.value ? line(t.trouble.notAnsweringLine, "warn") : null;
   if (state === "recovering") return isCurrent.value ? line(recoveringWords(device), "warn") : null;
   if (device.connected) return null;
-  if (state === "waiting" && device.waiting_since) return line(t.trouble.waiting(moment(device.waiting_since)));
-  if (state === "asleep" && code !== "authentication-failed") {
-    return line(device.last_seen ? t.trouble.asleepSeen(moment(device.last_seen)) : t.trouble.asleep);
-  }
+  if (state === "waiting") return line(t.trouble.waitingAdvice);
+  if (state === "asleep" && code !== "authentication-failed") return line(t.trouble.asleepAdvice);
   if (!device.connection_error_message) return null;
   const heading = headingFor(code);
-  if (state === "searching" && device.lost_at) return line(t.trouble.lost(moment(device.lost_at), heading), "warn");
-  if (state === "no-adapter" && isCurrent.value) {
+  const at = device.connection_error_at;
+  // What is last known has its time.
+  if (!isCurrent.value) return line(at ? t.trouble.headingAt(heading, moment(at)) : heading);
+  if (state === "searching") return line(t.trouble.lost(heading));
+  if (state === "no-adapter") {
     const adapters = [...interfaces.value.values()];
     const free = adapters.filter((one) => isFreeFor(device.id, one)).length;
     if (free > 0) return line(t.trouble.freeNow(free, adapters.length));
-    return line(wereAllInUse(device.connection_error_message) ? t.trouble.inUseLine(countOf(adapters)) : t.trouble.noneFreeLine);
+    const why = wereAllInUse(device.connection_error_message) ? t.trouble.inUseLine(countOf(adapters)) : t.trouble.noneFreeLine;
+    return line(`${why} ${t.trouble.busyLine}`);
   }
-  if (state === "connecting" || state === "waking") return line(`${heading} ${t.trouble.tryingAgain}`, "warn");
-  const at = device.connection_error_at;
-  return line(at ? t.trouble.headingAt(heading, moment(at)) : heading, KIND_OF[state] === "act" ? "bad" : "plain");
+  if (state === "connecting" || state === "waking") return line(`${heading} ${t.trouble.tryingAgain}`);
+  if (KIND_OF[state] !== "act") return line(heading);
+  return line([SAID_BY_STATE.has(code ?? "") ? "" : heading, adviceFor(code)].filter(Boolean).join(" "), "bad");
 }
 
 const recoveringWords = (device: Device): string => t.trouble.recovering(stepWords(device.recovery_step ?? ""));
