@@ -74,7 +74,7 @@ async def measure() -> list[Row]:
             many = _Many()
             await many.to(page)
             await page.goto(hub.url)
-            await expect(page.locator("tbody tr")).to_have_count(CAMERAS)
+            await expect(page.locator("tbody tr[data-device]")).to_have_count(CAMERAS)
             await page.wait_for_load_state("networkidle")
             idle = await longest_task(page, _WAIT)
             changing = asyncio.create_task(many.change())

@@ -143,6 +143,11 @@ const en = {
     filterState: "State",
     selectAll: "Select all",
     select: (name: string) => `Select ${name}`,
+    /** Equal rows that stand in one, and by their first names which. */
+    several: (count: number) => `${count} cameras`,
+    names: (names: readonly string[], more: number) => `${listOf(more > 0 ? [...names, `${more} more`] : names)}.`,
+    selectFold: (count: number, state: string) => `Select ${count} cameras: ${state.toLowerCase()}`,
+    stepFold: (count: number, state: string) => ` ${count} cameras: ${state.toLowerCase()}`,
     selected: (count: number) => `${count} selected`,
     recordOnAll: "Record on all",
     stopAll: "Stop all",
@@ -275,6 +280,7 @@ const en = {
     battery: "Battery",
     percent: (percent: number) => `${percent} %`,
     charging: (percent: number) => `${percent} %, charging`,
+    andCharging: ", charging",
     card: "Card",
     cards: { full: "Full", missing: "No card", error: "Cannot be used", slow: "Too slow" },
     /** The same where nothing else says that it is about the card. */
@@ -333,6 +339,7 @@ const en = {
     notAnswering: "The camera does not answer.",
     notAnsweringAdvice: "Its Wi-Fi is connected. If this lasts, try to recover it, or restart the camera.",
     notAnsweringLine: "Its Wi-Fi is up. If this lasts, try to recover it, or restart it.",
+    tried: (count: number, time: string) => `${plural(count, "step", "steps")} did not help; none is taken again before ${time}.`,
     recovering: (what: string) => `The hub is ${what}.`,
     tryingAgain: "Retrying.",
     at: (time: string) => `At ${time}.`,
@@ -409,7 +416,7 @@ const en = {
     "camera-refused": "Look at the camera: its screen says what it needs.",
     "not-connected": "Connect the camera first.",
     unconfirmed: "Look at the camera, or send the command again.",
-    internal: "The hub's log has the details: journalctl -u wifimgrd.",
+    internal: "Its log says more: journalctl -u wifimgrd.",
   } as Record<string, string>,
 
   /** What a click came to. */

@@ -21,6 +21,19 @@ async def opened(page: Page, hub: RunningHub, view: str = "") -> None:
     await expect(page.locator(".hub-state.ready")).to_be_visible()
 
 
+UNFOLD: Final = """
+new MutationObserver(() => {
+  for (const one of document.querySelectorAll('.unfold[aria-expanded="false"]')) one.click();
+}).observe(document, {childList: true, subtree: true});
+"""
+
+
+async def opened_rows(page: Page, hub: RunningHub, view: str = "") -> None:
+    """The same with a row for each camera: equal ones are never folded for long."""
+    await page.add_init_script(UNFOLD)
+    await opened(page, hub, view)
+
+
 def card(page: Page, name: str) -> Locator:
     """The card of a camera."""
     return page.locator(".card").filter(has=page.get_by_role("heading", name=name, exact=True))

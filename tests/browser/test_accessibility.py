@@ -140,7 +140,10 @@ async def test_nothing_is_lost_where_little_fits(browser: Browser, hub: RunningH
     for number in range(4, 12):
         await hub.create(number, f"Camera with a rather long name, number {number}")
     await page.go_back()
-    await expect(page.locator("tbody tr")).to_have_count(11)
+    await expect(page.locator(".fold-row")).to_have_count(1)
+    assert await no_scrolling_sideways(page)
+    await page.locator(".unfold").click()
+    await expect(page.locator("tbody tr[data-device]")).to_have_count(11)
     assert await no_scrolling_sideways(page)
     await page.evaluate(CHIPS_OF_EVERY_STATE)
     assert await no_scrolling_sideways(page)
@@ -157,6 +160,7 @@ async def test_states_are_distinguished_in_forced_colours(browser: Browser, hub:
     await hub.connected(1, "Front")
     await hub.create(2, "Left wing", "not-its-password")
     await opened(page, hub)
+    grounds = set()
     for name, shape in (("Front", "connected"), ("Left wing", "wrong-password")):
         badge = card(page, name).locator(".badge")
         await expect(badge.locator(f"[data-shape={shape}]")).to_be_visible()
@@ -165,6 +169,8 @@ async def test_states_are_distinguished_in_forced_colours(browser: Browser, hub:
         assert edge != ground
         stroke = await badge.locator("svg").evaluate("svg => getComputedStyle(svg).stroke")
         assert stroke != ground
+        grounds.add(ground)
+    assert len(grounds) == 2, "what a person has to act on is filled"
     await context.close()
 
 

@@ -76,7 +76,7 @@ async def test_the_signal_of_the_last_hour_is_read_by_the_arrow_keys_and_in_a_ta
     await expect(canvas).to_be_visible()
     box = await canvas.bounding_box()
     assert box is not None
-    await page.mouse.move(box["x"] + box["width"] - 150, box["y"] + 40)
+    await page.mouse.move(box["x"] + box["width"] * 0.845, box["y"] + 40)
     await expect(shown.locator(".read-out")).to_have_text(re.compile(r"\d %"))
     await plot.focus()
     await page.keyboard.press("Home")

@@ -195,3 +195,27 @@ async def test_a_signal_is_drawn_once_there_are_ten_minutes_of_it(
         await opened(page, hub)
     await expect(card(page, "Front").locator(".signal")).to_be_visible()
     await expect(card(page, "Front").locator(".spark polyline")).to_have_count(drawn)
+
+
+async def test_a_camera_that_no_step_has_helped_says_what_was_tried_and_when_that_ends(
+    page: Page, hub: RunningHub
+) -> None:
+    channel = Told()
+    await channel.to(page)
+    channel.say("Front", said(**FULLY_READ))
+    device = await hub.connected(1, "Front")
+    row = {"id": 1, "device_id": device, "device_name": "Front", "kind": "recovery", "code": "rejoin"}
+    rows = [
+        {**row, "time": ago(600), "ended": ago(590)},
+        {**row, "time": ago(900), "ended": ago(890), "code": "other-adapter"},
+        {**row, "time": ago(7_200), "ended": ago(7_190)},
+    ]
+    await page.route(
+        f"**/devices/history?device_id={device}&*", lambda route: route.fulfill(json={"history": rows})
+    )
+    await opened(page, hub)
+    await shows(page, "Front", "Connected")
+    channel.link("Front", reachable=False)
+    line = card(page, "Front").locator(".line")
+    await expect(line).to_have_text(re.compile(r"^2 steps did not help; none is taken again before \d"))
+    assert await line.evaluate(WHOLE)

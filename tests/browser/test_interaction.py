@@ -11,8 +11,8 @@ from tests.browser.looking import (
     act,
     card,
     details,
-    opened,
     opened_menu,
+    opened_rows,
     press,
     shows,
     sized,
@@ -39,7 +39,7 @@ async def covered(menu: Locator) -> list[str]:
 
 async def test_nothing_lies_over_an_open_menu(page: Page, hub: RunningHub) -> None:
     await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     for name in ("Camera 3", "Camera 5", "Camera 9"):
         assert await covered(await opened_menu(row(page, name))) == []
         await page.keyboard.press("Escape")
@@ -48,7 +48,7 @@ async def test_nothing_lies_over_an_open_menu(page: Page, hub: RunningHub) -> No
 async def test_a_menu_that_does_not_fit_scrolls(page: Page, hub: RunningHub) -> None:
     await page.set_viewport_size({"width": 568, "height": 320})
     await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     menu = await opened_menu(card(page, "Front"))
     box = await menu.bounding_box()
     assert box is not None
@@ -61,7 +61,7 @@ async def test_a_phones_rows_have_every_command_in_their_menu(browser: Browser, 
     async with sized(browser, "phone") as page:
         await fill(hub, 9)
         await disconnect(hub.client, next(iter(hub.client.devices)))
-        await opened(page, hub)
+        await opened_rows(page, hub)
         for name, command in (("Camera 1", "Connect"), ("Camera 2", "Record"), ("Camera 2", "Disconnect")):
             menu = await opened_menu(row(page, name))
             item = menu.get_by_role("menuitem", name=command, exact=True)
@@ -78,7 +78,7 @@ async def test_the_second_click_of_two_is_not_for_what_takes_the_buttons_place(
 ) -> None:
     device = await hub.create(1, "Front")
     await disconnect(hub.client, device)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     for pause_ms in (0, 60, 250):
         await shows(page, "Front", "Off")
         button = card(page, "Front").get_by_role("button", name="Connect", exact=True)
@@ -96,7 +96,7 @@ async def test_the_second_click_of_two_is_not_for_what_takes_the_buttons_place(
 
 async def test_the_focus_stays_with_the_commands_of_a_camera(page: Page, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     shown = await details(page, "Front")
     for name, state in (("Disconnect", "Off"), ("Connect", "Connected")):
         button = shown.get_by_role("button", name=name, exact=True)
@@ -111,7 +111,7 @@ async def test_the_focus_is_not_taken_back_from_where_a_person_has_clicked(
     page: Page, hub: RunningHub
 ) -> None:
     device = await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await press(card(page, "Front").get_by_role("button", name="Record", exact=True))
     await expect(card(page, "Front").get_by_role("button", name="Stop recording")).to_be_focused()
     await page.mouse.click(2, 2)
@@ -125,7 +125,7 @@ async def test_the_focus_is_not_taken_back_from_where_a_person_has_clicked(
 
 async def test_an_open_dialog_outlives_the_card_behind_it(page: Page, hub: RunningHub) -> None:
     await fill(hub, 8)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await act(card(page, "Camera 4"), "Edit")
     dialog = page.get_by_role("dialog", name="Edit ")
     await dialog.get_by_label("Name", exact=True).fill("Nose")
@@ -141,7 +141,7 @@ async def test_the_dialog_of_a_camera_that_another_person_removes_says_so(
     page: Page, hub: RunningHub
 ) -> None:
     device = await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await act(card(page, "Front"), "Edit")
     await expect(page.get_by_role("dialog", name="Edit ")).to_be_visible()
     await hub.client.remove_device(device)
@@ -152,7 +152,7 @@ async def test_the_dialog_of_a_camera_that_another_person_removes_says_so(
 
 async def test_what_another_person_changed_meanwhile_is_kept(page: Page, hub: RunningHub) -> None:
     device = await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await act(card(page, "Front"), "Edit")
     dialog = page.get_by_role("dialog", name="Edit ")
     await dialog.get_by_label("Priority").fill("3")
@@ -166,7 +166,7 @@ async def test_what_another_person_changed_meanwhile_is_kept(page: Page, hub: Ru
 async def test_a_phone_is_turned(page: Page, hub: RunningHub) -> None:
     await page.set_viewport_size({"width": 844, "height": 390})
     await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await details(page, "Front")
     await expect(page.locator(".plot canvas")).to_be_visible()
     await page.set_viewport_size({"width": 390, "height": 844})
@@ -177,7 +177,7 @@ async def test_a_phone_is_turned(page: Page, hub: RunningHub) -> None:
 async def test_one_message_is_about_all_that_are_connected_together(page: Page, hub: RunningHub) -> None:
     ids = await fill(hub, 9)
     await asyncio.gather(*(disconnect(hub.client, one) for one in ids[:3]))
-    await opened(page, hub)
+    await opened_rows(page, hub)
     for number in (1, 2, 3):
         await page.get_by_role("checkbox", name=f"Select Camera {number}", exact=True).check()
     await page.locator(".chosen").get_by_role("button", name="Connect", exact=True).click()
@@ -189,7 +189,7 @@ async def test_one_message_is_about_all_that_are_connected_together(page: Page, 
 async def test_a_long_message_stays_in_its_box(page: Page, hub: RunningHub) -> None:
     await page.set_viewport_size({"width": 390, "height": 844})
     await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     body = {"code": "busy", "detail": "the camera is busy: " + "it copies what it has recorded, " * 12}
     await page.route("**/wifi/disconnect?*", lambda route: route.fulfill(status=409, json=body))
     await act(card(page, "Front"), "Disconnect")
@@ -201,7 +201,7 @@ async def test_a_long_message_stays_in_its_box(page: Page, hub: RunningHub) -> N
 
 async def test_who_has_selected_with_the_pointer_sees_the_order_of_now(page: Page, hub: RunningHub) -> None:
     await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await page.get_by_role("checkbox", name="Select Camera 5", exact=True).click()
     await page.mouse.move(2, 2)
     await hub.power(2, on=False)
@@ -210,7 +210,7 @@ async def test_who_has_selected_with_the_pointer_sees_the_order_of_now(page: Pag
 
 async def test_no_row_moves_beside_an_open_menu(page: Page, hub: RunningHub) -> None:
     await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     first = page.locator("tbody tr").first
     name = await first.get_by_role("link").first.inner_text()
     menu = await opened_menu(row(page, "Camera 5"))
@@ -226,7 +226,7 @@ async def test_no_row_moves_beside_an_open_menu(page: Page, hub: RunningHub) -> 
 
 async def test_a_second_recording_begins_when_the_first_has_ended(page: Page, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
-    await opened(page, hub)
+    await opened_rows(page, hub)
     for name in ("Record", "Stop recording", "Record", "Stop recording"):
         await press(card(page, "Front").get_by_role("button", name=name, exact=True))
     await shows(page, "Front", "Connected")

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.looking import SIZES, opened, sized, toast
+from tests.browser.looking import SIZES, opened_rows, sized, toast
 from tests.browser.running_hub import RunningHub
 from tests.browser.told import Told, said
 from tests.commands import connect, disconnect
@@ -37,7 +37,7 @@ def row(page: Page, name: str) -> Locator:
 
 def rows(page: Page) -> Locator:
     """All rows of cameras."""
-    return page.locator("tbody tr")
+    return page.locator("tbody tr[data-device]")
 
 
 async def fill(hub: RunningHub, count: int) -> list[int]:
@@ -52,7 +52,7 @@ async def fill(hub: RunningHub, count: int) -> list[int]:
 async def test_nothing_moves_while_states_change(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
         ids = await fill(hub, 50)
-        await opened(page, hub)
+        await opened_rows(page, hub)
         await expect(rows(page)).to_have_count(50)
         await page.get_by_role(
             "button", name="Camera", exact=True
@@ -83,7 +83,7 @@ async def test_nothing_moves_while_states_change(browser: Browser, hub: RunningH
 
 async def test_eight_are_cards_and_nine_are_rows(page: Page, hub: RunningHub) -> None:
     await fill(hub, 8)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await expect(page.locator(".card")).to_have_count(8)
     await hub.create(9, "Camera 9")
     await expect(rows(page)).to_have_count(9)
@@ -95,7 +95,7 @@ async def test_cameras_are_found_by_what_they_are_and_not_by_their_state(page: P
     await hub.client.update_device(ids[1], {"codename": "ricoh-theta-z1"})
     address = hub.client.devices[ids[0]].address or ""
     assert address
-    await opened(page, hub)
+    await opened_rows(page, hub)
     find = page.get_by_label("Find")
     for words, count in (
         ("camera 12", 1),
@@ -113,7 +113,7 @@ async def test_cameras_are_found_by_what_they_are_and_not_by_their_state(page: P
 
 async def test_connected_is_not_what_matches_not_connected(page: Page, hub: RunningHub) -> None:
     await fill(hub, 10)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     states = page.get_by_role("group", name="State")
     await states.get_by_role("button", name="Connected 3").click()
     await expect(rows(page)).to_have_count(3)
@@ -130,7 +130,7 @@ async def test_the_name_of_a_camera_is_the_last_that_is_cut(page: Page, hub: Run
     name = "SIM-CAM-1 on the left"
     await hub.client.update_device(ids[0], {"name": name})
     await page.set_viewport_size({"width": 1280, "height": 800})
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await expect(page.locator("tbody .in-battery .battery")).not_to_have_count(0)
     cell = page.locator("tbody th").filter(has_text=name)
     assert await cell.evaluate("one => one.scrollWidth <= one.clientWidth")
@@ -140,7 +140,7 @@ async def test_rows_are_sorted(page: Page, hub: RunningHub) -> None:
     await hub.set_fault("silent", ssid="SIM-CAM-3")
     ids = await fill(hub, 11)
     await hub.client.update_device(ids[10], {"name": "Alpha"})
-    await opened(page, hub)
+    await opened_rows(page, hub)
     names = page.locator("tbody th a")
     await page.set_viewport_size({"width": 1600, "height": 900})  # with the column of addresses
     # By need: what a person has to look at, what is connected, the others; each by name.
@@ -174,7 +174,7 @@ async def test_rows_are_sorted(page: Page, hub: RunningHub) -> None:
 
 async def test_no_row_moves_under_the_pointer(page: Page, hub: RunningHub) -> None:
     await fill(hub, 10)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     names = page.locator("tbody th a")
     await expect(names.first).to_have_text("Camera 1")
     await row(page, "Camera 6").hover()
@@ -197,7 +197,7 @@ async def test_a_column_without_a_value_is_not_there(page: Page, hub: RunningHub
             }
         )
         await disconnect(hub.client, device)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await expect(rows(page)).to_have_count(9)
     await expect(page.get_by_role("columnheader")).to_have_text(
         ["Select all", "Camera", "State", "Why, or where", "Actions"]
@@ -206,7 +206,7 @@ async def test_a_column_without_a_value_is_not_there(page: Page, hub: RunningHub
 
 async def test_the_whole_row_leads_to_the_camera(page: Page, hub: RunningHub) -> None:
     await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     box = await row(page, "Camera 4").locator(".in-why").bounding_box()
     assert box is not None
     await page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -217,7 +217,7 @@ async def test_the_whole_row_leads_to_the_camera(page: Page, hub: RunningHub) ->
 async def test_several_are_commanded_at_once(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
         await fill(hub, 9)
-        await opened(page, hub)
+        await opened_rows(page, hub)
         bar = page.locator(".chosen")
         disconnect = bar.get_by_role("button", name="Disconnect", exact=True)
         await expect(disconnect.and_(page.locator(":enabled"))).to_have_count(0)
@@ -238,7 +238,7 @@ async def test_several_are_commanded_at_once(browser: Browser, hub: RunningHub, 
 
 async def test_a_row_that_the_filter_hides_is_not_commanded(page: Page, hub: RunningHub) -> None:
     ids = await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await page.get_by_role("checkbox", name="Select all").check()
     await page.get_by_label("Find").fill("Camera 2")
     await expect(page.get_by_text("1 selected")).to_be_visible()
@@ -257,12 +257,12 @@ async def select(page: Page, *numbers: int) -> Locator:
 
 async def test_cameras_that_wait_are_not_said_to_connect(page: Page, hub: RunningHub) -> None:
     ids = await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     commands = await select(page, *range(1, 10))
     await commands.get_by_role("button", name="Connect when free").click()
     told = toast(page, "6 cameras wait for an adapter. Already connected: Camera 1, Camera 2, Camera 3.")
     await expect(told).to_have_class("toast plain")
-    await expect(page.locator(".badge.waiting")).to_have_count(6)
+    await expect(rows(page).locator(".badge.waiting")).to_have_count(6)
     # What came of a wait is told.
     await disconnect(hub.client, ids[0])
     await expect(toast(page, re.compile(r"^Camera [4-9] is connected"))).to_be_visible()
@@ -270,14 +270,14 @@ async def test_cameras_that_wait_are_not_said_to_connect(page: Page, hub: Runnin
 
 async def test_one_camera_that_waits_is_said_to_wait(page: Page, hub: RunningHub) -> None:
     await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await (await select(page, 4)).get_by_role("button", name="Connect when free").click()
     await expect(toast(page, "1 camera waits for an adapter.")).to_have_class("toast plain")
 
 
 async def test_refusals_are_told_with_their_names_and_their_reason(page: Page, hub: RunningHub) -> None:
     await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     commands = await select(page, 1, *range(4, 9))
     await commands.get_by_role("button", name="Connect", exact=True).click()
     refused = ", ".join(f"Camera {number}" for number in range(4, 9))
@@ -287,7 +287,7 @@ async def test_refusals_are_told_with_their_names_and_their_reason(page: Page, h
 
 async def test_an_answer_that_is_lost_leaves_a_camera_not_known(page: Page, hub: RunningHub) -> None:
     await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     commands = await select(page, 1, 2)
     await page.route("**/wifi/disconnect?*", lambda route: route.abort())
     await commands.get_by_role("button", name="Disconnect", exact=True).click()
@@ -303,7 +303,7 @@ async def test_a_recording_on_a_selection_leaves_nobody_out_without_a_word(
     for number in range(1, 10):
         channel.say(f"Camera {number}", said(recording=False) if number != 2 else None)
     ids = await fill(hub, 9)
-    await opened(page, hub)
+    await opened_rows(page, hub)
     asked: list[object] = []
 
     async def answer(route: Route) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.browser.looking import card, opened
+from tests.browser.looking import card, opened, opened_rows
 from tests.browser.running_hub import RunningHub
 from tests.commands import connect, disconnect
 
@@ -76,7 +76,7 @@ async def a_camera_in_each_state(hub: RunningHub) -> None:
 
 
 async def test_each_state_has_its_word_and_its_shape(page: Page, hub: RunningHub) -> None:
-    await opened(page, hub)
+    await opened_rows(page, hub)
     await a_camera_in_each_state(hub)
     drawn = set()
     for state, word in WORDS.items():

@@ -89,6 +89,9 @@ class Told:
             return
         else:
             records = []
+        if message["type"] == STATUS:
+            own = self._links.get(message["data"]["name"], {})
+            message["data"].update({name: own[name] for name in StatusUpdateJson.members if name in own})
         adapters = message["interfaces"] if message["type"] == "snapshot" else []
         if message["type"] in ("interface.added", "interface.updated"):
             adapters = [message["data"]]

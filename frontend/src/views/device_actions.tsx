@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isFreeFor, linkOf } from "../camera_state";
-import { command, record, recover, sleep, underWay, wake } from "../commands";
+import { command, type ConnectOptions, record, recover, sleep, underWay, type Verb, wake } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { isFresh } from "../reading";
@@ -25,6 +25,15 @@ interface Action {
   isPrimary: boolean;
   /** A command waits for the one before it; a dialog does not. */
   isCommand: boolean;
+  /** What it is for several cameras at once, if it can be. */
+  forMany?: Step;
+}
+
+/** A command to the connection of one camera, or of several. */
+export interface Step {
+  words: string;
+  verb: Verb;
+  options: ConnectOptions;
 }
 
 /** What can be done, the most likely first. */
@@ -38,15 +47,21 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
     isPrimary,
     isCommand,
   });
-  const connect = (isPrimary: boolean) => action(t.camera.connect, () => void command(device, "connect"), isPrimary);
+  const step = (words: string, verb: Verb, isPrimary: boolean, options: ConnectOptions = {}): Action => ({
+    ...action(words, () => void command(device, verb, options), isPrimary),
+    forMany: { words, verb, options },
+  });
+  const connect = (isPrimary: boolean) => step(t.camera.connect, "connect", isPrimary);
   const changePassword = () => action(t.camera.changePassword, () => open("password"), true, false);
   const canWake = device.auto_wake !== null && service.value?.bluetooth_state !== "absent";
   // What is not paired yet is paired first.
   const ifPaired = (act: () => Promise<void>) => () => (device.paired === false ? open("pair") : void act());
   const wakes = canWake ? [action(t.camera.wake, ifPaired(() => wake(device)))] : [];
   const wakeAndConnect = (isPrimary: boolean) =>
-    action(t.camera.wakeAndConnect, ifPaired(() => command(device, "connect", { wake: true })), isPrimary);
-  const disconnect = (words: string) => action(words, () => void command(device, "disconnect"));
+    device.paired === false
+      ? action(t.camera.wakeAndConnect, () => open("pair"), isPrimary)
+      : step(t.camera.wakeAndConnect, "connect", isPrimary, { wake: true });
+  const disconnect = (words: string) => step(words, "disconnect", false);
   // One button that changes its words keeps the focus.
   const toRecord = (isOn: boolean, key: string) =>
     action(isOn ? t.camera.record : t.camera.stopRecording, () => void record(device, isOn), isOn, true, key);
@@ -79,7 +94,7 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
     case "no-adapter":
       return [...interfaces.value.values()].some((one) => isFreeFor(device.id, one))
         ? [connect(true), ...wakes]
-        : [action(t.camera.connectWhenFree, () => void command(device, "connect", { whenFree: true }), true), connect(false)];
+        : [step(t.camera.connectWhenFree, "connect", true, { whenFree: true }), connect(false)];
     case "off":
       return [connect(true), ...wakes];
     case "wrong-password":
@@ -92,6 +107,9 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
       return code === "wake-failed" ? [wakeAndConnect(true), connect(false), ...wakes] : [connect(true), wakeAndConnect(false), ...wakes];
   }
 }
+
+/** The most likely command to a camera that others may share; null where it is for one alone. */
+export const stepOf = (device: Device): Step | null => actionsOf(device, () => undefined)[0]?.forMany ?? null;
 
 async function copy(address: string): Promise<void> {
   const isCopied = await toClipboard(address);

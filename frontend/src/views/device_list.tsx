@@ -1,31 +1,34 @@
-// Many cameras: one row each, sorted by a column, and several commanded at once.
+// Many cameras: one row each, sorted by a column, equal ones as one, and several commanded at once.
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useRef } from "preact/hooks";
-import { STATES, stateOf } from "../camera_state";
+import { KIND_OF, linkOf, needOf, STATES, stateOf } from "../camera_state";
 import { commandMany, isFor, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
 import { aboutWords } from "./where";
-import { batteryWords, cardWords, takesCommands } from "../reading";
+import { cardValue, takesCommands } from "../reading";
 import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
 import { isNarrow } from "../width";
 import type { Device } from "../types";
-import { DeviceActions } from "./device_actions";
-import { shownOf } from "./filters";
+import { Badge } from "./badge";
+import { DeviceActions, stepOf } from "./device_actions";
+import { isOverview, shownOf } from "./filters";
+import { type Fold, foldedOf, foldsIn, isFold } from "./folds";
 import { byNeed, byText, type Compare, useOrder } from "./order";
 import { BatteryLevel, Name, Signal } from "./parts";
-import { useIsNow } from "./reading";
+import { CardValues, useIsNow } from "./reading";
 import { Sparkline } from "./sparkline";
 import { StateBadge } from "./state_badge";
-import { useTrouble } from "./trouble";
+import { troubleOf, useTrouble } from "./trouble";
 
 type Sort = "need" | "name" | "state" | "signal" | "battery" | "card" | "address";
 
 // Kept while other views are open.
 const sort = signal<{ by: Sort; isReverse: boolean }>({ by: "need", isReverse: false });
 const chosen = signal<ReadonlySet<number>>(new Set());
+const unfolded = signal<ReadonlySet<string>>(new Set());
 
 // A column is not there until it has a value; then it stays, since what is beside it does not move.
 let isAnyRead = false;
@@ -55,6 +58,19 @@ const ORDERS: Record<Sort, (direction: 1 | -1) => Compare> = {
   address: by(addressOf, byText),
 };
 
+/** Where equals stand together: by name, or by a value, each camera is looked for by itself. */
+const FOLDED: ReadonlySet<Sort> = new Set(["need", "state"]);
+/** So many names of a fold are said. */
+const NAMED = 4;
+
+/** What rows have in common that are one: state, reason and step; null for a row with values of its own, or that passes. */
+function foldKey(device: Device): string | null {
+  const state = linkOf(device);
+  const isResting = !device.connected && device.connection_status === "disconnected" && (KIND_OF[state] !== "busy" || state === "searching");
+  if (!isResting || state !== stateOf(device)) return null;
+  return JSON.stringify(isCurrent.value ? [state, troubleOf(device, [])?.text, stepOf(device)?.words] : [state]);
+}
+
 interface Drawn {
   device: Device;
   isPicked: boolean;
@@ -66,7 +82,13 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
   const current = isCurrent.value;
   const { by: column, isReverse } = sort.value;
   const compare = ORDERS[column](isReverse ? -1 : 1);
-  const { ordered: shown, place } = useOrder<HTMLTableSectionElement>(shownOf(everyone), compare, `${column} ${isReverse}`);
+  const { ordered: shown, place, isHeld } = useOrder<HTMLTableSectionElement>(shownOf(everyone), compare, `${column} ${isReverse}`);
+  // Another order folds at once.
+  const folds = useRef<{ rule: string; of: ReadonlyMap<number, string> }>({ rule: "", of: new Map() });
+  const isFolded = FOLDED.has(column) && isOverview();
+  const rule = `${column} ${isFolded}`;
+  const entries = isFolded ? foldedOf(shown, foldKey, folds.current.of, folds.current.rule === rule && isHeld()) : shown;
+  folds.current = { rule, of: foldsIn(entries) };
   // What is commanded is what is seen: a row that the filter hides is not among the chosen.
   const picked = shown.filter((one) => chosen.value.has(one.id));
   const isAll = shown.length > 0 && picked.length === shown.length;
@@ -111,6 +133,20 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
     return row;
   };
 
+  const foldRow = (fold: Fold) => {
+    const isOpen = unfolded.value.has(fold.key);
+    const toggle = () => {
+      const next = new Set(unfolded.value);
+      if (isOpen) next.delete(fold.key);
+      else next.add(fold.key);
+      unfolded.value = next;
+    };
+    const ids = fold.devices.map((one) => one.id);
+    const count = ids.filter((id) => chosen.value.has(id)).length;
+    const row = <FoldRow key={fold.key} fold={fold} isOpen={isOpen} count={count} onToggle={toggle} onPick={(on) => pick(ids, on)} />;
+    return isOpen ? [row, ...fold.devices.map(rowOf)] : [row];
+  };
+
   return (
     <>
       <div class={`chosen${picked.length ? "" : " none"}`}>
@@ -121,7 +157,7 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
         {hasCameras && record(t.camera.record, true)}
         {hasCameras && record(t.camera.stopRecording, false)}
       </div>
-      <table class="list" aria-labelledby="cameras-title">
+      <table class={`list${isAnyRead ? "" : " unread"}${isAnyConnected ? "" : " unconnected"}`} aria-labelledby="cameras-title">
         <thead>
           <tr>
             <th scope="col" class="pick">
@@ -130,7 +166,7 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
                 <span class="visually-hidden">{t.cameras.selectAll}</span>
               </label>
             </th>
-            <Column by="name">{t.camera.camera}</Column>
+            <Column by="name" class="in-name">{t.camera.camera}</Column>
             <Column by="state" class="in-state">{t.camera.state}</Column>
             <th scope="col" class="in-why">{t.camera.why}</th>
             {isAnyConnected && <th scope="col" class="in-hour">{t.camera.lastHour}</th>}
@@ -144,7 +180,7 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
           </tr>
         </thead>
         <tbody ref={place}>
-          {shown.map(rowOf)}
+          {entries.flatMap((one) => (isFold(one) ? foldRow(one) : [rowOf(one)]))}
         </tbody>
       </table>
       {shown.length === 0 && <p class="empty">{t.cameras.noMatches}</p>}
@@ -175,11 +211,18 @@ interface RowProps {
   onPick: (isPicked: boolean) => void;
 }
 
+/** The columns of values beside the reason. */
+const valueColumns = (): number => (isAnyConnected ? 3 : 0) + (isAnyRead ? 2 : 0);
+
 function Row({ device, isPicked, onPick }: RowProps) {
   const trouble = useTrouble(device);
   const title = `camera-${device.id}`;
+  const edge = !isCurrent.value ? "" : KIND_OF[stateOf(device)] === "act" ? " act" : needOf(device) === "attention" ? " look" : "";
+  const { connected } = device;
+  // A reason takes the room of what is not there.
+  const [reach, columns] = !connected ? [" alone", 1 + valueColumns()] : trouble ? [" long", 2] : ["", 1];
   return (
-    <tr data-device={device.id} class={isPicked ? "picked" : ""}>
+    <tr data-device={device.id} class={`${isPicked ? "picked" : ""}${edge}`}>
       <td class="pick">
         <label>
           <input type="checkbox" checked={isPicked} onChange={(event) => onPick(event.currentTarget.checked)} />
@@ -188,26 +231,93 @@ function Row({ device, isPicked, onPick }: RowProps) {
           </span>
         </label>
       </td>
-      <th scope="row">
-        <a id={title} class="whole" href={`#camera/${device.id}`} title={printable(device.name)}>
-          <Name text={device.name} />
-        </a>{" "}
-        <span class="model">{aboutWords(device)}</span>
-        {trouble && <small class={`in-short ${trouble.tone}`}>{trouble.text}</small>}
+      <th scope="row" class="in-name">
+        <span class="lines">
+          <a id={title} class="whole" href={`#camera/${device.id}`} title={printable(device.name)}>
+            <Name text={device.name} />
+          </a>{" "}
+          <span class="model">{aboutWords(device)}</span>
+        </span>
       </th>
       <td class="in-state">
         <StateBadge device={device} />
       </td>
-      <td class="in-why">
-        {trouble ? <span class={trouble.tone} title={trouble.text}>{trouble.text}</span>
-        : device.interface && t.camera.by(device.interface, device.frequency)}
+      <td class={`in-why${reach}`} colSpan={columns}>
+        {trouble ? <span key={trouble.text} class={`lines ${trouble.tone}`} title={trouble.text}>{trouble.text}</span>
+        : isNarrow.value ? <Values key={String(connected)} device={device} />
+        : device.interface && <span class="lines">{t.camera.by(device.interface, device.frequency)}</span>}
       </td>
-      {isAnyConnected && <td class="in-hour">{device.connected && <Sparkline device={device} />}</td>}
-      {isAnyConnected && <td class="in-signal">{device.signal_strength !== null && <Signal percent={device.signal_strength} />}</td>}
-      {isAnyRead && <CameraCells device={device} />}
-      {isAnyConnected && <td class="in-address mono">{addressOf(device)}</td>}
+      {connected && !trouble && <td class="in-hour"><Sparkline device={device} /></td>}
+      {connected && <td class="in-signal">{device.signal_strength !== null && <Signal percent={device.signal_strength} />}</td>}
+      {connected && isAnyRead && <CameraCells device={device} />}
+      {connected && <td class="in-address mono">{addressOf(device)}</td>}
       <td class="in-action">
         <DeviceActions device={device} describedBy={title} buttons={isNarrow.value ? 0 : 1} />
+      </td>
+    </tr>
+  );
+}
+
+/** On a phone, in place of the columns. */
+function Values({ device }: { device: Device }) {
+  return (
+    <span class="values">
+      {device.connected && device.signal_strength !== null && <Signal percent={device.signal_strength} />}
+      <CardValues device={device} />
+    </span>
+  );
+}
+
+interface FoldRowProps {
+  fold: Fold;
+  isOpen: boolean;
+  /** How many of them are chosen. */
+  count: number;
+  onToggle: () => void;
+  onPick: (isPicked: boolean) => void;
+}
+
+/** Several cameras in one state, for one reason, with one thing to do. */
+function FoldRow({ fold: { devices: those }, isOpen, count, onToggle, onPick }: FoldRowProps) {
+  const [first] = those;
+  if (!first) return null;
+  const state = stateOf(first);
+  const total = those.length;
+  const isAll = count === total;
+  const step = stepOf(first);
+  const reason = isCurrent.value ? troubleOf(first, [])?.text : null;
+  const names = t.cameras.names(those.slice(0, NAMED).map((one) => printable(one.name)), total - NAMED);
+  return (
+    <tr class={`fold-row${isAll ? " picked" : ""}${isCurrent.value && KIND_OF[state] === "act" ? " act" : ""}`}>
+      <td class="pick">
+        <label>
+          <input type="checkbox" checked={isAll} indeterminate={count > 0 && !isAll} onChange={() => onPick(!isAll)} />
+          <span class="visually-hidden">{t.cameras.selectFold(total, t.states[state])}</span>
+        </label>
+      </td>
+      <th scope="row" class="in-name">
+        <button type="button" class="unfold" aria-expanded={isOpen} onClick={onToggle}>
+          <svg viewBox="0 0 12 12" aria-hidden="true">
+            <path d="M4 2 8 6 4 10" />
+          </svg>
+          {t.cameras.several(total)}
+        </button>
+      </th>
+      <td class="in-state">
+        <Badge state={state} isCurrent={isCurrent.value} />
+      </td>
+      <td class="in-why alone" colSpan={1 + valueColumns()}>
+        <span class="lines" title={reason ?? ""}>
+          <bdi>{names}</bdi> {reason}
+        </span>
+      </td>
+      <td class="in-action">
+        {step && !isNarrow.value && (
+          <button type="button" disabled={!isCurrent.value} onClick={() => void commandMany(those, step.verb, step.options)}>
+            {step.words}
+            <span class="visually-hidden">{t.cameras.stepFold(total, t.states[state])}</span>
+          </button>
+        )}
       </td>
     </tr>
   );
@@ -217,11 +327,19 @@ function Row({ device, isPicked, onPick }: RowProps) {
 function CameraCells({ device }: { device: Device }) {
   const { camera } = device;
   const isNow = useIsNow(device);
-  const battery = camera && isNow ? batteryWords(camera) : null;
+  const percent = camera && isNow ? camera.battery_level : null;
   return (
     <>
-      <td class="in-battery">{battery !== null && camera && <BatteryLevel percent={camera.battery_level} words={battery} />}</td>
-      <td class="in-card">{camera && isNow && cardWords(camera)}</td>
+      <td class="in-battery">
+        {percent !== null && (
+          <BatteryLevel
+            percent={percent}
+            words={t.reading.percent(percent)}
+            charging={camera?.battery_state === "charging" ? t.reading.andCharging : undefined}
+          />
+        )}
+      </td>
+      <td class="in-card">{camera && isNow && cardValue(camera)}</td>
     </>
   );
 }

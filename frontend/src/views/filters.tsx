@@ -26,6 +26,9 @@ export function shownOf(everyone: readonly Device[]): Device[] {
   return everyone.filter((one) => isOf(filter.value, one) && searched(one).includes(wanted));
 }
 
+/** Whether all are shown, or all that need a person: who looks for some wants to see each. */
+export const isOverview = (): boolean => words.value.trim() === "" && (filter.value === "" || filter.value === "attention");
+
 /** A field, and a button for each state that a camera is in. */
 export function Filters({ everyone }: { everyone: readonly Device[] }) {
   const count = (one: Filter) => everyone.filter((device) => isOf(one, device)).length;

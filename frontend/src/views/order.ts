@@ -17,7 +17,7 @@ export function useOrder<Place extends HTMLElement>(devices: readonly Device[], 
   // A checkbox keeps the focus of a click for hours; who goes by keys has it where they are.
   // A menu that is open stays beside the camera that it commands.
   const isHeld = () =>
-    place.current !== null && (place.current.matches(":hover") || place.current.querySelector(':focus-visible, [aria-expanded="true"]') !== null);
+    place.current !== null && (place.current.matches(":hover") || place.current.querySelector(':focus-visible, .menu [aria-expanded="true"]') !== null);
   useEffect(() => {
     const element = place.current;
     if (!element) return undefined;
@@ -36,7 +36,7 @@ export function useOrder<Place extends HTMLElement>(devices: readonly Device[], 
     ordered = ordered.sort((one, other) => (at.get(one.id) ?? last) - (at.get(other.id) ?? last));
   }
   before.current = { rule, ids: ordered.map((one) => one.id) };
-  return { ordered, place };
+  return { ordered, place, isHeld };
 }
 
 const keys = new Map<string, string>();

@@ -36,14 +36,23 @@ export function Signal({ percent }: { percent: number }) {
 /** Below this, a battery is as good as empty. */
 const LOW_PERCENT = 15;
 
-export const BatteryLevel = ({ percent, words }: { percent: number | null; words: string }) => (
+interface BatteryProps {
+  percent: number | null;
+  words: string;
+  /** What a bolt says where there is no room for words. */
+  charging?: string | undefined;
+}
+
+export const BatteryLevel = ({ percent, words, charging }: BatteryProps) => (
   <span class={`battery${percent !== null && percent < LOW_PERCENT ? " low" : ""}`}>
     <svg viewBox="0 0 24 12" role="img" aria-label={t.reading.battery}>
       <rect class="shell" x="0.5" y="0.5" width="20" height="11" rx="2.5" />
       <rect class="level" x="2" y="2" width={(17 * (percent ?? 0)) / 100} height="8" rx="1" />
       <rect class="pole" x="21.5" y="4" width="2" height="4" rx="1" />
+      {charging && <path class="bolt" d="M11.5 1 6.5 6.7h3.2L8.6 11l5-5.7h-3.2z" />}
     </svg>
     {words}
+    {charging && <span class="visually-hidden">{charging}</span>}
   </span>
 );
 

@@ -43,15 +43,20 @@ export function CardValues({ device }: { device: Device }) {
   const { camera } = device;
   const isNow = useIsNow(device);
   if (!camera) return null;
-  const battery = batteryWords(camera);
-  const value = cardValue(camera);
+  const battery = camera.battery_level === null ? null : t.reading.percent(camera.battery_level);
+  // Beside a signal there is no room for what was left at another time.
+  const value = isNow || !device.connected ? cardValue(camera) : null;
   const readAt = isNow ? null : camera.read_at;
   const wasRecording = camera.recording === true && readAt !== null;
   const card = wasRecording ? t.reading.wasRecording(moment(readAt)) : withTime(value, camera, isNow);
   return (
     <>
       {battery !== null && (
-        <BatteryLevel percent={camera.battery_level} words={card === null ? (withTime(battery, camera, isNow) ?? "") : battery} />
+        <BatteryLevel
+          percent={camera.battery_level}
+          words={card === null ? (withTime(battery, camera, isNow) ?? "") : battery}
+          charging={camera.battery_state === "charging" ? t.reading.andCharging : undefined}
+        />
       )}
       {card !== null && (
         <span class={wasRecording ? "was-recording" : `memory${isNow && camera.storage_state !== null && camera.storage_state !== "ok" ? " why" : ""}`}>{card}</span>

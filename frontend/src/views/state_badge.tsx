@@ -12,5 +12,7 @@ export function StateBadge({ device }: { device: Device }) {
   const label = useRecordingLabel(device);
   const isRecording = useMemo(() => computed(() => label.value !== ""), [label]);
   if (isRecording.value) return <RecordingBadge label={label} />;
-  return <Badge state={stateOf(device)} isCurrent={isCurrent.value} />;
+  const state = stateOf(device);
+  // Another state is another badge: its words have another width, and nothing else has moved.
+  return <Badge key={state} state={state} isCurrent={isCurrent.value} />;
 }

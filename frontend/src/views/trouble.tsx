@@ -1,11 +1,14 @@
 // What is wrong with a camera now, since when, and what to do about it.
 
+import { computed } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
 import { countOf, isFreeFor, isKept, isRecordingTrouble, KIND_OF, linkOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
 import type { ProblemWords } from "../reading";
+import { readTries, tries } from "../recovery_tries";
 import { adviceFor, detailOf, headingFor, stepWords } from "../sentences";
 import { interfaces, isCurrent, nameOf } from "../state";
-import { moment } from "../times";
+import { minute, moment } from "../times";
 import type { Device } from "../types";
 import { Name } from "./parts";
 import { useProblems } from "./reading";
@@ -24,7 +27,19 @@ export interface Line {
 const SAID_BY_STATE: ReadonlySet<string> = new Set(["authentication-failed", "device-not-reachable", "association-refused", "address-failed", "not-paired"]);
 
 /** What stands against what is wanted of a camera, and what to do, in one or two lines: all else is on its page. */
-export const useTrouble = (device: Device): Line | null => troubleOf(device, useProblems(device));
+export function useTrouble(device: Device): Line | null {
+  const { id, recovery_step: step } = device;
+  const isSilent = isCurrent.value && linkOf(device) === "not-answering";
+  // What was tried is said once no step runs.
+  useEffect(() => {
+    if (isSilent) readTries(id).catch(() => undefined);
+  }, [id, isSilent, step]);
+  const tried = useMemo(() => computed(() => tries.value.get(id)), [id]).value;
+  const line = troubleOf(device, useProblems(device));
+  return isSilent && tried && line?.text === t.trouble.notAnsweringLine
+    ? { ...line, text: t.trouble.tried(tried.count, minute(tried.next)) }
+    : line;
+}
 
 export function troubleOf(device: Device, [problem]: readonly ProblemWords[]): Line | null {
   const state = linkOf(device);
