@@ -7,6 +7,7 @@ LIFE_IN_LAB = LAB_TIMEOUT=1209600 tests/lab/run $(if $(JOINS),tests/lab/test_los
 # Random requests, and random sequences of events in virtual time.
 REQUESTS = tests/http/test_schemathesis.py tests/http/test_bad_input.py
 MACHINES = $(addprefix tests/,daemon/manager/test_any_life.py daemon/manager/test_any_sleep.py domain/test_allocator_machine.py \
+	mavlink/test_components.py mavlink/test_armed.py \
 	domain/test_group_machine.py domain/test_allocator_choice.py simulator/test_story.py)
 # Files, texts and pictures of any content.
 READERS = tests/faults/test_reader_fuzz.py tests/browser/test_jpeg_size.py tests/browser/test_wifi_text.py
@@ -53,15 +54,15 @@ bench: ## measurements, side by side in one run
 	@tools/set-up bench
 	@benchmarks/run
 
-soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, FUZZ= (2m) of noise through the relay, from cameras to their drivers, in files and stills, and requests to the API; only those that are given; LAB=1: a life on real 802.11, and JOINS= there while frames are lost
+soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, FUZZ= (2m) of noise through the relay, from cameras to their drivers, in MAVLink packets, in files and stills, and requests to the API; only those that are given; LAB=1: a life on real 802.11, and JOINS= there while frames are lost
 	@! command -v python3 >/dev/null || python3 tests/soak.py
 	@tools/set-up test
 	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_FUZZ='$(or $(FUZZ),2m)' WIFIMGRD_SEED='$(SEED)' $(if $(JOINS),WIFIMGRD_JOINS='$(JOINS)') $(if $(LAB)$(JOINS),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
-		$(if $(DURATION)$(CRASHES)$(FUZZ),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py tests/mqtt/fleet_life.py $(MACHINES)) $(if $(FUZZ),tests/faults/test_relay_fuzz.py tests/faults/test_driver_fuzz.py $(READERS) $(REQUESTS)),tests/faults $(filter tests/browser/%,$(READERS)) $(REQUESTS) tests/mqtt/fleet_life.py $(MACHINES)))
+		$(if $(DURATION)$(CRASHES)$(FUZZ),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py tests/mqtt/fleet_life.py $(MACHINES)) $(if $(FUZZ),tests/faults/test_relay_fuzz.py tests/faults/test_driver_fuzz.py tests/mavlink/test_packet_fuzz.py $(READERS) $(REQUESTS)),tests/faults $(filter tests/browser/%,$(READERS)) $(REQUESTS) tests/mqtt/fleet_life.py tests/mavlink/test_packet_fuzz.py $(MACHINES)))
 
 lint: ## ruff, mypy --strict, import rules
 	@tools/set-up lint
 	@tools/lint
 
 clean: ## remove what was installed and built here
-	rm -rf .venv .node .camera-clients .dbus-fast .generated-clients .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .node .camera-clients .ground-stations .dbus-fast .generated-clients .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

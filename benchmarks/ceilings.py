@@ -15,10 +15,12 @@ RSS_MB: Final[Mapping[str, int]] = MappingProxyType(
         "wifimgrd-camera": 42,
         "wifimgrd-http": 52,
         "wifimgrd-mqtt": 36,
+        "wifimgrd-mavlink": 30,
     }
 )
 """Resident memory in 10^6 bytes: of the daemon and the shim with a few cameras, of the helper, of the camera
-process with 64 cameras, of the bridge with TLS. All of them with Python 3.11, which Debian 12 has."""
+process with 64 cameras, of the bridge to a broker with TLS, of the one to ground stations. All of them with
+Python 3.11, which Debian 12 has."""
 
 _NEWER_MB: Final = 2 if sys.version_info >= (3, 13) else 0
 """By how much Python 3.13 and the OpenSSL beside it in Debian 13 are larger, with the same modules loaded:

@@ -21,6 +21,7 @@ _MODULES: Final = {
     "wifimgrd-camera": "wifimgrd.camera",
     "wifimgrd-http": "wifimgrd.http",
     "wifimgrd-mqtt": "wifimgrd.mqtt",
+    "wifimgrd-mavlink": "wifimgrd.mavlink",
 }
 _DESCRIBE: Final = """
 import platform, sys, sysconfig, time

@@ -146,7 +146,8 @@ class FakeGoPro(FakeCamera):
     encoding: bool = False
     asleep: bool = False
     sleeps_at_once: bool = False
-    """Without an answer."""
+    """Without an answer; it also reboots so."""
+    reboots: int = 0
     keep_alives: int = 0
     pairing_finished: bool = False
     garbage: tuple[bytes, ...] = ()
@@ -155,6 +156,11 @@ class FakeGoPro(FakeCamera):
     """What answers commands and statuses that are not answered here."""
     silent_to: bytes = b""
     """The beginning of messages that it does not answer."""
+
+    @property
+    def is_gone(self) -> bool:
+        """It was put to sleep, or rebooted."""
+        return self.asleep or self.reboots > 0
 
     def uuids(self) -> tuple[str, ...]:
         return tuple(gp(n) for n in (2, 3, 4, 5, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x91, 0x92))
@@ -211,6 +217,9 @@ class FakeGoPro(FakeCamera):
             case 0x05:
                 self.asleep = True
                 return [] if self.sleeps_at_once else [b"\x05\x00"]
+            case 0x11 if self.emulated is None:
+                self.reboots += 1
+                return [] if self.sleeps_at_once else [b"\x11\x00"]
         if self.emulated is not None:
             return [self.emulated.answer(message)]
         return [message[:1] + b"\x02"]
@@ -610,6 +619,6 @@ class FakeBluez:
             case "WriteValue":
                 for source, packet in camera.write(uuid, bytes(call.body[0])):  # type: ignore[call-overload]
                     self.notify(camera, source, packet)
-                if isinstance(camera, FakeGoPro) and camera.asleep and camera.sleeps_at_once:
+                if isinstance(camera, FakeGoPro) and camera.sleeps_at_once and camera.is_gone:
                     self.lose(camera)
         return "", []

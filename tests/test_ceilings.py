@@ -17,7 +17,9 @@ pytestmark = pytest.mark.slow
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
 
-@pytest.mark.parametrize("name", ["wifimgrd", "wifimgrd-net", "wifimgrd-camera", "wifimgrd-http"])
+@pytest.mark.parametrize(
+    "name", ["wifimgrd", "wifimgrd-net", "wifimgrd-camera", "wifimgrd-http", "wifimgrd-mavlink"]
+)
 async def test_a_process_that_serves_is_small(name: str, tmp_path: Path) -> None:
     with MessageBusDaemon.start() as bus:
         async with started(name, bus.address, tmp_path) as process:  # the first one compiles its modules

@@ -47,6 +47,7 @@ async def make():
 asyncio.run(make())
 """
 MQTT = '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n'
+MAVLINK = '[mavlink]\nconnection = "udpout:127.0.0.1:9"\n'
 PAUSED = """
 import importlib, os, signal, sys
 from wifimgrd.runtime import restart_pause
@@ -183,6 +184,8 @@ def pauses(module: str, *options: str, **environment: str) -> tuple[int, bool]:
         ("wifimgrd.mqtt", MQTT + 'user = "hub"\npassword_file = "/nowhere"', os.EX_IOERR),
         ("wifimgrd.mqtt", MQTT, os.EX_UNAVAILABLE),
         ("wifimgrd.mqtt", "typing error", os.EX_CONFIG),
+        ("wifimgrd.mavlink", MAVLINK + 'signing_key_file = "/nowhere"', os.EX_IOERR),
+        ("wifimgrd.mavlink", "typing error", os.EX_CONFIG),
     ],
 )
 def test_what_passes_by_itself_is_not_tried_again_every_second(

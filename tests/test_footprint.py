@@ -36,8 +36,10 @@ def loaded_by(process: str, folder: Path | None = None, *, later: str = "pass") 
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("process", ["wifimgrd.daemon", "wifimgrd.helper", "wifimgrd.camera"])
-def test_a_process_without_a_network_loads_no_parsers_of_network_protocols(process: str) -> None:
+@pytest.mark.parametrize(
+    "process", ["wifimgrd.daemon", "wifimgrd.helper", "wifimgrd.camera", "wifimgrd.mavlink"]
+)
+def test_a_process_without_tcp_loads_no_parsers_of_network_protocols(process: str) -> None:
     loaded = loaded_by(process)
     assert {"asyncio", "argparse", "shutil"} <= loaded
     assert UNWANTED.isdisjoint(loaded)
@@ -57,6 +59,7 @@ def test_the_bridge_loads_no_parsers_of_other_protocols_than_its_own() -> None:
         "wifimgrd.camera",
         "wifimgrd.http",
         "wifimgrd.mqtt",
+        "wifimgrd.mavlink",
         "wifimgrd.cli",
     ],
 )

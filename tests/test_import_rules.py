@@ -29,6 +29,7 @@ WRONG: Final = {
     ),
     "udev has words of the bus": ("daemon/udev/_usb.py", "wifimgrd.wire.names"),
     "the bridge serves HTTP": ("mqtt/_commands.py", "aiohttp"),
+    "one bridge imports the other": ("mavlink/_bridge.py", "wifimgrd.mqtt._commands"),
     "one backend imports the other": (
         "daemon/backends/networkmanager/_scan.py",
         "wifimgrd.daemon.backends.wpa_supplicant",

@@ -182,6 +182,13 @@ def test_with_a_broker_the_bridge_runs_too(tmp_path: Path) -> None:
         assert len(run.processes()) == 4
 
 
+def test_with_ground_stations_their_bridge_runs_too(tmp_path: Path) -> None:
+    configuration = tmp_path / "wifimgrd.toml"
+    configuration.write_text('[mavlink]\nconnection = "udpout:127.0.0.1:9"\n')
+    with running(CONFIG=str(configuration)) as run:
+        assert len(run.processes()) == 4
+
+
 def test_a_program_that_cannot_start_is_started_once(tmp_path: Path) -> None:
     (tmp_path / "paho").mkdir()
     (tmp_path / "paho" / "__init__.py").write_text("raise ImportError('broken')\n")

@@ -83,6 +83,7 @@ def test_each_program_and_file_has_its_page(manuals: dict[str, str]) -> None:
             "wifimgrctl.1",
             "wifimgrd-camera.8",
             "wifimgrd-http.8",
+            "wifimgrd-mavlink.8",
             "wifimgrd-mqtt.8",
             "wifimgrd-net.8",
             "wifimgrd.8",

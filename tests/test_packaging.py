@@ -137,6 +137,15 @@ def test_a_purge_takes_the_state_and_what_setup_wrote_within_its_root(tmp_path: 
     assert purged("wifimgrd", tmp_path) + purged("wifimgrd-http", tmp_path) == ""
 
 
+def test_a_purge_of_the_bridge_to_ground_stations_takes_its_state(tmp_path: Path) -> None:
+    put(
+        tmp_path, "var/lib/wifimgrd-mavlink/components.json", "var/lib/wifimgrd/x", "etc/wifimgrd/mavlink-key"
+    )
+    assert purged("wifimgrd-mavlink", tmp_path) == ""
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"var/lib/wifimgrd/x", "etc/wifimgrd/mavlink-key"}
+
+
 def test_a_purge_leaves_the_files_of_others(tmp_path: Path) -> None:
     names = (
         "etc/wifimgrd/wifimgrd.toml.d/90-local.toml",

@@ -6,7 +6,7 @@ import asyncio
 import selectors
 
 
-class _Skipping(selectors.SelectSelector):
+class _Skipping(selectors.PollSelector):
     passed_s = 0.0
     waits = 0
 

@@ -1,5 +1,5 @@
 """`make run`: a private message bus, the daemon and the HTTP shim in the foreground, as one; with them the
-bridge to an MQTT broker if CONFIG names one, and the helper where adapters are real.
+bridges to an MQTT broker and to ground stations if CONFIG names such, and the helper where adapters are real.
 
 Settings come from the environment: PORT (default 8080, 0 = any free), STATE (a folder that is
 kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated`, `networkmanager` or `wpa_supplicant`),
@@ -33,14 +33,14 @@ sys.path.insert(0, str(_CHECKOUT))
 
 from tools.services import BIN, Service, Watchdog, die_with_parent  # noqa: E402
 from wifimgrd.client.hub import HubClient  # noqa: E402
-from wifimgrd.config.configuration import load  # noqa: E402
+from wifimgrd.config.configuration import Config, load  # noqa: E402
 
 _START_TIMEOUT_S: Final = 30.0
 _HOST: Final = "127.0.0.1"
 _BACKENDS: Final = ("simulated", "networkmanager", "wpa_supplicant")
 _LONGEST_SOCKET: Final = 107
 """Bytes of a Unix socket's path, of which the kernel has 108 with the end."""
-_LONGEST_NAME: Final = "wifimgrd-http.notify"
+_LONGEST_NAME: Final = "wifimgrd-mavlink.notify"
 """Of the sockets in the scratch folder."""
 
 
@@ -157,6 +157,13 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
     rights = ("--user", own_user, "--networkd-bus", "system")
     helper = Service("wifimgrd-net", *to_bus, *config, *rights, watchdog=watchdog("wifimgrd-net"))
     bridge = Service("wifimgrd-mqtt", *to_bus, *config, watchdog=watchdog("wifimgrd-mqtt"))
+    stations = Service(
+        "wifimgrd-mavlink",
+        *to_bus,
+        *config,
+        watchdog=watchdog("wifimgrd-mavlink"),
+        environment={"STATE_DIRECTORY": str(state)},
+    )
     client = HubClient(address)
     running: list[asyncio.Task[None]] = []
     services: list[Service] = []
@@ -175,8 +182,11 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
         available = asyncio.create_task(client.wait_until(lambda hub: hub.available, _START_TIMEOUT_S))
         await _unless_stopped(available, stopping, running)
         url = await start(shim)
-        if config and load(Path(config[1])).mqtt.broker:
+        wanted = load(Path(config[1])) if config else Config()
+        if wanted.mqtt.broker:
             await start(bridge)
+        if wanted.mavlink.connection:
+            await start(stations)
         if not stopping.is_set():
             print(f"ready {url} bus {address}", flush=True)
             print(

@@ -13,6 +13,7 @@ from benchmarks.host.registrations import REGISTERED, registrations
 from benchmarks.host.scale import BIG, SMALL, connect_cost
 from benchmarks.host.signal_history import signal_history
 from benchmarks.host.start import start_cost
+from benchmarks.host.stations import stations
 from benchmarks.host.toggles import toggles
 from benchmarks.host.world import running_world
 from benchmarks.table import Row
@@ -30,6 +31,8 @@ async def measure() -> list[Row]:
         rows += await footprint(small)
     progress.say("host: a week of signal")
     rows += await signal_history()
+    progress.say("host: three minutes of six cameras as MAVLink cameras")
+    rows += await stations()
     progress.say("host: starts")
     rows += await start_cost()
     if os.geteuid() == 0:  # who alone can have network namespaces

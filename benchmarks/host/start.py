@@ -39,14 +39,17 @@ class Started:
 
 
 @asynccontextmanager
-async def started(name: str, address: str, state: Path) -> AsyncIterator[Started]:
-    """A process of the product on this message bus, with its state in a folder, from start to stop."""
+async def started(name: str, address: str, state: Path, *, station: int = 9) -> AsyncIterator[Started]:
+    """A process of the product on this message bus, with its state in a folder, from start to stop; the
+    bridge to ground stations sends to the port `station`, where by default there is none."""
     arguments = {
         "wifimgrd": ("--simulate",),
         "wifimgrd-net": ("--user", _ME),
         "wifimgrd-camera": ("--user", _ME),
         "wifimgrd-http": ("--listen", "127.0.0.1:0"),
+        "wifimgrd-mavlink": ("--config", str(state / "mavlink.toml")),
     }[name]
+    (state / "mavlink.toml").write_text(f'[mavlink]\nconnection = "udpout:127.0.0.1:{station}"\n')
     is_ready = asyncio.Event()
     loop = asyncio.get_running_loop()
     notices = str(state / f"notices-{next(_NUMBERS)}")

@@ -11,6 +11,7 @@ export type LinkState =
   | "waiting"
   | "searching"
   | "not-answering"
+  | "recovering"
   | "failed"
   | "no-adapter"
   | "asleep"
@@ -31,6 +32,7 @@ export const STATES: readonly CameraState[] = [
   "failed",
   "recording-unconfirmed",
   "not-answering",
+  "recovering",
   "searching",
   "waiting",
   "waking",
@@ -47,6 +49,8 @@ export type LinkFields = Pick<
   "connected" | "connection_status" | "connection_phase" | "power_state" | "reachable" | "waiting_since" | "lost_at"
 > & {
   connection_error_code: string | null;
+  /** A newer hub may have other steps. */
+  recovery_step: string | null;
 };
 
 /** What a camera's state follows from. */
@@ -57,6 +61,7 @@ export const stateOf = (device: StateFields): CameraState =>
   RECORDING_TROUBLES.find((one) => device.camera?.problems.includes(one)) ?? linkOf(device);
 
 export function linkOf(device: LinkFields): LinkState {
+  if (device.recovery_step && (device.connected || device.connection_status === "connecting")) return "recovering";
   if (device.connected) return device.reachable === false ? "not-answering" : "connected";
   if (device.connection_status === "disconnecting") return "off";
   if (device.connection_phase === "waking") return "waking";
@@ -79,6 +84,7 @@ const NEED_OF: Record<CameraState, Need> = {
   "recording-unconfirmed": "attention",
   failed: "attention",
   "not-answering": "attention",
+  recovering: "attention",
   searching: "attention",
   waking: "connected",
   connecting: "connected",

@@ -15,7 +15,7 @@ export type Verb = "connect" | "disconnect";
 /** The connections that a command changes. */
 const COMMANDED: Record<Verb, ReadonlySet<LinkState>> = {
   connect: new Set(["off", "failed", "no-adapter", "asleep", "searching", "waiting"]),
-  disconnect: new Set(["connected", "not-answering", "connecting", "waking", "searching", "waiting"]),
+  disconnect: new Set(["connected", "not-answering", "recovering", "connecting", "waking", "searching", "waiting"]),
 };
 
 /** Whether a command would change anything of it. */
@@ -124,6 +124,13 @@ export const sleep = (device: Device): Promise<void> =>
     const options = { method: "POST", timeoutMs: (SLEEP_S + 10) * 1_000 };
     const now = await whileUnderWay([device.id], () => request<Device>(address, options));
     return now.power_state === "asleep" ? [t.answers.asleep(name), "good"] : null;
+  });
+
+/** Take the next recovery step for a camera that does not answer; what came of it is an event. */
+export const recover = (device: Device): Promise<void> =>
+  ask(device, t.answers.asking.recover, async () => {
+    await request(deviceAddress(`${device.id}/recover`), { method: "POST" });
+    return null;
   });
 
 /** Start or stop recording on a camera. */

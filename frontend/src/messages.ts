@@ -1,7 +1,7 @@
 // Every text of the page, in one catalog. Another language is another value of the type Messages, in CATALOGS;
 // a text with a number or a name in it is a function, so that each language has its own order and plurals.
 
-import type { Camera, RecordingStopped } from "./records";
+import type { Camera, Device, RecordingStopped } from "./records";
 
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 const numeral = (count: number) => NUMBERS[count] ?? String(count);
@@ -95,6 +95,7 @@ const en = {
     waiting: "Waiting",
     searching: "Searching",
     "not-answering": "Not answering",
+    recovering: "Recovering",
     "not-recording": "Not recording",
     "still-recording": "Still recording",
     "recording-unconfirmed": "Recording unconfirmed",
@@ -103,6 +104,16 @@ const en = {
     asleep: "Asleep",
     off: "Off",
   },
+  /** What the hub does for a camera that does not answer, by the recovery step that runs. */
+  steps: {
+    rejoin: "joining the camera's network again",
+    "other-adapter": "joining the camera's network through another adapter",
+    "reset-port": "resetting the USB port of the camera's adapter",
+    "power-port": "switching the USB port of the camera's adapter off and on",
+    "camera-access-point": "restarting the camera's access point",
+    "reboot-camera": "rebooting the camera",
+  } satisfies Record<NonNullable<Device["recovery_step"]>, string>,
+  otherStep: "trying to recover it",
   unknown: "Unknown",
   lastKnown: (state: string) => `was ${state.toLowerCase()}`,
   disconnecting: "Disconnecting",
@@ -167,6 +178,7 @@ const en = {
     sleep: "Put to sleep",
     lastSeen: "Last seen over Bluetooth",
     disconnect: "Disconnect",
+    recover: "Try to recover",
     record: "Record",
     stopRecording: "Stop recording",
     setClock: "Set the clock",
@@ -201,6 +213,8 @@ const en = {
     recorded: (from: string, to: string) => `Recorded from ${from} to ${to}`,
     recordedOpen: (from: string) => `Recording since ${from}`,
     recordingEnded: (why: string) => `The recording ended: ${why}.`,
+    recovery: (from: string, to: string) => `Recovery step from ${from} to ${to}`,
+    recoveryOpen: (from: string) => `Recovery step since ${from}`,
     interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
     signalRange: (minimum: number, mean: number) => `average signal ${mean} %, minimum ${minimum} %`,
@@ -305,7 +319,8 @@ const en = {
 
   trouble: {
     notAnswering: "The camera does not answer.",
-    notAnsweringAdvice: "Its Wi-Fi is connected. If this lasts, restart the camera.",
+    notAnsweringAdvice: "Its Wi-Fi is connected. If this lasts, try to recover it, or restart the camera.",
+    recovering: (what: string) => `The hub is ${what}.`,
     tryingAgain: "Retrying.",
     at: (time: string) => `At ${time}.`,
     headingAt: (heading: string, time: string) => `${heading.replace(/\.$/, "")} at ${time}.`,
@@ -391,6 +406,7 @@ const en = {
       disconnect: (name: string) => `Disconnecting ${name} …`,
       wake: (name: string) => `Waking ${name} …`,
       sleep: (name: string) => `Putting ${name} to sleep …`,
+      recover: (name: string) => `Trying to recover ${name} …`,
       record: (name: string) => `Starting to record on ${name} …`,
       stopRecording: (name: string) => `Stopping the recording on ${name} …`,
       clock: (name: string) => `Setting the clock of ${name} …`,
@@ -461,6 +477,11 @@ const en = {
     yesterday: "Yesterday",
     times: (count: number) => `(${count} times)`,
     ago: (seconds: number) => `${longDuration(seconds)} ago`,
+    recovering: (name: string, what: string) => `${name} does not answer: the hub is ${what}`,
+    recoveringByCommand: (name: string, what: string) => `${name}: by a command, the hub is ${what}`,
+    recoveryStep: (name: string, what: string) => `${name}: the hub is ${what}`,
+    answers: (name: string, adapter: string | null) => `${name} answers${adapter ? `, through ${adapter}` : ""}`,
+    stillSilent: (name: string) => `${name} still does not answer`,
     interrupted: (name: string, seconds: number) => `${name} was interrupted for ${duration(seconds)}`,
     woken: (name: string) => `${name} was woken`,
     added: (name: string) => `${name} was added`,

@@ -6,7 +6,7 @@ import { atHub } from "./hub_clock";
 import { lossIn } from "./losses";
 import { t } from "./messages";
 import { endWords } from "./reading";
-import { failureText, failureTone, printable, type Sentence } from "./sentences";
+import { failureText, failureTone, printable, type Sentence, stepWords } from "./sentences";
 import { devices, type EventKind, type Line, lines, onForget, silences } from "./state";
 import type { HistoryRow } from "./types";
 
@@ -90,6 +90,11 @@ function partsOf(row: HistoryRow, name: string, all: readonly HistoryRow[]): Par
       return [[time, "connection", { text: failureText(name, code, message), tone: failureTone(isBad ? code : null) }]];
     case "wake":
       return [[time, "connection", isBad ? { text: failureText(name, code, message), tone: "bad" } : { text: t.events.woken(name), tone: "plain" }]];
+    case "recovery": {
+      const begin: Sentence = { text: t.events.recoveryStep(name, stepWords(code ?? "")), tone: "warn" };
+      const end: Sentence = { text: t.events.failed(name, printable(message ?? "")), tone: "plain" };
+      return [[time, "connection", begin], ...(ended && message ? [[ended, "connection", end] as Part] : [])];
+    }
     case "recording": {
       const isStopped = code === "stopped";
       const end: Sentence = isStopped

@@ -20,6 +20,9 @@ export const capitalised = (text: string): string => text.charAt(0).toUpperCase(
 /** What says no more than the heading does. */
 const REPEATS = new Map([["authentication-failed", /refused the password$/]]);
 
+/** What the hub does for a camera in a recovery step. */
+export const stepWords = (step: string): string => textOf(t.steps, step) ?? t.otherStep;
+
 /** What the service says of an error, as a sentence, without what the heading says already. */
 export function detailOf(code: string | null, message: string): string {
   if (code !== null && REPEATS.get(code)?.test(message)) return "";
@@ -124,6 +127,17 @@ function statusSentence(
   before: Device | undefined,
 ): Sentence | null {
   const name = printable(status.name);
+  if (status.recovery_step) {
+    if (before?.recovery_step === status.recovery_step) return null;
+    // Of a camera that was not silent, a step is only taken by a command.
+    const isCommanded = before !== undefined && before.device_reachability !== "unavailable";
+    const words = isCommanded ? t.events.recoveringByCommand : t.events.recovering;
+    return { text: words(name, stepWords(status.recovery_step)), tone: "warn" };
+  }
+  if (before?.recovery_step && status.connected) {
+    const isSilent = status.device_reachability === "unavailable";
+    return isSilent ? bad(t.events.stillSilent(name)) : good(t.events.answers(name, status.interface));
+  }
   switch (status.connection_status) {
     case "failed":
       if (status.connection_error_code === "connection-lost" && before?.connection_status === "connecting") {

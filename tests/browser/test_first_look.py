@@ -264,9 +264,9 @@ async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
 async def test_every_part_in_every_state_is_on_one_page(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
         await page.goto(hub.url + "style")
-        await expect(page.locator(".card")).to_have_count(15)
+        await expect(page.locator(".card")).to_have_count(16)
         rows = page.locator("table:not(.takes-lanes) tbody tr")
-        await expect(rows).to_have_count(15)
+        await expect(rows).to_have_count(16)
         heights = await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)")
         assert len(set(heights)) == 1, "cards of one height"
         heights = await rows.evaluate_all("rows => rows.map(one => one.offsetHeight)")

@@ -141,6 +141,23 @@ async def test_a_camera_that_sleeps_is_woken_at_its_hub(page: Page, fleet: Fleet
     await expect(count(page, "connected")).to_have_text("Connected (1)")
 
 
+async def test_a_camera_that_is_recovered_says_by_which_step(page: Page, fleet: FleetPage) -> None:
+    steps = {1: "rejoin", 2: "of-a-later-version"}
+    records = [device_record(one, reachable=False, recovery_step=step) for one, step in steps.items()]
+    earlier = device_record(3)
+    del earlier["recovery_step"]
+    fleet.publish_hub("plane", *records, earlier)
+    await signed_in(page, fleet.url)
+    await expect(count(page, "recovering")).to_have_text("Recovering (2)")
+    await open_all(page)
+    for device, words in ((1, "joining the camera's network again"), (2, "trying to recover it")):
+        row = camera_row(page, "plane", device)
+        await expect(row.locator(".badge")).to_have_text("Recovering")
+        await expect(row.locator(".why")).to_have_text(f"The hub is {words}.")
+        await expect(row.get_by_role("button", name="Stop")).to_be_enabled()
+    await expect(camera_row(page, "plane", 3).locator(".badge")).to_have_text("Connected")
+
+
 async def test_battery_recording_and_problems_are_shown(page: Page, fleet: FleetPage) -> None:
     front = CameraRecord(battery_level=78, battery_state="charging", recording_state="recording")
     tail = CameraRecord(recording_state="idle", problems=("not-recording", "storage-full"))

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from playwright.async_api import Page, WebSocketRoute
 
-from wifimgrd.client.json_members import CameraJson
+from wifimgrd.client.channel_messages import STATUS
+from wifimgrd.client.json_members import CameraJson, StatusUpdateJson
 from wifimgrd.domain.records import CameraRecord
 
 RECORDS: Final = ("device.created", "device.updated")
@@ -35,6 +36,8 @@ class Told:
         self._expected: dict[str, bool] = {}
         self._adapters: dict[str, dict[str, Any]] = {}
         self._health: dict[str, dict[str, Any]] = {}
+        self._records: dict[str, dict[str, Any]] = {}
+        self._links: dict[str, dict[str, Any]] = {}
         self._page: WebSocketRoute | None = None
 
     async def to(self, page: Page) -> None:
@@ -49,6 +52,13 @@ class Told:
     def expect(self, *names: str, expected: bool = True) -> None:
         """These cameras are of the rig, or are not, in the records from the next one on."""
         self._expected |= dict.fromkeys(names, expected)
+
+    def link(self, name: str, **members: Any) -> None:
+        """A camera's connection has these values from now on, beside the hub's; without any, the hub's."""
+        self._links[name] = members
+        record = self._records[name] | members
+        self._send(STATUS, {name: record[name] for name in StatusUpdateJson.members})
+        self._send("device.updated", record)
 
     def health(self, adapter: str, health: str, reason: str | None = None, **members: Any) -> None:
         """An adapter is in such a state from now on, as its record tells."""
@@ -87,6 +97,8 @@ class Told:
             adapter.update(self._health.get(adapter["name"], {}))
         for record in records:
             self._ids[record["name"]] = record["id"]
+            self._records[record["name"]] = dict(record)
+            record.update(self._links.get(record["name"], {}))
             record["camera"] = self._cameras.get(record["name"])
             record["expected"] = self._expected.get(record["name"], record["expected"])
         page.send(json.dumps(message))

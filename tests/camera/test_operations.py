@@ -280,6 +280,68 @@ async def test_the_access_point_of_a_camera_that_was_woken_is_switched_off_and_o
         await caller.call("RestartAccessPoint", "ss", ADDRESS, "theta")
 
 
+async def test_the_access_point_of_a_camera_that_nobody_has_woken_is_switched_over_a_link_for_that(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = bonded()
+    bluez.add(camera)
+    await caller.call("RestartAccessPoint", "ss", ADDRESS, "gopro")
+    assert camera.access_point
+    await until(lambda: not camera.connected)
+    assert camera.keep_alives == 0
+
+
+async def test_the_access_point_of_a_camera_that_records_is_left_alone(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = bonded(encoding=True)
+    bluez.add(camera)
+    expected = ("CameraBusy", "the camera is recording")
+    assert await refused(caller.call("RestartAccessPoint", "ss", ADDRESS, "gopro")) == expected
+    assert not camera.access_point, "nothing has switched it on"
+    await until(lambda: not camera.connected)
+
+
+async def test_a_camera_that_was_woken_to_be_joined_is_not_asked_whether_it_records(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera = bonded(encoding=True)
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    camera.access_point = False
+    await caller.call("RestartAccessPoint", "ss", ADDRESS, "gopro")
+    assert camera.access_point
+
+
+ENCODING = b"\x13\x0a"
+
+
+class Uncommunicative(FakeGoPro):
+    """It answers the question whether it records without the status."""
+
+    def write(self, uuid: str, value: bytes) -> list[tuple[str, bytes]]:
+        return [(gp(0x77), b"\x02\x13\x00")] if value[2:] == ENCODING else super().write(uuid, value)
+
+
+@pytest.mark.parametrize("step", ["RestartAccessPoint", "Reboot"])
+@pytest.mark.parametrize(
+    ("camera", "why"),
+    [
+        (FakeGoPro(ADDRESS, silent_to=ENCODING), "the camera does not answer"),
+        (Uncommunicative(ADDRESS), "the camera does not say whether it records"),
+    ],
+    ids=["silent", "uncommunicative"],
+)
+@hurried
+async def test_a_camera_that_does_not_say_whether_it_records_is_left_alone(
+    bluez: FakeBluez, caller: Caller, step: str, camera: FakeGoPro, why: str
+) -> None:
+    camera = replace(camera, bonded=True, knows_host=True)
+    bluez.add(camera)
+    assert await refused(caller.call(step, "ss", ADDRESS, "gopro")) == ("WakeFailed", why)
+    assert (camera.access_point, camera.reboots) == (False, 0)
+
+
 async def test_it_subscribes_anew_at_each_connection(bluez: FakeBluez, caller: Caller) -> None:
     camera = bonded()
     bluez.add(camera)
@@ -493,6 +555,54 @@ async def test_a_camera_that_records_is_not_put_to_sleep(bluez: FakeBluez, calle
         "the camera is recording",
     )
     assert not camera.asleep
+
+
+# -- rebooting
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["after an answer", "at once"])
+async def test_a_camera_reboots(bluez: FakeBluez, caller: Caller, at_once: bool) -> None:
+    camera = bonded(sleeps_at_once=at_once)
+    bluez.add(camera)
+    await caller.call("Reboot", "ss", ADDRESS, "gopro")
+    assert camera.reboots == 1
+    assert not camera.access_point
+    await until(lambda: not camera.connected)
+
+
+async def test_a_camera_that_is_kept_awake_reboots_over_its_link(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded()
+    bluez.add(camera)
+    await caller.wake(ADDRESS)
+    await caller.call("Reboot", "ss", ADDRESS, "gopro")
+    assert camera.reboots == 1
+    await until(lambda: not camera.connected)
+
+
+async def test_a_camera_that_records_is_not_rebooted(bluez: FakeBluez, caller: Caller) -> None:
+    camera = bonded(encoding=True)
+    bluez.add(camera)
+    expected = ("CameraBusy", "the camera is recording")
+    assert await refused(caller.call("Reboot", "ss", ADDRESS, "gopro")) == expected
+    assert camera.reboots == 0
+    await until(lambda: not camera.connected)
+
+
+async def test_a_model_that_does_not_reboot_refuses_and_another_make_is_not_asked(
+    bluez: FakeBluez, caller: Caller
+) -> None:
+    camera, _ = emulated(model="HERO11 Black", firmware_version="H22.01.02.32.00")
+    bluez.add(camera)
+    expected = ("WakeFailed", "the camera refused to reboot")
+    assert await refused(caller.call("Reboot", "ss", ADDRESS, "gopro")) == expected
+    name, message = await refused(caller.call("Reboot", "ss", ADDRESS, "theta"))
+    assert (name, message) == ("NotSupported", "a camera of the protocol 'theta' does not reboot")
+
+
+async def test_a_stranger_is_not_rebooted(bluez: FakeBluez, caller: Caller) -> None:
+    bluez.add(FakeGoPro(ADDRESS))
+    name, _ = await refused(caller.call("Reboot", "ss", ADDRESS, "gopro"))
+    assert name == "NotPaired"
 
 
 # -- commands

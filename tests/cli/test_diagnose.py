@@ -20,6 +20,7 @@ from wifimgrd.config.configuration import (
     ConnectGroup,
     Http,
     Interfaces,
+    Mavlink,
     Mqtt,
     Reserve,
     Tiles,
@@ -272,6 +273,10 @@ SECRETS = {
     "smith": "where a client has its answers",
     "o'neil": "where another one has them",
     "frigate": "an id in a list of topics",
+    "192.0.2.78": "a ground station",
+    "2001:db8::79": "one that has sent something",
+    "192.0.2.80": "another one",
+    "192.0.2.82": "one without the key",
 }
 LINES = (
     "wifimgrd-mqtt[7]: started broker=mqtts://broker.secret.example:8883 topics=navy/fleet/submarine",
@@ -293,6 +298,11 @@ LINES = (
     "wifimgrd-http[8]: upstream_unavailable tileset=the-bay url=https://tiles.secret.example/key-of-tiles/1.png",
     "wifimgrd-http[8]: listening addresses=\"['http://127.0.0.1:8080/']\" url=http://127.0.0.1:8080/",
     "wifimgrd-mqtt[7]: started broker=mqtt://localhost:1883 topics=wifimgrd/submarine",
+    "wifimgrd-mavlink[9]: started connection=udpout:192.0.2.78:14550 system=1",
+    "wifimgrd-mavlink[9]: started connection=udpin:127.0.0.1:14560 system=1",
+    "wifimgrd-mavlink[9]: station_appeared address=2001:db8::79 port=14551",
+    "wifimgrd-mavlink[9]: station_appeared address=192.0.2.80 port=14551",
+    "wifimgrd-mavlink[9]: frame_refused reason='no signature by the key, or an old one' address=192.0.2.82",
 )
 KEPT = (
     "mqtts://",
@@ -302,6 +312,8 @@ KEPT = (
     "topics=12",
     "bytes=7",
     "wifimgrd-mqtt[7]",
+    "udpin:127.0.0.1:14560",
+    "port=14551",
 )
 
 
@@ -318,6 +330,7 @@ def test_what_the_settings_name_is_hidden_wherever_it_stands() -> None:
         http=Http(
             listen="192.0.2.8:80", allowed_hosts=("bay.example",), fleet_broker="wss://page.example:84/mqtt"
         ),
+        mavlink=Mavlink("udpin:192.0.2.81:14560", devices=("the keel",), insecure=True),
         mqtt=Mqtt(broker="mqtts://broker.secret.example", hub="submarine", prefix="navy", user="captain"),
         connect=Connect(group=(ConnectGroup("deck", ("the mast", 3)),)),
         tiles=Tiles((TileSource("the-bay", "mbtiles", Path("/srv/maps/secret-bay.mbtiles")),)),
@@ -326,7 +339,7 @@ def test_what_the_settings_name_is_hidden_wherever_it_stands() -> None:
     hide_settings(aliases, config, Config())
     shown = aliases.applied(
         "certificate is not valid for 'broker.secret.example'; no such file: '/srv/maps/secret-bay.mbtiles';"
-        " page.example bay.example 192.0.2.8 submarine navy captain the mast; group=deck;"
+        " page.example bay.example 192.0.2.8 submarine navy captain the mast the keel 192.0.2.81; group=deck;"
         " wifimgrd homeassistant 127.0.0.1 wlan1"
     )
     for name in (
@@ -338,6 +351,8 @@ def test_what_the_settings_name_is_hidden_wherever_it_stands() -> None:
         "navy",
         "captain",
         "mast",
+        "keel",
+        "192.0.2.81",
         "deck",
     ):
         assert name not in shown

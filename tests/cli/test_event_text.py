@@ -156,6 +156,27 @@ def test_a_camera_that_falls_silent_and_answers_again() -> None:
     assert sentences(shown, "device.updated", device_json(device)) == []
 
 
+def test_a_recovery_step_that_helps() -> None:
+    silent = DeviceRecord(1, "Front", state="connected", reachable=False, interface="wlan0")
+    shown = event_text(silent)
+    away = replace(silent, state="connecting", recovery_step="rejoin")
+    joined = replace(silent, reachable=True, recovery_step="rejoin")
+    assert sentences(shown, STATUS, status(away)) == [
+        "Front (1): recovering: joining the camera's network again"
+    ]
+    assert sentences(shown, STATUS, status(joined)) == [], "it has not answered yet"
+    answering = status(replace(joined, recovery_step=None))
+    assert sentences(shown, STATUS, answering) == ["Front (1): connected through wlan0, answering"]
+
+
+def test_a_recovery_step_that_does_not_help() -> None:
+    silent = DeviceRecord(1, "Front", state="connected", reachable=False, interface="wlan0")
+    shown = event_text(silent)
+    later = status(replace(silent, recovery_step="a-later-one"))
+    assert sentences(shown, STATUS, later) == ["Front (1): recovering: a-later-one"]
+    assert sentences(shown, STATUS, status(silent)) == ["Front (1): not answering"]
+
+
 def test_a_silent_camera_that_is_disconnected() -> None:
     device = DeviceRecord(1, "Front", state="connected", reachable=False)
     shown = event_text(device)

@@ -103,7 +103,8 @@ async def test_an_adapter_passes_all_checks(hub: Hub) -> None:
     await registered(hub)
     await hub.client.update_device(1, {"pin": {"mac": hub.client.interfaces["wlan0"].mac_address}})
     ran = await wifimgrctl(hub.address, "adapter", "check", "wlan0", "--seconds", "1", "--json")
-    assert results(ran.value) == PASSED | {"power save": "not tried"}
+    assert results(ran.value) == PASSED | {"power save": "not tried", "power-port": "not tried"}
+    assert "is not one of `power_ports`" in ran.value["checks"][-1]["seen"]
     assert "driver" in ran.value["report"]
     assert ran.status == 0
 
@@ -174,3 +175,20 @@ async def test_a_camera_is_expected_after_a_check_as_before(hub: Hub) -> None:
     assert results(ran.value)["leave"] == "passed"
     await hub.until(1, "connected")
     assert hub.client.devices[1].expected
+
+
+async def test_the_power_of_a_named_port_is_switched_while_the_rest_of_its_hub_is_idle(
+    message_bus: MessageBusDaemon, tmp_path: Path
+) -> None:
+    config = tmp_path / "wifimgrd.toml"
+    config.write_text('[recovery]\npower_ports = ["1-1.2"]\n')
+    arguments = (f"--simulate={SCENARIO}", f"--config={config}")
+    check = ("adapter", "check", "wlan1", "--seconds", "1", "--json")
+    async with running_hub(message_bus.address, tmp_path / "state", *arguments) as hub:
+        ran = await wifimgrctl(hub.address, *check)
+        assert (ran.status, results(ran.value)["power-port"]) == (0, "passed")
+        await connected(hub, "gopro-hero12", name="Nose")
+        assert hub.client.devices[1].interface == "wlan0"
+        ran = await wifimgrctl(hub.address, *check)
+        assert results(ran.value)["power-port"] == "not tried"
+        assert "in use, or not known to be idle, at the same hub: 1-1.1" in ran.value["checks"][-1]["seen"]

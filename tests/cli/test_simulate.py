@@ -53,6 +53,8 @@ async def test_faults_have_options_of_each_type_and_end(hub: Hub) -> None:
     await hub.client.wait_until(lambda client: client.devices[1].signal_strength == 70, 10)
     await simulated(hub, "fault", "slow-join", "--seconds", "0.5")
     await simulated(hub, "fault", "radio-trouble", "--camera", "GP25140001", "--connections", "5")
+    await simulated(hub, "fault", "dead-firmware", "--interface", "wlan2", "--heals", "power-port")
+    await simulated(hub, "fault", "dead-link", "--camera", "1", "--heals", "reset-port")
     await simulated(hub, "fault", "rfkill", "--interface", "wlan2", "--hard")
     await hub.client.wait_until(lambda client: client.interfaces["wlan2"].state == "unavailable", 10)
 

@@ -24,6 +24,7 @@ from wifimgrd.domain.records import (
     NetworkRecord,
     ServiceRecord,
 )
+from wifimgrd.domain.sentences import STEP_WORDS
 
 NOW: Final = 1_764_000_000_000_000
 
@@ -37,6 +38,11 @@ CASES: Final[list[tuple[str, dict[str, Any]]]] = [
     ("Connected", {"state": "connected", "reachable": True}),
     ("Connected", {"state": "connected", "reachable": True, "connection_error_code": "connection-lost"}),
     ("Not answering", {"state": "connected", "reachable": False}),
+    ("Recovering", {"state": "connected", "reachable": False, "recovery_step": "reboot-camera"}),
+    ("Recovering", {"state": "connecting", "connection_phase": "joining", "recovery_step": "rejoin"}),
+    ("Recovering", {"state": "connecting", "connection_phase": "waking", "recovery_step": "rejoin"}),
+    ("Recovering", {"state": "connected", "reachable": True, "recovery_step": "a-later-one"}),
+    ("Off", {"state": "disconnecting", "recovery_step": "rejoin"}),
     ("Connecting", {"state": "connecting"}),
     ("Connecting", {"state": "connecting", "connection_error_code": "connection-lost"}),
     ("Connecting", {"state": "connecting", "waiting_since": NOW}),
@@ -69,6 +75,10 @@ CASES: Final[list[tuple[str, dict[str, Any]]]] = [
     ("Still recording", {"state": "connected", "camera": problems("still-recording")}),
     ("Recording unconfirmed", {"state": "connected", "camera": problems("recording-unconfirmed")}),
     ("Recording unconfirmed", {"lost_at": NOW, "camera": problems("recording-unconfirmed")}),
+    (
+        "Recording unconfirmed",
+        {"state": "connecting", "recovery_step": "rejoin", "camera": problems("recording-unconfirmed")},
+    ),
     ("Recording unconfirmed", {"state": "connecting", "camera": problems("recording-unconfirmed")}),
 ]
 RECORDS: Final = {"state": "connected", "reachable": True}
@@ -105,6 +115,7 @@ console.log(JSON.stringify({
   words,
   lastKnown: words.map((one) => `${t.unknown}, ${t.lastKnown(one)}`),
   labels: recorders.map((one) => recordingLabel(one, now) || t.states[stateOf(one)]),
+  steps: t.steps,
   problems: Object.fromEntries(Object.entries(t.problems).map(([code, { what }]) => [code, what])),
 }));
 """
@@ -132,6 +143,7 @@ def test_the_page_shows_the_same_words() -> None:
     page = json.loads(node(WORDS_OF_PAGE, json.dumps([devices, recorders, NOW / 1000])))
     words = [word for word, _ in CASES]
     assert (page["words"], page["lastKnown"]) == (words, [last_known(word) for word in words])
+    assert page["steps"] == STEP_WORDS
     assert page["labels"] == [label for label, _, _ in RECORDINGS]
     assert page["problems"] == {code: f"{word.capitalize()}." for code, word in PROBLEM_WORDS.items()}
 

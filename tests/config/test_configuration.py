@@ -11,6 +11,7 @@ from wifimgrd.config.configuration import (
     Config,
     ConfigError,
     ConnectGroup,
+    Mavlink,
     Reserve,
     TileSource,
     load,
@@ -20,6 +21,8 @@ from wifimgrd.daemon._live_settings import hub_settings
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.group import Group
+from wifimgrd.domain.link_steps import LinkRules, LinkStep
+from wifimgrd.domain.recovery import RecoveryStep
 
 SOURCE = "[[tiles.source]]\ntileset = 't'\n"
 GROUP = "[[connect.group]]\nname = 'a'\ndevices = [1]"
@@ -64,6 +67,13 @@ def test_every_key_is_read(file: Path) -> None:
         allowed_hosts = ["hub.local"]
         allowed_origins = ["https://map.example"]
         token_file = "/run/token"
+        [mavlink]
+        connection = "udpin:[::]:14550"
+        system = 7
+        devices = ["Nose", 3, "3"]
+        record_while_armed = true
+        signing_key_file = "key"
+        insecure = true
         [[tiles.source]]
         tileset = "world"
         type = "pmtiles"
@@ -81,6 +91,9 @@ def test_every_key_is_read(file: Path) -> None:
     assert config.cameras.network == "172.20.0.0/16"
     assert config.cameras.share == ("192.168.8.0/24",)
     assert config.http.token_file == Path("/run/token")
+    assert config.mavlink == Mavlink(
+        "udpin:[::]:14550", 7, ("Nose", 3, "3"), True, Path("key"), insecure=True
+    )
     assert config.tiles.source == (
         TileSource("world", "pmtiles", Path("/srv/world.pmtiles"), missing="blank"),
         TileSource("world", "upstream", url="http://127.0.0.1:8081/{z}/{x}/{y}.png"),
@@ -114,6 +127,20 @@ def test_every_key_is_read(file: Path) -> None:
         ("[[connect.group]]\nname = 'a'\ndevices = [1, '']", "connect.group[0].devices[1]", "the id or"),
         ("[[connect.group]]\nname = 'a'\ndevices = [true]", "connect.group[0].devices[0]", "a text"),
         (f"{GROUP}\n{GROUP}", "connect.group[1].name", "another name than a group before"),
+        ('[recovery]\nsteps = ["reboot"]', "recovery.steps", '"quarantine", "rejoin"'),
+        ("[recovery]\nsilent_link_s = 9.9", "recovery.silent_link_s", "10 to 3600 seconds, or 0"),
+        ("[recovery]\nsilent_link_s = 3601", "recovery.silent_link_s", "10 to 3600 seconds"),
+        ("[recovery]\nsilent_link_s = -1", "recovery.silent_link_s", "10 to 3600 seconds"),
+        ("[recovery]\nsilent_link_s = nan", "recovery.silent_link_s", "10 to 3600 seconds"),
+        ('[recovery]\npower_ports = "1-1"', "recovery.power_ports", "a list"),
+        (
+            '[recovery]\npower_ports = ["1-1", "usb1"]',
+            "recovery.power_ports[1]",
+            'a USB port such as "1-1.4"',
+        ),
+        ('[recovery]\npower_ports = ["1-1/../2"]', "recovery.power_ports[0]", "a USB port"),
+        ('[recovery]\npower_ports = ["1-1", "1-1"]', "recovery.power_ports", "each port once"),
+        ("[recovery]\ncamera_steps = 1", "recovery.camera_steps", "true or false"),
         ('[radio]\ncountry = "de"', "radio.country", "two capital letters"),
         ('[cameras]\nnetwork = "10.77.0.1/24"', "cameras.network", "/16 to /30"),
         ('[cameras]\nshare = "192.168.8.0/24"', "cameras.share", "a list"),
@@ -128,6 +155,31 @@ def test_every_key_is_read(file: Path) -> None:
         ('[cameras]\naccept = ["tcp/65536"]', "cameras.accept[0]", 'a port such as "udp/8554"'),
         ('[cameras]\naccept = ["udp/1", "udp/1"]', "cameras.accept", "each port once"),
         ('[cameras]\nnetwork = ""\nshare = ["10.0.0.0/8"]', "cameras.share[0]", "`network` is empty"),
+        ('[mavlink]\nconnection = "tcp:127.0.0.1:5760"', "mavlink.connection", '"udpout:127.0.0.1:14550"'),
+        ('[mavlink]\nconnection = "udpout:127.0.0.1"', "mavlink.connection", "an IP address and a port"),
+        ('[mavlink]\nconnection = "udpout:127.0.0.1:0"', "mavlink.connection", "an IP address and a port"),
+        ('[mavlink]\nconnection = "udpout:127.0.0.1:65536"', "mavlink.connection", "an IP address and"),
+        ('[mavlink]\nconnection = "udpin:boat.local:14550"', "mavlink.connection", "an IP address and"),
+        ('[mavlink]\nconnection = "udpout:192.0.2.1:14550"', "mavlink.connection", "a loopback address"),
+        (
+            '[mavlink]\nconnection = "udpin:0.0.0.0:14550"',
+            "mavlink.connection",
+            "signing_key_file or insecure",
+        ),
+        ('[mavlink]\nconnection = "udpin:[::]:14550"', "mavlink.connection", "a loopback address"),
+        ("[mavlink]\nconnection = 14550", "mavlink.connection", "a text"),
+        ("[mavlink]\nsystem = 0", "mavlink.system", "1 to 255"),
+        ("[mavlink]\nsystem = 256", "mavlink.system", "1 to 255"),
+        ('[mavlink]\nsystem = "1"', "mavlink.system", "a whole number"),
+        ("[mavlink]\ndevices = 1", "mavlink.devices", "a list"),
+        ("[mavlink]\ndevices = [1, 2, 3, 4, 5, 6, 7]", "mavlink.devices", "at most 6 ids or names"),
+        ('[mavlink]\ndevices = ["Nose", "Nose"]', "mavlink.devices", "each once"),
+        ('[mavlink]\ndevices = ["Nose", ""]', "mavlink.devices[1]", "the id or the name of a device"),
+        ("[mavlink]\ndevices = [1.5]", "mavlink.devices[0]", "a text"),
+        ("[mavlink]\nrecord_while_armed = 1", "mavlink.record_while_armed", "true or false"),
+        ("[mavlink]\nsigning_key_file = true", "mavlink.signing_key_file", "a path"),
+        ('[mavlink]\ninsecure = "yes"', "mavlink.insecure", "true or false"),
+        ("[mavlink]\nkey = 1", "mavlink.key", "unknown key"),
         ('[http]\nlisten = "8080"', "http.listen", "an address and a port"),
         ('[http]\nlisten = "::1:80"', "http.listen", "an address and a port"),
         ('[http]\nfleet_broker = "https://broker.example"', "http.fleet_broker", "an address such as"),
@@ -169,6 +221,22 @@ def test_a_mistake_names_file_key_and_what_was_expected(
     assert said.startswith(f"{file}: {key}")
     assert expected in said
     assert re.search(r" \(at line [0-9]\)$", said)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        'connection = "udpout:127.0.0.1:14550"',
+        'connection = "udpout:localhost:14550"',
+        'connection = "udpin:[::1]:14550"',
+        'connection = "udpout:192.0.2.1:14550"\ninsecure = true',
+        'connection = "udpin:0.0.0.0:14550"\nsigning_key_file = "key"',
+        "insecure = true",
+    ],
+)
+def test_cameras_are_shown_on_this_host_or_with_a_key_or_by_decision(file: Path, keys: str) -> None:
+    file.write_text(f"[mavlink]\n{keys}\n")
+    assert load(file).mavlink.insecure is ("insecure" in keys)
 
 
 def test_drop_ins_win_by_key_and_add_to_arrays_of_tables(file: Path) -> None:
@@ -243,3 +311,32 @@ def test_models_of_ones_own_lie_beside_the_configuration(tmp_path: Path) -> None
     own.write_text('[[model]]\ncodename = "own"\n')
     with pytest.raises(ConfigError, match=re.escape(f"{own}: model[0]: expected the key device_name")):
         load_models(tmp_path / "hub.toml")
+
+
+def test_the_rules_of_recovery_are_those_of_the_file(file: Path) -> None:
+    file.write_text(
+        """
+        [recovery]
+        steps = ["reboot-camera", "rescan", "rejoin"]
+        silent_link_s = 10
+        power_ports = ["1-1", "1-1.4"]
+        camera_steps = true
+        """
+    )
+    settings = hub_settings(load(file), CameraModels())
+    assert settings.recovery.steps == {RecoveryStep.RESCAN}
+    assert settings.link_recovery == LinkRules(
+        frozenset({LinkStep.REJOIN, LinkStep.REBOOT_CAMERA}), 10, frozenset({"1-1", "1-1.4"}), True
+    )
+    assert hub_settings(Config(), CameraModels()).recovery.steps == set(RecoveryStep)
+    assert hub_settings(Config(), CameraModels()).link_recovery == LinkRules()
+
+
+def test_with_recovery_switched_off_no_step_is_taken_without_a_command(file: Path) -> None:
+    file.write_text("recovery.enabled = false")
+    settings = hub_settings(load(file), CameraModels())
+    assert settings.recovery.steps == set()
+    assert settings.link_recovery.steps == set()
+    assert settings.link_recovery.silent_link_s == 0
+    file.write_text("recovery.silent_link_s = 0")
+    assert hub_settings(load(file), CameraModels()).link_recovery == LinkRules(silent_link_s=0)

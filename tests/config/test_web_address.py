@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from wifimgrd.config.web_address import listen_address, origin_of, plain_origin, web_socket_address
+from wifimgrd.config.web_address import (
+    MavlinkAddress,
+    listen_address,
+    mavlink_address,
+    origin_of,
+    plain_origin,
+    web_socket_address,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +100,27 @@ def test_a_broker_of_browsers_has_an_origin_and_a_path(
 def test_what_no_policy_can_name_is_no_broker_of_browsers(text: str) -> None:
     with pytest.raises(ValueError, match="is not"):
         web_socket_address(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("udpout:127.0.0.1:14550", MavlinkAddress("127.0.0.1", 14550, is_listening=False)),
+        ("udpin:[::1]:14560", MavlinkAddress("::1", 14560, is_listening=True)),
+        ("udpout:localhost:1", MavlinkAddress("127.0.0.1", 1, is_listening=False)),
+    ],
+)
+def test_an_end_of_a_mavlink_connection(text: str, found: MavlinkAddress) -> None:
+    assert mavlink_address(text) == found
+    assert found.is_loopback
+    assert mavlink_address(str(found)) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "udpout", "udpout:", "udpout::14550", "udp:127.0.0.1:1", "UDPOUT:127.0.0.1:1", "udpout:a:1",
+     "udpout:127.0.0.1:x", "udpout:127.0.0.1:0", "udpin:::1:5", "udpin:127.0.0.1:14550 "],
+)  # fmt: skip
+def test_what_is_no_end_of_a_mavlink_connection(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        mavlink_address(text)

@@ -17,6 +17,7 @@ from wifimgrd.daemon import _report as daemon_report
 from wifimgrd.daemon._report import KEPT_S, DaemonReport, Facts, report_text
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import HistoryKind, HistoryRow
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.records import DeviceRecord, ServiceRecord
 from wifimgrd.report.settings import settings_of
 from wifimgrd.runtime.tasks import Tasks
@@ -52,6 +53,7 @@ def test_settings_that_are_free_text_are_only_said_to_be_set() -> None:
     assert set(texts_in(settings)) == {
         *("(set)", "", "auto", "usb", "upstream", "10.77.0.0/24"),
         *("rescan", "restart", "replug", "quarantine"),
+        *LinkStep,
     }
     assert settings["http"]["token_file"] == "(set)"
     assert settings["connect"]["timeout_s"] == 20.0

@@ -179,6 +179,33 @@ class AllocatorMachine(RuleBasedStateMachine):
         self.assert_fittest(claim, name, fit)
         self.assigned[claim.device_id] = name
 
+    @rule(claim=worlds.claims())
+    def move(self, claim: Claim) -> None:
+        """As `assign`, if the USB device of the adapter that it has did not exist."""
+        before, held = self.allocator, self.assigned.get(claim.device_id)
+        name = before.elsewhere(claim)
+        if held is None:
+            assert name is None
+            return
+        port = self.plugged[held].identity.usb_port
+        shared = [one for one in self.plugged if port and self.plugged[one].identity.usb_port == port]
+        fit = [one for one in self.fit(claim) if one not in (shared or self.sharers(held))]
+        assert (name is None) == (not fit)
+        if name is None:
+            return
+        assert name in fit
+        self.assert_fittest(claim, name, fit)
+        self.allocator = before.move(claim.device_id, name)
+        self.assigned[claim.device_id] = name
+
+    @rule(device_id=worlds.device_ids, name=worlds.names)
+    def nobody_is_moved_to_what_another_one_has(self, device_id: DeviceId, name: str) -> None:
+        if any(held == name and other != device_id for other, held in self.assigned.items()):
+            before = self.allocator
+            with pytest.raises(NoInterfaceAvailable):
+                before.move(device_id, name)
+            assert self.allocator is before
+
     def assert_fittest(self, claim: Claim, name: str, fit: list[str]) -> None:
         pinned = [other for other in fit if self.reserved_for(claim, other)]
         fit = [other for other in fit if not self.suspect(other)] or fit

@@ -38,6 +38,7 @@ LEGAL = {
     (CONNECTING, Step.RELEASE, DISCONNECTING),
     (CONNECTING, Step.LOSE, DISCONNECTED),
     (CONNECTED, Step.INTERRUPT, CONNECTING),
+    (CONNECTED, Step.RECOVER, CONNECTING),
     (CONNECTED, Step.RELEASE, DISCONNECTING),
     (CONNECTED, Step.LOSE, DISCONNECTED),
     (DISCONNECTING, Step.RELEASED, DISCONNECTED),
@@ -50,6 +51,8 @@ UNSEEN = {
     (Phase.JOINING, Step.ARRIVE, Phase.ARRIVING),
     (Phase.INTERRUPTED, Step.ARRIVE, Phase.ARRIVING),
     (Phase.UP, Step.PULL, Phase.PULLED),
+    (Phase.RECOVERING, Step.BEGIN, Phase.JOINING),
+    (Phase.RECOVERING, Step.GIVE_UP, Phase.GIVING_UP),
     (Phase.JOINING, Step.GIVE_UP, Phase.GIVING_UP),
     (Phase.ARRIVING, Step.GIVE_UP, Phase.GIVING_UP),
     (Phase.INTERRUPTED, Step.GIVE_UP, Phase.GIVING_UP),
@@ -84,8 +87,19 @@ def test_connected_is_reached_only_by_success_and_adoption() -> None:
 
 
 def test_a_link_that_is_being_taken_down_does_not_come_back() -> None:
-    for phase in (Phase.GIVING_UP, Phase.LEAVING, Phase.PULLED):
+    for phase in (Phase.GIVING_UP, Phase.LEAVING, Phase.PULLED, Phase.RECOVERING):
         assert not {Step.SUCCEED, Step.ARRIVE} & {step for one, step in STEPS if one is phase}
+
+
+def test_a_recovery_step_takes_down_what_is_up_and_joins_again_and_a_disconnect_ends_it() -> None:
+    assert [phase for phase, step in STEPS if step is Step.RECOVER] == [Phase.UP]
+    ways = {step: follow(phase, step) for phase, step in STEPS if phase is Phase.RECOVERING}
+    assert ways == {
+        Step.BEGIN: Phase.JOINING,
+        Step.GIVE_UP: Phase.GIVING_UP,
+        Step.RELEASE: Phase.LEAVING,
+        Step.LOSE: Phase.IDLE,
+    }
 
 
 @pytest.mark.parametrize("phase", Phase)
@@ -114,6 +128,8 @@ class HubOnPaper(RuleBasedStateMachine):
         super().__init__()
         self.allocator = Allocator()
         self.phases = dict.fromkeys(worlds.DEVICES, Phase.IDLE)
+        self.away: set[DeviceId] = set()
+        """The devices whose interface a recovery step has taken, to reset its USB port."""
 
     @initialize(rules=worlds.rules, adapters=st.lists(worlds.adapters, max_size=5))
     def plug_in(self, rules: AllocationRules, adapters: list[Adapter]) -> None:
@@ -129,6 +145,7 @@ class HubOnPaper(RuleBasedStateMachine):
         held = {other: name for other, name in self.allocator.assignments.items() if other != device_id}
         self.phases[device_id] = follow(self.phases[device_id], step)
         if self.phases[device_id] is Phase.IDLE:
+            self.away.discard(device_id)
             self.allocator = self.allocator.release(device_id)
         assert {other: self.phases[other] for other in others} == others
         assert {other: self.allocator.assignments[other] for other in held} == held
@@ -143,7 +160,7 @@ class HubOnPaper(RuleBasedStateMachine):
             assert self.phases[claim.device_id] is Phase.LEAVING
             return
         if means is not ConnectMeans.START:
-            assert claim.device_id in self.allocator.assignments
+            assert claim.device_id in self.allocator.assignments.keys() | self.away
             return
         try:
             self.allocator, _ = self.allocator.assign(claim)
@@ -156,6 +173,28 @@ class HubOnPaper(RuleBasedStateMachine):
     def disconnect(self, device_id: DeviceId) -> None:
         if disconnect_means(self.phases[device_id].state) is DisconnectMeans.RELEASE:
             assert self.step(device_id, Step.RELEASE)
+
+    @rule(device_id=worlds.device_ids)
+    def reset_the_port(self, device_id: DeviceId) -> None:
+        if self.phases[device_id] is Phase.RECOVERING:
+            self.allocator = self.allocator.release(device_id)
+            self.away.add(device_id)
+
+    @rule(claim=worlds.claims(), elsewhere=st.booleans())
+    def join_again(self, claim: Claim, elsewhere: bool) -> None:
+        device_id = claim.device_id
+        if self.phases[device_id] is not Phase.RECOVERING:
+            return
+        if elsewhere and (name := self.allocator.elsewhere(claim)) is not None:
+            self.allocator = self.allocator.move(device_id, name)
+        try:
+            self.allocator, _ = self.allocator.assign(claim)
+        except NoInterfaceAvailable:
+            assert device_id in self.away
+            assert self.step(device_id, Step.GIVE_UP)
+            return
+        self.away.discard(device_id)
+        assert self.step(device_id, Step.BEGIN)
 
     @rule(
         device_id=worlds.device_ids,
@@ -184,7 +223,7 @@ class HubOnPaper(RuleBasedStateMachine):
 
     @invariant()
     def a_device_has_an_interface_if_and_only_if_it_is_not_disconnected(self) -> None:
-        busy = {device for device, phase in self.phases.items() if phase is not Phase.IDLE}
+        busy = {device for device, phase in self.phases.items() if phase is not Phase.IDLE} - self.away
         assert self.allocator.assignments.keys() == busy
         in_use = {
             status.device_id for status in self.allocator.statuses() if status.state is InterfaceState.IN_USE

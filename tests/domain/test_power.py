@@ -74,7 +74,7 @@ def test_a_beacon_needs_none_and_lasts_as_long_as_the_model_says() -> None:
 
 
 def test_a_model_without_bluetooth_is_not_woken() -> None:
-    with pytest.raises(NotSupported, match="GoPro HERO8"):
+    with pytest.raises(NotSupported, match="cannot do that with cameras of the model GoPro HERO8"):
         wake_request(MODELS["gopro-hero8"], ssid("x"), ADDRESS, "device-1")
 
 

@@ -71,7 +71,8 @@ def mixes(draw: st.DrawFn) -> Mix:
     views = {}
     for number in draw(st.sets(st.integers(1, 4))):
         phase = draw(st.sampled_from(Phase)) if free else Phase.IDLE
-        interface = None if phase is Phase.IDLE else free.pop()
+        is_away = phase is Phase.RECOVERING and draw(st.booleans())
+        interface = None if phase is Phase.IDLE or is_away else free.pop()
         views[DeviceId(number)] = DeviceView(DeviceId(number), phase, interface, draw(st.booleans()))
     place = st.sampled_from(["listed", "foreign", "absent"])
     places = {name: draw(place) for name in NAMES}

@@ -116,6 +116,17 @@ class Recovery(RuleBasedStateMachine):
             self.commanded.add(adapter)
 
     @rule(adapter=ADAPTERS)
+    def reset_the_port(self, adapter: AdapterIdentity) -> None:
+        """For a dead link: it counts as a replug, and is no evidence."""
+        if not self.health.obstacle(adapter):
+            before, self.health = self.health, self.health.port_reset(adapter, self.now)
+            assert self.health.obstacle(adapter)
+            assert self.health.is_suspect(adapter) == before.is_suspect(adapter)
+            self.running[adapter] = RecoveryStep.REPLUG
+            self.taken[adapter, RecoveryStep.REPLUG] = self.now
+            self.commanded.add(adapter)
+
+    @rule(adapter=ADAPTERS)
     def end(self, adapter: AdapterIdentity) -> None:
         if self.running.pop(adapter, None) is not None:
             self.commanded.discard(adapter)

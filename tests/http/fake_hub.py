@@ -52,6 +52,8 @@ class FakeHub(HubClient):
     def __init__(self) -> None:
         super().__init__("nowhere")
         self.asked: list[tuple[Any, ...]] = []
+        self.switches: dict[str, bool | str] = {}
+        """The options of the last command to a device."""
         self.answer: Exception | None = None
         """What every command raises; None = it succeeds and does nothing."""
         self.made_id = 1
@@ -137,6 +139,7 @@ class FakeHub(HubClient):
         wait_s: float = 0,
         until_waiting: bool = False,
     ) -> None:
+        self.switches = dict(switches)
         await self.do(command.name, device_id, wait_s)
 
     async def record(

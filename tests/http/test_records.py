@@ -22,9 +22,17 @@ from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, ServiceRecord
 from wifimgrd.wire.kinds import settings_json, time_text
 
 POWER = dict.fromkeys(
-    ("connection_phase", "power_state", "last_seen", "auto_wake", "paired", "bluetooth_address")
+    (
+        "connection_phase",
+        "recovery_step",
+        "power_state",
+        "last_seen",
+        "auto_wake",
+        "paired",
+        "bluetooth_address",
+    )
 )
-"""Those of a device that cannot be woken."""
+"""Those of a device that cannot be woken, and for which no recovery step runs."""
 CONNECTED = DeviceRecord(
     3,
     "Front",

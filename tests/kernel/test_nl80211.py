@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wifimgrd.domain.adapter import Band
+from wifimgrd.domain.dead_links import Counters
 from wifimgrd.kernel import nl80211
 from wifimgrd.kernel._messages import attribute, attributes
 from wifimgrd.kernel.nl80211 import (
@@ -16,6 +17,8 @@ from wifimgrd.kernel.nl80211 import (
     HandshakeReply,
     association_in,
     association_of,
+    counters_in,
+    counters_of,
     handshake_reply_in,
     watch_handshake,
 )
@@ -24,6 +27,7 @@ BSSID = bytes.fromhex("025c30a7eb0d")
 MAC, STATION_INFO, WIPHY_BANDS, FREQUENCY = 6, 21, 22, 38
 FRAME, ACKNOWLEDGED = 51, 92
 SIGNAL, TX_RATE, RX_RATE = 7, 8, 14
+RX_PACKETS, CONNECTED, RX_BEACONS = 9, 16, 29
 
 
 def rate(hundreds: int) -> bytes:
@@ -66,8 +70,33 @@ def test_a_rate_that_no_radio_has_is_not_known() -> None:
     assert found.tx_kbps == 0
 
 
+def test_the_counters_of_an_association_are_read() -> None:
+    info = (
+        attribute(RX_PACKETS, 1200) + attribute(CONNECTED, 95) + attribute(RX_BEACONS, struct.pack("=Q", 950))
+    )
+    assert counters_in([peer(info)], 7.0) == Counters(7.0, connected_s=95, beacons=950, packets=1200)
+
+
+def test_a_driver_that_does_not_count_has_no_counters() -> None:
+    assert counters_in([peer(b"")], 7.0) == Counters(7.0)
+    assert counters_in([peer(attribute(RX_BEACONS, 950))], 7.0) == Counters(7.0), "it has 64 bits"
+
+
+@pytest.mark.parametrize("peers", [[], [{}], [{MAC: b"\x02"}]])
+def test_a_station_that_is_not_associated_has_no_counters(peers: list[dict[int, bytes]]) -> None:
+    assert counters_in(peers, 7.0) is None
+
+
+@given(st.binary(max_size=40))
+def test_nothing_that_a_driver_counts_is_negative(info: bytes) -> None:
+    found = counters_in([peer(info)], 7.0)
+    assert found is not None
+    assert all(one is None or one >= 0 for one in (found.connected_s, found.beacons, found.packets))
+
+
 def test_an_interface_that_is_gone_has_no_association() -> None:
     assert association_of("none0") is None
+    assert counters_of("none0", 7.0) is None
     assert watch_handshake("none0", lambda _: None) is None
 
 

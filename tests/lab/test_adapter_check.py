@@ -30,6 +30,7 @@ async def test_an_adapter_does_all_that_the_hub_needs(plug: Plug, cameras: Camer
         found: dict[str, Any] = json.loads(await asyncio.to_thread(run, *command))
         results = {one["check"]: one["result"] for one in found["checks"]}
         passed = ("scan", "join", "traffic", "signal", "power save", "leave", "rescan", "restart")
-        assert results == dict.fromkeys(passed, "passed") | {"replug": "not tried"}
-        replug = found["checks"][-1]
+        assert results == dict.fromkeys(passed, "passed") | {"replug": "not tried", "power-port": "not tried"}
+        replug, power = found["checks"][-2:]
         assert "is not on USB" in replug["seen"]
+        assert "is not one of `power_ports`" in power["seen"]

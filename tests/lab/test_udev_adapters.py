@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from wifimgrd.daemon.udev import UdevAdapterSource
+from tests.daemon.udev.usb_host import usb_ports
+from wifimgrd.daemon.udev import UdevAdapterSource, UsbDevices
 from wifimgrd.domain.adapter import Adapter as Described
 from wifimgrd.domain.adapter import Mode
 from wifimgrd.kernel._messages import Message
@@ -84,7 +85,7 @@ def listener() -> Listener:
 
 @pytest.fixture
 async def source(listener: Listener) -> AsyncIterator[UdevAdapterSource]:
-    source = UdevAdapterSource()
+    source = UdevAdapterSource(usb_ports(UsbDevices()))
     await source.start(listener)
     yield source
     await source.stop()
@@ -106,7 +107,7 @@ async def test_plug_describe_pull_and_plug_again(
     assert described.identity.usb_serial == plugged.permanent_address
     assert (described.usb_vendor_id, described.usb_product_id) == ("0bda", "8812")
 
-    later = UdevAdapterSource()
+    later = UdevAdapterSource(usb_ports(UsbDevices()))
     other = Listener()
     await later.start(other)
     assert other.reported.get_nowait() == described
@@ -126,7 +127,7 @@ async def test_a_changed_address_leaves_the_identity_alone(
     poll_until(
         lambda: address_set(plugged.interface), "another address, though NetworkManager ups the interface"
     )
-    later = UdevAdapterSource()
+    later = UdevAdapterSource(usb_ports(UsbDevices()))
     other = Listener()
     await later.start(other)
     assert (await other.present()).identity.mac == plugged.permanent_address
@@ -279,7 +280,7 @@ async def test_a_real_overflow_is_made_up_for(
     listener: Listener, adapters: Adapters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wifimgrd.daemon.udev._source._RECEIVE_BUFFER", 1)
-    source = UdevAdapterSource()
+    source = UdevAdapterSource(usb_ports(UsbDevices()))
     await source.start(listener)
     monitor = source._monitor
     gone, kept = adapters(), adapters()

@@ -25,7 +25,7 @@ from wifimgrd.mqtt._topics import Topics
 RECORD = f"{HUB}/devices/1"
 CAMERAS = "\U0001f4f7" * 128
 """A name whose record is larger than LIMIT."""
-LIMIT = 1500
+LIMIT = 1700
 
 
 async def until_online(seen: Observer) -> None:

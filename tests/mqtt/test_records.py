@@ -401,6 +401,14 @@ def test_a_command_has_its_options_and_no_others() -> None:
             parse_command(CommandMessage(Target(1), b'{"command":"connect","options":' + wrong + b"}"))
 
 
+def test_a_recovery_step_is_a_text_that_may_be_left_out() -> None:
+    for options in ({}, {"wait": True}, {"step": "rejoin", "wait": False}):
+        payload = json.dumps({"command": "recover", "options": options}).encode()
+        assert parse_command(CommandMessage(Target(1), payload)) == Command("recover", 1, options)
+    with pytest.raises(CommandRefused):
+        parse_command(CommandMessage(Target(1), b'{"command":"recover","options":{"step":1}}'))
+
+
 @pytest.mark.parametrize(
     ("options", "order"),
     [

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
-CHECKOUT = Path(__file__).parents[2]
-UNIT = CHECKOUT / "systemd" / "wifimgrd-mqtt.service"
+from tests.service_units import exposure, rights
+
+NAME = "wifimgrd-mqtt"
 EXPOSURE = 1.5
 
 
 def test_the_sandbox_is_as_tight_as_promised(tmp_path: Path) -> None:
-    copy = shutil.copy(UNIT, tmp_path)
-    command = ["systemd-analyze", "security", "--offline=true", copy]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    level = re.search(r"Overall exposure level for .*: ([0-9.]+)", done.stdout)
-    assert level is not None
-    assert float(level[1]) <= EXPOSURE
+    assert exposure(NAME, tmp_path) <= EXPOSURE
 
 
 def test_its_user_is_made_and_may_command_cameras_and_no_more() -> None:
-    [user] = re.findall(r"^User=(.+)$", UNIT.read_text(), re.MULTILINE)
-    assert f"\nu {user} " in UNIT.with_name(f"{user}.sysusers.conf").read_text()
-    rules = (CHECKOUT / "dbus-policy" / "org.wifimgrd1.rules").read_text()
-    [rule] = [one for one in rules.split("polkit.addRule") if f'"{user}"' in one]
-    assert set(re.findall(r'"(org\.[\w.-]+)"', rule)) == {
+    assert set(rights(NAME)) == {
         "org.wifimgrd1.connect",
         "org.wifimgrd1.control-cameras",
         "org.wifimgrd1.manage-devices",

@@ -16,7 +16,9 @@ import pytest
 from tests.message_bus import MessageBusDaemon
 
 PATIENCE_S = 30
-MQTT = '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n'
+BRIDGES = (
+    '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n[mavlink]\nconnection = "udpout:127.0.0.1:9"\n'
+)
 TOKEN = "0123456789abcdef"
 
 
@@ -42,12 +44,15 @@ async def until_said(process: Process, word: bytes) -> None:
     raise AssertionError(f"it ended with {process.returncode}")
 
 
-@pytest.mark.parametrize("module", ["wifimgrd.helper", "wifimgrd.camera", "wifimgrd.mqtt", "wifimgrd.http"])
+@pytest.mark.parametrize(
+    "module", ["wifimgrd.helper", "wifimgrd.camera", "wifimgrd.mqtt", "wifimgrd.mavlink", "wifimgrd.http"]
+)
 async def test_a_hangup_ends_no_service(message_bus: MessageBusDaemon, tmp_path: Path, module: str) -> None:
     config = tmp_path / "wifimgrd.toml"
-    config.write_text(MQTT)
+    config.write_text(BRIDGES)
     options = {
         "wifimgrd.mqtt": ("--config", str(config)),
+        "wifimgrd.mavlink": ("--config", str(config)),
         "wifimgrd.http": ("--listen", "127.0.0.1:0"),
     }.get(module, ("--user", "root", "--linger", "3600"))
     before = ("unshare", "--net") if module == "wifimgrd.helper" else ()

@@ -23,11 +23,14 @@ from wifimgrd.daemon.store._sqlite import SqliteStore
 LIMIT_US = 400_000
 PATIENCE_S = 20.0
 PULSE = b"WATCHDOG=1"
-MQTT = '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n'
+BRIDGES = (
+    '[mqtt]\nbroker = "mqtt://127.0.0.1:9"\nhub = "boat"\n[mavlink]\nconnection = "udpout:127.0.0.1:9"\n'
+)
 PROGRAMS = {
     "daemon": ("wifimgrd.daemon", "--simulate"),
     "http": ("wifimgrd.http", "--listen", "127.0.0.1:0"),
     "mqtt": ("wifimgrd.mqtt",),
+    "mavlink": ("wifimgrd.mavlink",),
     "net": ("wifimgrd.helper", "--user", "root", "--linger", "3600"),
 }
 """Each module that is a program, and the arguments it needs."""
@@ -70,7 +73,7 @@ def received(manager: socket.socket) -> list[bytes]:
 async def running(name: str, bus: str, folder: Path) -> AsyncIterator[Path]:
     """A program of ours in a network of its own; gives its log."""
     configuration, log = folder / "wifimgrd.toml", folder / "log"
-    configuration.write_text(MQTT)
+    configuration.write_text(BRIDGES)
     module, *arguments = PROGRAMS[name]
     with log.open("wb") as said:
         process = await asyncio.create_subprocess_exec(

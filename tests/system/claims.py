@@ -12,6 +12,7 @@ _BLUEZ: Final = (
 )
 _CAGE: Final = "tests/system/test_cage.py::"
 _POLICY: Final = "tests/test_bus_policy.py::"
+_USB: Final = "tests/system/test_usb_host.py::"
 _ALL: Final = _CAGE + "test_no_process_becomes_another_user"
 
 Claims = dict[str, dict[str, tuple[str, ...]]]
@@ -42,27 +43,47 @@ CANNOT: Final[Claims] = {
             _POLICY + "test_what_it_does_not_use_is_refused_by_the_bus",
             "tests/system/test_bus.py::test_the_daemons_user_may_call_what_the_daemon_uses_and_no_more",
         ),
-        "write outside its state and two files of each USB Wi-Fi adapter in `/sys`": (
+        "write outside its state and three files of each USB Wi-Fi adapter in `/sys`, of a USB 3 port four": (
             _CAGE + "test_the_daemon_writes_its_state_alone",
+            _USB + "test_udev_gives_the_daemon_the_node_and_the_power_switch_of_an_adapter_and_no_more",
+        ),
+        "command any other USB device": (
+            _USB + "test_the_sandbox_lets_the_daemon_command_its_adapters_alone",
         ),
         "send anything by IP": (_CAGE + "test_the_daemon_sends_nothing_by_ip",),
         "become another user": (_ALL,),
     },
     "the shim, `wifimgrd-http`": {
         "read a stored password or the state": (
-            _CAGE + "test_shim_and_bridge_read_neither_state_nor_passwords",
+            _CAGE + "test_shim_and_bridges_read_neither_state_nor_passwords",
         ),
         "open a connection by itself": (_CAGE + "test_the_shim_opens_no_connection_by_itself",),
         "talk to NetworkManager or wpa_supplicant beyond what every local user may": (
-            _CAGE + "test_shim_and_bridge_have_no_more_than_every_user_in_the_services",
+            _CAGE + "test_shim_and_bridges_have_no_more_than_every_user_in_the_services",
         ),
     },
     "the bridge, `wifimgrd-mqtt`": {
         "read a stored password or the state": (
-            _CAGE + "test_shim_and_bridge_read_neither_state_nor_passwords",
+            _CAGE + "test_shim_and_bridges_read_neither_state_nor_passwords",
         ),
-        "read a report of a fault": (_CAGE + "test_the_bridge_gets_no_report_of_a_fault",),
-        "listen on a port that it chooses": (_CAGE + "test_bridge_and_helper_have_no_port_of_their_choice",),
+        "read a report of a fault": (_CAGE + "test_the_bridges_get_no_report_of_a_fault",),
+        "listen on a port that it chooses": (_CAGE + "test_bridges_and_helper_have_no_port_of_their_choice",),
+    },
+    "the bridge to ground stations, `wifimgrd-mavlink`": {
+        "read a stored password or the state": (
+            _CAGE + "test_shim_and_bridges_read_neither_state_nor_passwords",
+        ),
+        "read a report of a fault": (_CAGE + "test_the_bridges_get_no_report_of_a_fault",),
+        "connect or disconnect cameras": (_CAGE + "test_the_bridge_to_ground_stations_records_and_no_more",),
+        "register, change or remove cameras": (
+            _CAGE + "test_the_bridge_to_ground_stations_records_and_no_more",
+            "tests/mavlink/test_service.py::test_its_user_is_made_and_may_control_cameras_and_nothing_else",
+        ),
+        "listen on a TCP port": (_CAGE + "test_bridges_and_helper_have_no_port_of_their_choice",),
+        "write outside its own state": (_CAGE + "test_the_bridge_to_ground_stations_writes_its_state_alone",),
+        "talk to NetworkManager or wpa_supplicant beyond what every local user may": (
+            _CAGE + "test_shim_and_bridges_have_no_more_than_every_user_in_the_services",
+        ),
     },
     "the camera process, `wifimgrd-camera`": {
         "read a stored password or the state": (
@@ -94,7 +115,7 @@ CANNOT: Final[Claims] = {
         "read the secrets of NetworkManager's profiles, change them in place, or switch networking or Wi-Fi "
         "off as a whole": (_CAGE + "test_the_helper_activates_any_profile_and_that_is_where_it_ends",),
         "have wpa_supplicant show keys": (_CAGE + "test_the_helper_has_wpa_supplicant_show_no_keys",),
-        "listen on a port that it chooses": (_CAGE + "test_bridge_and_helper_have_no_port_of_their_choice",),
+        "listen on a port that it chooses": (_CAGE + "test_bridges_and_helper_have_no_port_of_their_choice",),
         "become another user, as far as is known of NetworkManager's profiles": (_ALL,),
     },
     "`wifimgrctl`": {},
@@ -105,6 +126,11 @@ CAN: Final[Claims] = {
         "read the profiles of others without their secrets": (
             _CAGE + "test_the_daemon_reads_profiles_without_their_secrets",
         ),
+        "reset USB Wi-Fi adapters, switch the power of their ports off and on, and command them directly, "
+        "past their drivers": (
+            _USB + "test_a_reset_resets_the_port_and_configures_the_same_device_again",
+            _USB + "test_power_goes_off_and_on_at_the_hub_and_the_device_is_a_new_one",
+        ),
     },
     "the shim, `wifimgrd-http`": {
         "do what a member of the group `wifimgrd` may: control every camera, register others, get "
@@ -113,6 +139,11 @@ CAN: Final[Claims] = {
     "the bridge, `wifimgrd-mqtt`": {
         "connect, disconnect, register, change and remove cameras, also if `[mqtt] commands` is off": (
             _CAGE + "test_shim_and_bridge_control_cameras",
+        ),
+    },
+    "the bridge to ground stations, `wifimgrd-mavlink`": {
+        "start and stop recordings on every camera, and set their clocks": (
+            _CAGE + "test_the_bridge_to_ground_stations_records_and_no_more",
         ),
     },
     "the camera process, `wifimgrd-camera`": {

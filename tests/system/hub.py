@@ -13,6 +13,7 @@ UNIT = "wifimgrd.service"
 NET = "wifimgrd-net.service"
 SHIM = "wifimgrd-http.service"
 BRIDGE = "wifimgrd-mqtt.service"
+STATIONS = "wifimgrd-mavlink.service"
 DEVICE = "/org/wifimgrd1/devices/"
 
 

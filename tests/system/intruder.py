@@ -82,6 +82,11 @@ def listen_on(port: int) -> None:
         listener.listen()
 
 
+def hear_on(port: int) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", port))
+
+
 def network(interface: str, device: str) -> tuple[str, ...]:
     """The arguments of ActivateProfile."""
     ssid = ("3", "67", "65", "77")
@@ -154,11 +159,19 @@ def everywhere() -> Acts:
         "make an IPv6 socket": attempt(lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).close()),
         "make a packet socket": attempt(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()),
         "listen on a port": attempt(listen_on, 8554),
+        "listen on a UDP port": attempt(hear_on, 14560),
         "get a report": call(
             "org.wifimgrd1", "/org/wifimgrd1", "org.wifimgrd1.Manager", "Diagnose", "a{sv}", "0"
         ),
         "read all objects": call(
             "org.wifimgrd1", "/org/wifimgrd1", "org.freedesktop.DBus.ObjectManager", "GetManagedObjects"
+        ),
+        "stop a recording": call(
+            *("org.wifimgrd1", "/org/wifimgrd1", "org.wifimgrd1.Manager", "StopRecording"),
+            *("aoa{sv}", "1", "/org/wifimgrd1/devices/1", "0"),
+        ),
+        "have the settings read again": call(
+            "org.wifimgrd1", "/org/wifimgrd1", "org.wifimgrd1.Manager", "Reload", "a{sv}", "0"
         ),
         "disconnect a camera": call(
             "org.wifimgrd1", "/org/wifimgrd1/devices/1", "org.wifimgrd1.Device", "Disconnect", "a{sv}", "0"
@@ -210,9 +223,10 @@ def of_the_helper() -> Acts:
 def main(unit: str, met: dict[str, str]) -> None:
     """Do all of it, what changes most last."""
     acts = everywhere()
+    if "STATE_DIRECTORY" in os.environ:
+        acts["write its state"] = attempt(Path(os.environ["STATE_DIRECTORY"], "intruder").write_text, "x")
     if unit == "wifimgrd":
-        state = Path(os.environ.get("STATE_DIRECTORY", "/nowhere"), "intruder")
-        acts |= {"write its state": attempt(state.write_text, "x")} | through_the_helper(met)
+        acts |= through_the_helper(met)
     if unit == "wifimgrd-net":
         acts |= of_the_helper()
     acts |= services(met)

@@ -48,7 +48,7 @@ SUPPLICANT_CHANGES = (
     "use another method of wpa_supplicant",
 )
 Outcomes = dict[str, str]
-UNITS = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-camera", "wifimgrd-net")
+UNITS = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-mavlink", "wifimgrd-camera", "wifimgrd-net")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def meeting(machine: Machine) -> Iterator[dict[str, str]]:
     hub.reset()
     hub.configure("simulated", '[backend]\nname = "simulated"\n')
     machine.sh(
-        f"{APT_INSTALL} /host/wifimgrd-mqtt_*.deb /host/wifimgrd-camera_*.deb\n"
+        f"{APT_INSTALL} /host/wifimgrd-mqtt_*.deb /host/wifimgrd-mavlink_*.deb /host/wifimgrd-camera_*.deb\n"
         "systemctl start NetworkManager wpa_supplicant polkit\n"
         "nmcli connection add type wifi con-name Home ifname '*' ssid Home autoconnect no "
         f"wifi-sec.key-mgmt wpa-psk wifi-sec.psk {SECRET}\n"
@@ -132,6 +132,12 @@ def bridge(in_place_of: dict[str, Outcomes]) -> Outcomes:
 
 
 @pytest.fixture
+def stations(in_place_of: dict[str, Outcomes]) -> Outcomes:
+    """In the place of the bridge to ground stations."""
+    return in_place_of["wifimgrd-mavlink"]
+
+
+@pytest.fixture
 def camera_process(in_place_of: dict[str, Outcomes]) -> Outcomes:
     return in_place_of["wifimgrd-camera"]
 
@@ -193,8 +199,8 @@ def test_the_daemon_sends_nothing_by_ip(daemon: Outcomes) -> None:
 # -- the shim and the bridge
 
 
-@pytest.mark.parametrize("name", ["wifimgrd-http", "wifimgrd-mqtt"])
-def test_shim_and_bridge_read_neither_state_nor_passwords(
+@pytest.mark.parametrize("name", ["wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-mavlink"])
+def test_shim_and_bridges_read_neither_state_nor_passwords(
     in_place_of: dict[str, Outcomes], name: str
 ) -> None:
     outcomes = in_place_of[name]
@@ -207,8 +213,8 @@ def test_the_shim_opens_no_connection_by_itself(shim: Outcomes) -> None:
     expect(shim, ("make a TCP socket", "make an IPv6 socket", "make a packet socket"), "refused")
 
 
-@pytest.mark.parametrize("name", ["wifimgrd-http", "wifimgrd-mqtt"])
-def test_shim_and_bridge_have_no_more_than_every_user_in_the_services(
+@pytest.mark.parametrize("name", ["wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-mavlink"])
+def test_shim_and_bridges_have_no_more_than_every_user_in_the_services(
     in_place_of: dict[str, Outcomes], name: str
 ) -> None:
     outcomes = in_place_of[name]
@@ -221,19 +227,39 @@ def test_shim_and_bridge_control_cameras(in_place_of: dict[str, Outcomes], name:
     assert in_place_of[name]["disconnect a camera"].startswith("done")
 
 
-def test_the_bridge_gets_no_report_of_a_fault(bridge: Outcomes, shim: Outcomes) -> None:
-    assert "not authorized for org.wifimgrd1.diagnose" in bridge["get a report"]
+def test_the_bridges_get_no_report_of_a_fault(bridge: Outcomes, stations: Outcomes, shim: Outcomes) -> None:
+    for outcomes in (bridge, stations):
+        assert "not authorized for org.wifimgrd1.diagnose" in outcomes["get a report"]
     assert shim["get a report"].startswith("done")
 
 
-def test_bridge_and_helper_have_no_port_of_their_choice(
-    bridge: Outcomes, helper: Outcomes, machine: Machine
+def test_the_bridge_to_ground_stations_records_and_no_more(stations: Outcomes, shim: Outcomes) -> None:
+    assert stations["stop a recording"].startswith("done")
+    rights = {"disconnect a camera": "connect", "have the settings read again": "manage-devices"}
+    for act, right in rights.items():
+        assert f"not authorized for org.wifimgrd1.{right}" in stations[act]
+        assert shim[act].startswith("done")
+
+
+def test_the_bridge_to_ground_stations_writes_its_state_alone(stations: Outcomes) -> None:
+    assert stations["write its state"] == "done"
+    expect(stations, tuple(act for act in stations if act.startswith("write /")), "refused")
+
+
+def test_bridges_and_helper_have_no_port_of_their_choice(
+    bridge: Outcomes, stations: Outcomes, helper: Outcomes, machine: Machine
 ) -> None:
     """A container may have no BPF, by which systemd forbids it: then the units say so, and that is all."""
     bind = 'import socket; socket.socket().bind(("127.0.0.1", 8555))'
     run = f"systemd-run --quiet --wait --property=SocketBindDeny=any /usr/bin/python3 -c '{bind}'"
     enforced = machine.run("sh", "-c", run, check=False).returncode != 0
-    for unit, outcomes in (("wifimgrd-mqtt", bridge), ("wifimgrd-net", helper)):
+    assert stations["listen on a UDP port"] == "done"
+    assert helper["listen on a UDP port"].startswith("refused") == enforced
+    for unit, outcomes in (
+        ("wifimgrd-mqtt", bridge),
+        ("wifimgrd-mavlink", stations),
+        ("wifimgrd-net", helper),
+    ):
         assert (
             machine.run("systemctl", "show", "--value", "--property=SocketBindDeny", unit).stdout.strip()
             == "any"

@@ -37,10 +37,10 @@ def hub(machine: Machine) -> Hub:
     with Terminal(machine.login(PERSON)) as terminal:
         for block in BLOCKS[README]:
             terminal.run(block)
-    # Some of the commands are for hosts with NetworkManager, Bluetooth, the bridge to MQTT, or a broker.
+    # Some of the commands are for hosts with NetworkManager, Bluetooth, the bridges, or a broker.
     machine.sh(
         f"{APT_INSTALL} network-manager bluez mosquitto "
-        "/host/wifimgrd-mqtt_*.deb /host/wifimgrd-simulator_*.deb"
+        "/host/wifimgrd-mqtt_*.deb /host/wifimgrd-mavlink_*.deb /host/wifimgrd-simulator_*.deb"
     )
     hub = Hub(machine)
     hub.configure("simulated", '[backend]\nname = "simulated"\n')

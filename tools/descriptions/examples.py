@@ -99,6 +99,7 @@ PARAMETERS: Final[Mapping[str, Any]] = MappingProxyType(
         "wait": 10.0,
         "when_free": "1",
         "wake": "1",
+        "step": "rejoin",
         "partial": "1",
         "seconds": 5,
         "history": "1",
@@ -185,6 +186,19 @@ _DEVICE: Final = replace(
     rx_bitrate=585_000,
     reachable=True,
     last_successful_connection=_microseconds("2026-11-20T17:07:44.021139+00:00"),
+)
+_RECOVERING: Final = replace(
+    _DEVICE,
+    state="connecting",
+    local_address=None,
+    camera_address=None,
+    signal_strength=None,
+    frequency=None,
+    tx_bitrate=None,
+    rx_bitrate=None,
+    reachable=False,
+    connection_phase="joining",
+    recovery_step="rejoin",
 )
 _SLEEPING: Final = replace(
     _NEW,
@@ -444,6 +458,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
             {}, parameters=_OF_SLEEPING, answer=device_json(_AWAKE), further={200: device_json(_AWAKE)}
         ),
         "unpair": Example(parameters=_OF_SLEEPING),
+        "recover": Example(answer=device_json(_RECOVERING), further={200: device_json(_DEVICE)}),
         "get_camera": Example(parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),
         "get_recording": Example(parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),
         "record": Example({"recording": True}, parameters=_OF_SLEEPING, answer=CameraJson.of(_OF_CAMERA)),

@@ -49,14 +49,19 @@ class BluetoothCamera(ABC):
 
 
 class CommandedCamera(BluetoothCamera):
-    """One that takes commands over Bluetooth, also to switch its access point off and on."""
+    """One that takes commands over Bluetooth, also to switch its access point off and on, and to reboot."""
 
     DRIVER: ClassVar[type[GoProBluetoothDriver]]
     """Which requests a command makes."""
 
     @abstractmethod
-    async def restart_access_point(self) -> None:
-        """Start it, and switch its access point off and on; returns once the camera says that it is on."""
+    async def restart_access_point(self, *, unless_recording: bool) -> None:
+        """Start it, and switch its access point off and on; returns once the camera says that it is on. With
+        `unless_recording`, raises CameraBusy, too, while it records."""
+
+    @abstractmethod
+    async def reboot(self) -> None:
+        """Start it, and reboot it; raises CameraBusy, too, while it records."""
 
     @abstractmethod
     async def exchange(self, request: Request) -> Answer:

@@ -21,6 +21,7 @@ from wifimgrd.domain.errors import CameraBusy
 from wifimgrd.domain.power import PairedCamera
 
 _HOST_NAME: Final = "wifimgrd"
+_RECORDING: Final = "the camera is recording"
 _MOST_WAITING: Final = 64
 """Messages of one channel that nobody has read; further ones are dropped."""
 _NEEDED: Final = (
@@ -61,9 +62,11 @@ class GoPro(CommandedCamera):
         await self._started()
         await self._start_access_point()
 
-    async def restart_access_point(self) -> None:
+    async def restart_access_point(self, *, unless_recording: bool) -> None:
         """By one command, or two on models that do not have it."""
         await self._started()
+        if unless_recording:
+            await self._require_idle()
         await self._answer(protocol.QUERY, protocol.register_statuses(Status.ACCESS_POINT))
         await self._switch_access_point_anew()
 
@@ -139,15 +142,37 @@ class GoPro(CommandedCamera):
     async def sleep(self) -> None:
         """Put it to sleep; raises CameraBusy, too, while it records."""
         await self._started()
+        if await self._is_recording():
+            raise CameraBusy(_RECORDING)
+        await self._end_work(protocol.SLEEP, "sleep")
+
+    async def reboot(self) -> None:
+        """Reboot it, which not all models do; raises CameraBusy, too, while it records."""
+        await self._started()
+        await self._require_idle()
+        await self._end_work(protocol.REBOOT, "reboot")
+
+    async def _is_recording(self) -> bool | None:
+        """Whether it records; None if it does not say."""
         answer = await self._answer(protocol.QUERY, protocol.get_statuses(Status.ENCODING))
-        if answer is not None and protocol.is_set(protocol.statuses_of(answer).get(Status.ENCODING)):
-            raise CameraBusy("the camera is recording")
+        return None if answer is None else protocol.is_set(protocol.statuses_of(answer).get(Status.ENCODING))
+
+    async def _require_idle(self) -> None:
+        """Raises CameraBusy while it records, and Trouble if it does not say whether it does."""
+        is_recording = await self._is_recording()
+        if is_recording is None:
+            raise Trouble("the camera does not say whether it records")
+        if is_recording:
+            raise CameraBusy(_RECORDING)
+
+    async def _end_work(self, command: bytes, what: str) -> None:
+        """Send a command that ends what it does."""
         try:
-            answer = await self._answer(protocol.COMMAND, protocol.SLEEP)
+            answer = await self._answer(protocol.COMMAND, command)
         except LinkLost:
-            return  # it sleeps, and its answer came too late
+            return  # it does, and its answer came too late
         if answer is None or not answer.succeeded:
-            raise Trouble("the camera refused to sleep")
+            raise Trouble(f"the camera refused to {what}")
 
     async def exchange(self, request: Request) -> driver.Answer:
         """Send a driver's request, and return its answer with its times."""

@@ -79,11 +79,15 @@ class Operations:
         await self._run(key, searching, limit_s, BluetoothUnavailable)
 
     async def restart_access_point(self, address: str, protocol: str) -> None:
-        """Switch an access point off and on; raises NotSupported, NotPaired, WakeFailed and others."""
-        kind = _kind_of(protocol)
-        if not issubclass(kind, CommandedCamera):
-            raise NotSupported(f"a camera of the protocol {protocol!r} does not restart its access point")
+        """Switch an access point off and on; raises NotSupported, NotPaired, WakeFailed and others, and
+        CameraBusy for a camera that records and that is not kept awake by `wake`."""
+        kind = _commanded(protocol, "restart its access point")
         work = self._restart_access_point(address, kind)
+        await self._run(address, work, self._limits.sleep_s, WakeFailed)
+
+    async def reboot(self, address: str, protocol: str) -> None:
+        """Reboot a camera; raises CameraBusy, and as restart_access_point."""
+        work = self._reboot(address, _commanded(protocol, "reboot"))
         await self._run(address, work, self._limits.sleep_s, WakeFailed)
 
     async def sleep(self, address: str, protocol: str) -> None:
@@ -238,9 +242,19 @@ class Operations:
         self._hold(address, link, camera)
 
     async def _restart_access_point(self, address: str, kind: type[CommandedCamera]) -> None:
+        was_held = address in self._held
         camera, link = await self._connected(address, kind)
-        await self._or_disconnect(link, camera.restart_access_point())
-        self._hold(address, link, camera)
+        # A camera that is kept awake was woken to be joined: only one for which the link was made may work.
+        await self._or_disconnect(link, camera.restart_access_point(unless_recording=not was_held))
+        if was_held:
+            self._hold(address, link, camera)
+        else:
+            self._central.let_go(link.path)
+
+    async def _reboot(self, address: str, kind: type[CommandedCamera]) -> None:
+        camera, link = await self._connected(address, kind)
+        await self._or_disconnect(link, camera.reboot())
+        self._central.let_go(link.path)
 
     async def _sleep(self, address: str, kind: type[BluetoothCamera]) -> None:
         camera, link = await self._connected(address, kind)
@@ -343,3 +357,11 @@ def _kind_of(protocol: str) -> type[BluetoothCamera]:
         return _PROTOCOLS[protocol]
     except KeyError:
         raise InvalidRequest(f"there is no protocol {protocol!r}") from None
+
+
+def _commanded(protocol: str, what: str) -> type[CommandedCamera]:
+    """The same, for a camera that takes commands; raises NotSupported, too."""
+    kind = _kind_of(protocol)
+    if not issubclass(kind, CommandedCamera):
+        raise NotSupported(f"a camera of the protocol {protocol!r} does not {what}")
+    return kind

@@ -131,6 +131,7 @@ class CameraService:
             calls.SEARCH: self._search,
             calls.WAKE: self._wake,
             calls.RESTART_ACCESS_POINT: self._restart_access_point,
+            calls.REBOOT: self._reboot,
             calls.SLEEP: self._sleep,
             calls.COMMAND: self._command,
             calls.PAIR: self._pair,
@@ -171,6 +172,9 @@ class CameraService:
 
     async def _restart_access_point(self, _: MethodCall, address: str, protocol: str) -> None:
         await self._operations.restart_access_point(_address(address), protocol)
+
+    async def _reboot(self, _: MethodCall, address: str, protocol: str) -> None:
+        await self._operations.reboot(_address(address), protocol)
 
     async def _sleep(self, _: MethodCall, address: str, protocol: str) -> None:
         await self._operations.sleep(_address(address), protocol)

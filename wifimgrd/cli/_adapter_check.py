@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import shutil
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from pathlib import Path
+from typing import Final, Literal
 
 from wifimgrd.cli._diagnose import output
 from wifimgrd.cli._finding import find_device, meant
@@ -24,8 +26,9 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import GENERIC, CameraModel
 from wifimgrd.domain.commands import CONNECT, DISCONNECT, WHEN_FREE
 from wifimgrd.domain.device import DeviceState
-from wifimgrd.domain.errors import Busy, InterfaceNotFound, NotSupported, WifimgrdError
+from wifimgrd.domain.errors import Busy, InterfaceNotFound, InvalidRequest, NotSupported, WifimgrdError
 from wifimgrd.domain.interface import InterfaceState
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.records import DeviceRecord, InterfaceRecord, NetworkRecord
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.time_limits import LEAVE_S
@@ -38,6 +41,7 @@ _LEAVE_S: Final = 2 * LEAVE_S
 _ANSWER_S: Final = 5.0
 _PAUSE_S: Final = 0.2
 _RETURN_S: Final = 30.0
+_USB_DEVICES: Final = Path("/sys/bus/usb/devices")
 _HEADS: Final = (Column("CHECK"), Column("RESULT"), Column("WHAT WAS SEEN", least=12))
 
 
@@ -86,7 +90,7 @@ class _Check:
             yield seen
         except _Failed as failed:
             self.rows.append((name, failed.result, str(failed)))
-        except NotSupported as error:
+        except (NotSupported, InvalidRequest) as error:
             self.rows.append((name, _Result.NOT_TRIED, error.message))
         except WifimgrdError as error:
             self.rows.append((name, _Result.FAILED, f"{error.message} ({error.code})"))
@@ -120,6 +124,7 @@ async def adapter(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     await _link(check, device, arguments.seconds)
     for step in _STEPS:
         await _recover(check, step)
+    await _switch_power(check)
     _show(check, screen)
     return all(result is not _Result.FAILED for _, result, _ in check.rows)
 
@@ -232,7 +237,38 @@ async def _radio(check: _Check, device: DeviceRecord) -> None:
         seen.append("off")
 
 
-async def _recover(check: _Check, step: RecoveryStep) -> None:
+async def _switch_power(check: _Check) -> None:
+    """Switch the power of the adapter's USB port, if the configuration names it, and while its hub's other
+    ports are idle: if the adapter does not come back, only a reset of the whole hub may help."""
+    port = check.adapter.usb_port
+    if port and (beside := _in_use_beside(check.hub, port)):
+        why = f"in use, or not known to be idle, at the same hub: {', '.join(beside)}"
+        check.not_tried(why, LinkStep.POWER_PORT)
+    else:
+        await _recover(check, LinkStep.POWER_PORT)
+
+
+def _in_use_beside(hub: HubClient, port: str) -> list[str]:
+    """The other ports of a port's hub, of a USB 3 hub those of both halves, that hold something other than an
+    idle adapter."""
+    is_used: dict[str, bool] = {}
+    for one in hub.interfaces.values():
+        if one.usb_port:
+            is_idle = one.state == InterfaceState.AVAILABLE
+            is_used[one.usb_port] = is_used.get(one.usb_port, False) or not is_idle
+    halves = [port]
+    if hub.service.backend != "simulated":
+        for device in _USB_DEVICES.glob("*-*"):
+            is_used.setdefault(device.name, True)
+        with suppress(OSError):
+            at, _, number = (_USB_DEVICES / port / "port" / "peer").readlink().name.rpartition("-port")
+            halves.append(f"{at[3:]}-{number}" if at.startswith("usb") else f"{at}.{number}")
+    hubs = "|".join(re.escape(one[: max(one.find("-"), one.rfind(".")) + 1]) for one in halves)
+    beside = re.compile(f"(?:{hubs})[0-9]+")
+    return sorted(one for one in is_used if is_used[one] and one not in halves and beside.fullmatch(one))
+
+
+async def _recover(check: _Check, step: RecoveryStep | Literal[LinkStep.POWER_PORT]) -> None:
     """Carry a recovery step out, and scan after it."""
     async with check.of(step.value) as seen:
         name, port = check.adapter.name, check.adapter.usb_port

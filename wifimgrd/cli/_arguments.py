@@ -26,11 +26,13 @@ from wifimgrd.domain.commands import (
     DEVICE_COMMANDS,
     DISCONNECT,
     PAIR,
+    RECOVER,
     SET_CLOCK,
     SLEEP,
     UNPAIR,
     WAKE,
 )
+from wifimgrd.domain.link_steps import LinkStep
 
 RECORD: Final = "record"
 STOP: Final = "stop"
@@ -49,8 +51,8 @@ HELP: Final = "help"
 CONNECT_S: Final = 30.0
 CONNECT_WITH_WAKE_S: Final = 180.0
 """How long `connect` waits, by default; with a wake before it the hub itself takes up to two minutes more."""
-WAIT_S: Final = {WAKE.name: 130.0, SLEEP.name: 60.0, PAIR.name: 90.0}
-"""How long each waits, by default: longer than the hub's own limits."""
+WAIT_S: Final = {WAKE.name: 130.0, SLEEP.name: 60.0, PAIR.name: 90.0, RECOVER.name: 300.0}
+"""How long each waits, by default: longer than the hub's own limits, as they are by default."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -232,7 +234,20 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     wake = command(WAKE.name, "wake a sleeping camera over Bluetooth, and wait until it is awake")
     sleep = command(SLEEP.name, "disconnect a camera, put it to sleep, and wait until it is asleep")
     pair = command(PAIR.name, "pair a camera with this hub over Bluetooth, and wait for the result")
-    for one, name in ((wake, WAKE.name), (sleep, SLEEP.name), (pair, PAIR.name)):
+    recover = command(
+        RECOVER.name,
+        "take a recovery step for a connected camera that does not answer, and wait until it answers",
+    )
+    recover.description = (
+        "Take a recovery step for a connected camera, and wait until it answers. Its link is down for some"
+        " seconds, also where the camera answers, or records."
+    )
+    for one, name in (
+        (wake, WAKE.name),
+        (sleep, SLEEP.name),
+        (pair, PAIR.name),
+        (recover, RECOVER.name),
+    ):
         device(one)
         waiting = one.add_mutually_exclusive_group()
         waiting.add_argument("--no-wait", action="store_true", help="return as soon as it has started")
@@ -243,9 +258,18 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
         default=argparse.SUPPRESS,
         help="the camera's Bluetooth address (default: the paired one, else the only one in pairing mode)",
     )
+    recover.add_argument(
+        "--step",
+        choices=[step.value for step in LinkStep],
+        default=argparse.SUPPRESS,
+        help=(
+            "the step (default: the first that is switched on, possible, and was not taken within the hour,"
+            " else that of the longest ago)"
+        ),
+    )
     device(command(UNPAIR.name, "forget the pairing with a camera"))
     device(command(_NAMES[SET_CLOCK.name], "set the clock of a camera to the time of its hub"))
-    written = (CONNECT, DISCONNECT, WAKE, SLEEP, PAIR, UNPAIR, SET_CLOCK)
+    written = (CONNECT, DISCONNECT, WAKE, SLEEP, PAIR, RECOVER, UNPAIR, SET_CLOCK)
     for name, other in COMMAND_OF.items():
         if other not in written:
             device(command(name, other.summary.lower().rstrip(".")))

@@ -319,7 +319,11 @@ def _shared_outcome(outcome: str, devices: Sequence[DeviceRecord]) -> str:
 
 
 def _outcome(device: DeviceRecord) -> str:
-    is_trying = camera_state_of(device) in (CameraState.CONNECTING, CameraState.WAKING)
+    is_trying = camera_state_of(device) in (
+        CameraState.CONNECTING,
+        CameraState.RECOVERING,
+        CameraState.WAKING,
+    )
     return "connecting" if is_trying else "not connected"
 
 

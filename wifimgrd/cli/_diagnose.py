@@ -19,7 +19,7 @@ from wifimgrd.report.sections import as_text, machine_key, report, state_of, ver
 from wifimgrd.report.settings import hide_settings
 
 _COMMAND_S: Final = 20.0
-_UNITS: Final = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-camera")
+_UNITS: Final = ("wifimgrd", "wifimgrd-http", "wifimgrd-mqtt", "wifimgrd-mavlink", "wifimgrd-camera")
 _OTHERS: Final = ("NetworkManager", "wpa_supplicant")
 _JOURNAL: Final = ("journalctl", "--no-pager", "--output=short-iso", "--no-hostname")
 _USB: Final = "USB devices"

@@ -11,7 +11,7 @@ from wifimgrd.cli._text import STYLE_OF_STATE, Style
 from wifimgrd.cli._views import reserved_for, suspicion
 from wifimgrd.client.channel_messages import Message
 from wifimgrd.domain.camera import StopReason
-from wifimgrd.domain.camera_state import CameraState, camera_state
+from wifimgrd.domain.camera_state import CameraState, camera_state, recovering
 from wifimgrd.domain.device import ConnectionPhase
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.interface import InterfaceState
@@ -168,7 +168,9 @@ class EventText:
         state, error = _state(now), _error(now)
         if state is CameraState.CONNECTING and before.get("connection_status") == "connected" and error:
             what += f" again: {error}"
-        if state is CameraState.CONNECTED and before.get("device_reachability") == "unavailable":
+        if state is CameraState.CONNECTED and before.get("recovery_step"):
+            what += ", answering"
+        elif state is CameraState.CONNECTED and before.get("device_reachability") == "unavailable":
             what += ", answering again"
         return [Sentence(self._name(device_id), what, STYLE_OF_STATE.get(state, Style.PLAIN))]
 
@@ -225,6 +227,7 @@ def _state(data: Data) -> CameraState:
         waiting_since=data["waiting_since"],
         lost_at=data.get("lost_at"),
         error_code=data["connection_error_code"],
+        recovery_step=data.get("recovery_step"),
     )
 
 
@@ -234,6 +237,8 @@ def _state_text(data: Data) -> str:
     match state := _state(data):
         case CameraState.WAITING:
             return f"{state} for a free adapter"
+        case CameraState.RECOVERING:
+            return recovering(data["recovery_step"])
         case CameraState.SEARCHING:
             return f"{state} for its network"
         case CameraState.OFF | CameraState.FAILED | CameraState.NO_ADAPTER if is_waking:

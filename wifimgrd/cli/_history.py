@@ -44,7 +44,9 @@ _WHAT: Final[Mapping[str, str]] = {
     HistoryKind.RECORDING: "recorded",
     HistoryKind.REFUSAL: "refused",
 }
-_LASTING: Final = frozenset({HistoryKind.SESSION, HistoryKind.RECORDING, HistoryKind.PROBLEM})
+_LASTING: Final = frozenset(
+    {HistoryKind.SESSION, HistoryKind.RECORDING, HistoryKind.PROBLEM, HistoryKind.RECOVERY}
+)
 """The kinds of rows that have no end as long as they last."""
 _BAD: Final = frozenset(
     {HistoryKind.INTERRUPTION, HistoryKind.FAILURE, HistoryKind.REFUSAL, HistoryKind.PROBLEM}

@@ -145,7 +145,12 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         completed(adapter, Words.INTERFACES)
     fault = action("fault", "make something fail, or with --off work again")
     fault.add_argument(
-        "kind", metavar="KIND", help="such as dhcp-dead; another word is answered with all kinds"
+        "kind",
+        metavar="KIND",
+        help=(
+            "such as dhcp-dead, adapter-stuck, or for a link that is up and dead: dead-link, dead-service,"
+            " dead-firmware; another word is answered with all kinds"
+        ),
     )
     fault.add_argument("--off", action="store_true", default=argparse.SUPPRESS, help="end the fault")
     for option, metavar, read, help_text in (
@@ -157,7 +162,7 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         ("--minutes", "NUMBER", int, "the time zone of a clock, east of UTC"),
         ("--reason", "WORD", str, "why a recording stops"),
         ("--connections", "NUMBER", int, "how many connections over Bluetooth fail"),
-        ("--heals", "STEP", str, "the recovery step that helps a stuck adapter"),
+        ("--heals", "STEP", str, "the recovery step that helps"),
     ):
         given = fault.add_argument(
             option, metavar=metavar, type=read, default=argparse.SUPPRESS, help=help_text

@@ -14,8 +14,8 @@ from wifimgrd.cli._arguments import CONNECT_S, CONNECT_WITH_WAKE_S
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.camera_state import CameraState, camera_state_of
-from wifimgrd.domain.commands import PAIR, SET_CLOCK, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
+from wifimgrd.domain.camera_state import CameraState, camera_state_of, recovering
+from wifimgrd.domain.commands import PAIR, RECOVER, SET_CLOCK, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
 from wifimgrd.domain.device import ConnectionPhase
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.domain.records import DeviceRecord
@@ -36,12 +36,14 @@ _DONE: Final = {
     SLEEP.name: "is asleep",
     PAIR.name: "is paired with this hub",
     UNPAIR.name: "is no longer paired with this hub",
+    RECOVER.name: "answers",
     SET_CLOCK.name: "has the time of its hub",
 }
 _STARTED: Final = {
     WAKE.name: "is waking up",
     SLEEP.name: "is going to sleep",
     PAIR.name: "is pairing with this hub",
+    RECOVER.name: "is being recovered",
 }
 """The words for a camera, by the command that is done, or that goes on."""
 
@@ -56,6 +58,8 @@ def summary(device: DeviceRecord) -> str:
     state = camera_state_of(device)
     if state is CameraState.WAITING:
         return f"{title(device)} is waiting for an adapter, and connects as soon as one is free"
+    if state is CameraState.RECOVERING and device.recovery_step is not None:
+        return f"{title(device)} is {recovering(device.recovery_step)}"
     word = "connected, but not answering" if state is CameraState.NOT_ANSWERING else device.state
     sentence = f"{title(device)} is {word}"
     if device.interface is not None:
@@ -70,11 +74,14 @@ def summary(device: DeviceRecord) -> str:
 def outcome_text(command: DeviceCommand, device: DeviceRecord, *, is_done: bool = True) -> str:
     """The outcome of a command that has succeeded or goes on, as a sentence."""
     words = (_DONE if is_done else _STARTED).get(command.name)
-    if words is None:
+    is_shown_by_state = device.recovery_step is not None if not is_done else not device.reachable
+    if words is None or (command is RECOVER and is_shown_by_state):
         return summary(device)
     sentence = f"{title(device)} {words}"
     if command is PAIR and is_done and device.bluetooth_address is not None:
         sentence += f", Bluetooth address {safe(device.bluetooth_address)}"
+    if command is RECOVER and is_done and device.interface is not None:
+        sentence += f", through {safe(device.interface)}"
     return sentence
 
 

@@ -33,6 +33,7 @@ STYLE_OF_STATE: Final = {
     CameraState.WAITING: Style.BUSY,
     CameraState.SEARCHING: Style.BUSY,
     CameraState.NOT_ANSWERING: Style.BUSY,
+    CameraState.RECOVERING: Style.BUSY,
     CameraState.NOT_RECORDING: Style.BAD,
     CameraState.STILL_RECORDING: Style.BAD,
     CameraState.RECORDING_UNCONFIRMED: Style.BAD,

@@ -17,6 +17,7 @@ from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.recovery import Health
+from wifimgrd.domain.sentences import STEP_WORDS
 
 _DEVICE_HEADS: Final = (
     Column("ID"),
@@ -170,6 +171,7 @@ def device_view(
         *screen.fields(
             [
                 ("State", device_state(device, now_us, current=current)),
+                ("Recovery step", _recovery_step(device) if current else None),
                 ("Interface", device.interface),
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
@@ -315,6 +317,12 @@ def _reachable_cell(device: DeviceRecord) -> Cell:
     if device.reachable:
         return Cell("yes", Style.GOOD)
     return Cell("no: associated, but not answering", Style.BAD)
+
+
+def _recovery_step(device: DeviceRecord) -> str | None:
+    """The recovery step that runs for a device, in words and by its name."""
+    step = device.recovery_step
+    return None if step is None else f"{STEP_WORDS[step]} ({step})" if step in STEP_WORDS else step
 
 
 def _since_when(time_us: int | None, now_us: int) -> str | None:

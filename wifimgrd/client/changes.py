@@ -62,7 +62,8 @@ class AttemptFailed:
 
 @dataclass(frozen=True, slots=True)
 class OperationFailed:
-    """The signal `OperationFailed`: a wake, a sleep or a pairing failed that nobody waits for."""
+    """The signal `OperationFailed`: a wake, a sleep, a pairing or a recovery step failed
+    that nobody waits for."""
 
     device_id: int
     operation: str

@@ -170,7 +170,7 @@ class ChannelMessages:
         if alone == before:
             return messages
         self._signals[after.id] = after.signal_strength
-        if (reachability(after), after.connection_phase) != (reachability(before), before.connection_phase):
+        if _step(after) != _step(before):
             messages.append(Message(STATUS, connection_status_json(after)))
         return [*messages, Message("device.updated", device_json(after))]
 
@@ -214,6 +214,11 @@ def _signalled(change: OperationFailed | RecordingStopped | TakeEnded) -> Messag
             return Message("device.recording.stopped", {"id": device_id, "reason": reason})
         case TakeEnded(take):
             return Message("take.ended", take_json(take))
+
+
+def _step(device: DeviceRecord) -> tuple[str, str | None, str | None]:
+    """The facts about a connection that clients need at once while its state stays the same."""
+    return reachability(device), device.connection_phase, device.recovery_step
 
 
 def _power(device: DeviceRecord) -> tuple[str | None, int | None]:

@@ -85,10 +85,10 @@ class RecordingStoppedJson(TypedDict):
 
 
 class OperationFailedJson(TypedDict):
-    """A wake, a sleep or a pairing failed that nobody waits for."""
+    """A wake, a sleep, a pairing or a recovery step failed that nobody waits for."""
 
     id: Id
-    operation: Annotated[str, "`wake`, `sleep` or `pair`."]
+    operation: Annotated[str, "`wake`, `sleep`, `pair` or `recover`."]
     code: Annotated[str, Keywords(enum=sorted(one.value for one in ErrorCode))]
     message: Annotated[str, "The reason as a sentence for people."]
 

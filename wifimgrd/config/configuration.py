@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
 from wifimgrd.config import catalog
-from wifimgrd.config.toml_tables import Document, TomlError, TomlUnreadable, build
-from wifimgrd.config.web_address import broker_address, listen_address, plain_origin, web_socket_address
+from wifimgrd.config.toml_tables import Document, TomlError, TomlUnreadable, build, merge
+from wifimgrd.config.web_address import (
+    broker_address,
+    listen_address,
+    mavlink_address,
+    plain_origin,
+    web_socket_address,
+)
 from wifimgrd.domain.addresses import parse_network, parse_port, parse_share
 from wifimgrd.domain.camera_model import CameraModels
-from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.checks import Invalid, expect, matching, one_of, within, zero_or_within
+from wifimgrd.domain.device_values import USB_PORT_PATTERN
+from wifimgrd.domain.recovery import RECOVERY_STEPS
 
 DEFAULT_PATH: Final = Path("/etc/wifimgrd/wifimgrd.toml")
 TOPIC_LEVEL: Final = r"[A-Za-z0-9_-]{1,64}"
 TOPIC_PREFIX: Final = rf"{TOPIC_LEVEL}(/{TOPIC_LEVEL}){{0,7}}"
 """The beginning of topics, as a pattern of a whole string."""
+MOST_MAVLINK_CAMERAS: Final = 6
+"""The components that MAVLink has for cameras."""
 _PLAIN_NAME: Final = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}"
 """A name that is part of paths."""
 
@@ -143,15 +152,25 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """`[recovery]`: the steps for adapters that stop working."""
+    """`[recovery]`: the steps for adapters that stop working, and for links that are up and dead."""
 
     enabled: bool = True
-    steps: tuple[str, ...] = tuple(RecoveryStep)
-    """Of "rescan", "restart", "replug", "quarantine"; taken in this order, not in that of the list."""
+    steps: tuple[str, ...] = RECOVERY_STEPS
+    """Those that may be taken, the gentler ones of each kind first, whatever the order of the list is."""
+    silent_link_s: Annotated[float, zero_or_within(10, 3600, "seconds")] = 120.0
+    """For how long a connected camera must have answered nothing; 0 = never."""
+    power_ports: tuple[str, ...] = ()
+    """The USB ports whose power may be switched."""
+    camera_steps: bool = False
+    """Restart a camera's access point, and reboot the camera, also without a command."""
 
     def __post_init__(self) -> None:
-        known = ", ".join(f'"{step}"' for step in RecoveryStep)
-        expect(set(self.steps) <= set(RecoveryStep), "steps", f"some of {known}")
+        written = ", ".join(f'"{step}"' for step in RECOVERY_STEPS)
+        expect(set(self.steps) <= set(RECOVERY_STEPS), "steps", f"some of {written}")
+        for number, one in enumerate(self.power_ports):
+            port = re.fullmatch(USB_PORT_PATTERN, one)
+            expect(port, f"power_ports[{number}]", 'a USB port such as "1-1.4"')
+        expect(len(set(self.power_ports)) == len(self.power_ports), "power_ports", "each port once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +285,37 @@ class Mqtt:
 
 
 @dataclass(frozen=True, slots=True)
+class Mavlink:
+    """`[mavlink]`: the cameras for ground stations."""
+
+    connection: str = ""
+    """Of a router or a station, or an own address to listen at; empty = none."""
+    system: Annotated[int, within(1, 255)] = 1
+    """That of the vehicle."""
+    devices: tuple[int | str, ...] = ()
+    """Their ids or names; empty = the first six with a driver."""
+    record_while_armed: bool = False
+    signing_key_file: Path | None = None
+    """A name without a folder is a systemd credential's."""
+    insecure: bool = False
+    """Use any address without a key: whoever reaches this process commands the cameras."""
+
+    def __post_init__(self) -> None:
+        is_set = len(set(self.devices)) == len(self.devices) <= MOST_MAVLINK_CAMERAS
+        expect(is_set, "devices", f"at most {MOST_MAVLINK_CAMERAS} ids or names, each once")
+        for number, one in enumerate(self.devices):
+            expect(one != "", f"devices[{number}]", "the id or the name of a device")
+        if not self.connection:
+            return
+        expected = 'an IP address and a port such as "udpout:127.0.0.1:14550" or "udpin:127.0.0.1:14560"'
+        expect(_parses(mavlink_address, self.connection), "connection", expected)
+        is_safe = mavlink_address(self.connection).is_loopback or self.signing_key_file is not None
+        expect(
+            is_safe or self.insecure, "connection", "a loopback address, signing_key_file or insecure = true"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class TileSource:
     """`[[tiles.source]]`: one source of a tileset's tiles; the sources are used in order."""
 
@@ -334,6 +384,7 @@ class Config:
     history: HistorySettings = field(default_factory=HistorySettings)
     http: Http = field(default_factory=Http)
     mqtt: Mqtt = field(default_factory=Mqtt)
+    mavlink: Mavlink = field(default_factory=Mavlink)
     tiles: Tiles = field(default_factory=Tiles)
     map: Map = field(default_factory=Map)
 
@@ -363,7 +414,7 @@ def load(path: Path | None = None) -> Config:
             raise FileUnusable(str(error)) from None
         except TomlError as error:
             raise ConfigError(str(error)) from None
-        _merge(merged, document.table)
+        merge(merged, document.table)
     try:
         return build(Config, merged)
     except Invalid as invalid:
@@ -380,20 +431,6 @@ def load_models(path: Path | None = None, on_retired: catalog.OnRetired | None =
         raise FileUnusable(str(error)) from None
     except catalog.CatalogError as error:
         raise ConfigError(str(error)) from None
-
-
-def _merge(into: dict[str, Any], table: Mapping[str, Any]) -> None:
-    for key, value in table.items():
-        if isinstance(value, dict) and isinstance(into.get(key), dict):
-            _merge(into[key], value)
-        elif _is_array_of_tables(value) and _is_array_of_tables(into.get(key)):
-            into[key] = [*into[key], *value]
-        else:
-            into[key] = value
-
-
-def _is_array_of_tables(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _parses(read: Callable[[str], object], text: str) -> bool:

@@ -211,3 +211,18 @@ def _has(table: object, keys: Sequence[Key]) -> bool:
         except (KeyError, IndexError, TypeError):
             return False
     return True
+
+
+def merge(into: dict[str, Any], table: Mapping[str, Any]) -> None:
+    """Add a table to another one: its keys win, its arrays of tables are appended."""
+    for key, value in table.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        elif _is_array_of_tables(value) and _is_array_of_tables(into.get(key)):
+            into[key] = [*into[key], *value]
+        else:
+            into[key] = value
+
+
+def _is_array_of_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)

@@ -1,4 +1,5 @@
-"""Parse web addresses: IP addresses of peers and in names, listen addresses, allowed origins, brokers."""
+"""Parse addresses: IP addresses of peers and in names, listen addresses, allowed origins, brokers, and
+of MAVLink."""
 
 from __future__ import annotations
 
@@ -55,6 +56,26 @@ class WebSocketAddress:
 
     def __str__(self) -> str:
         return self.origin + self.path
+
+
+@dataclass(frozen=True, slots=True)
+class MavlinkAddress:
+    """One end of a MAVLink connection over UDP."""
+
+    host: str
+    """An IP address."""
+    port: int
+    is_listening: bool
+    """It is this host's own end; otherwise the other one."""
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this host are at the other end."""
+        return _is_loopback(self.host)
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'udpin' if self.is_listening else 'udpout'}:{host}:{self.port}"
 
 
 def _is_loopback(host: str) -> bool:
@@ -118,6 +139,17 @@ def broker_address(text: str) -> BrokerAddress:
     if parts.scheme not in _BROKER_PORTS or not host or any(one is not None and one != "" for one in rest):
         raise ValueError(f"{text!r} is not mqtts://HOST[:PORT]")
     return BrokerAddress(host, port or _BROKER_PORTS[parts.scheme], parts.scheme == "mqtts")
+
+
+def mavlink_address(text: str) -> MavlinkAddress:
+    """Read `udpout:HOST:PORT` or `udpin:HOST:PORT`, the host as an IP address or `localhost`; raises
+    ValueError."""
+    kind, _, place = text.partition(":")
+    host, port = listen_address(place)
+    host = "127.0.0.1" if host == "localhost" else host
+    if kind not in ("udpin", "udpout") or ip_address_of(host) is None or not port:
+        raise ValueError(f"{text!r} is not udpout:HOST:PORT or udpin:HOST:PORT with an IP address")
+    return MavlinkAddress(host, port, kind == "udpin")
 
 
 def web_socket_address(text: str) -> WebSocketAddress:

@@ -7,7 +7,7 @@ import errno
 import fcntl
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +29,7 @@ from wifimgrd.daemon.helper_client.helper import (
     HelperSupplicant,
     HelperWireless,
 )
+from wifimgrd.daemon.helper_client.link_evidence import KernelLinkEvidence
 from wifimgrd.daemon.helper_client.power_save import PowerSaveMonitor
 from wifimgrd.daemon.helper_client.probes import SocketProbes
 from wifimgrd.daemon.helper_client.sockets import HelperSockets
@@ -50,7 +51,7 @@ from wifimgrd.wire.names import BUS_NAME
 if TYPE_CHECKING:
     from wifimgrd.daemon._report import DaemonReport
     from wifimgrd.daemon.backends.choice import Choice
-    from wifimgrd.daemon.udev import AutosuspendBlock
+    from wifimgrd.daemon.udev import AutosuspendBlock, PortMemory
 
 _log = structlog.get_logger()
 
@@ -165,7 +166,9 @@ async def _serve(
     parts = (
         simulate(options.scenario, store, tasks, now_us)
         if simulate
-        else _on_adapters(choice.name, config, store, connection, tasks)
+        else _on_adapters(
+            choice.name, config, store, connection, tasks, lambda: live.config.recovery.power_ports
+        )
     )
     status_line = StatusLine(lambda line: notify(f"STATUS={line}"), ignored=(SignalChanged, CameraChanged))
     autosuspend = None if simulate or config.adapters.usb_autosuspend else _autosuspend_block(store, tasks)
@@ -198,9 +201,11 @@ async def _serve(
         parts.bluetooth,
         parts.control,
         parts.host_clock,
+        parts.evidence,
         steady_s,
     )
     hub.backend_choice = choice.reason
+    live = LiveSettings(hub, config, options.config, tasks)
     tasks.check("store", store.gets_on)
     start_watchdog(tasks)
     await hub.start()
@@ -209,7 +214,6 @@ async def _serve(
     if addresses is not None:
         await addresses.start(hub.assigned_statuses)
     keeping = tasks.part("history")
-    live = LiveSettings(hub, config, options.config, tasks)
     live.reread_on_hangup(hung_up)
     try:
         hub.signal_read.subscribe(history.signals.read)
@@ -330,11 +334,16 @@ def _simulator() -> Simulate:
 
 
 def _on_adapters(
-    name: str, config: Config, memory: BackendMemory, connection: BusConnection, tasks: Tasks
+    name: str,
+    config: Config,
+    memory: PortMemory,
+    connection: BusConnection,
+    tasks: Tasks,
+    power_ports: Callable[[], Collection[str]],
 ) -> Parts:
     from wifimgrd.daemon.camera_client.bluetooth import ProcessBluetooth  # noqa: PLC0415
     from wifimgrd.daemon.camera_client.control import ProcessControl  # noqa: PLC0415
-    from wifimgrd.daemon.udev import UdevAdapterSource  # noqa: PLC0415
+    from wifimgrd.daemon.udev import UdevAdapterSource, UsbDevices, UsbPorts  # noqa: PLC0415
     from wifimgrd.proxies.timedated import Timedated  # noqa: PLC0415
 
     make = {"networkmanager": _networkmanager, "wpa_supplicant": _wpa_supplicant}[name]
@@ -343,12 +352,13 @@ def _on_adapters(
     bluetooth = ProcessBluetooth(connection, tasks.part("bluetooth"))
     return Parts(
         backend,
-        UdevAdapterSource(),
+        UdevAdapterSource(UsbPorts(UsbDevices(), memory, power_ports)),
         sockets,
         SocketProbes(sockets),
         bluetooth,
         ProcessControl(connection, tasks.part("cameras")),
         Timedated(connection),
+        KernelLinkEvidence(),
     )
 
 

@@ -21,6 +21,7 @@ from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.domain.group import Group
+from wifimgrd.domain.link_steps import LinkRules, LinkStep
 from wifimgrd.domain.recovery import RecoveryRules, RecoveryStep
 from wifimgrd.domain.reservation import ReservationRule
 from wifimgrd.runtime.systemd import notify
@@ -43,6 +44,7 @@ def hub_settings(config: Config, models: CameraModels) -> HubSettings:
         )
         for one in interfaces.reserve
     )
+    steps = config.recovery.steps if config.recovery.enabled else ()
     return HubSettings(
         rules=rules,
         reserve=reserve,
@@ -58,8 +60,12 @@ def hub_settings(config: Config, models: CameraModels) -> HubSettings:
         auto_reconnect=config.connect.auto_reconnect,
         grace_s=config.link.grace_s,
         addresses=AddressPlan(parse_network(config.cameras.network)),
-        recovery=RecoveryRules(
-            frozenset(map(RecoveryStep, config.recovery.steps if config.recovery.enabled else ()))
+        recovery=RecoveryRules(frozenset(one for one in RecoveryStep if one in steps)),
+        link_recovery=LinkRules(
+            steps=frozenset(one for one in LinkStep if one in steps),
+            silent_link_s=config.recovery.silent_link_s if config.recovery.enabled else 0.0,
+            power_ports=frozenset(config.recovery.power_ports),
+            camera_steps=config.recovery.camera_steps,
         ),
         keep_recording=config.cameras.keep_recording,
         set_clock=config.cameras.set_clock,

@@ -15,6 +15,7 @@ from wifimgrd.daemon.ports import (
     CameraContact,
     CameraSockets,
     HostClock,
+    LinkEvidence,
 )
 from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.runtime.tasks import Tasks
@@ -31,6 +32,7 @@ class Parts:
     bluetooth: CameraBluetooth
     control: CameraControl | None = None
     host_clock: HostClock | None = None
+    evidence: LinkEvidence | None = None
     world: World | None = None
 
 

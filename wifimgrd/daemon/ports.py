@@ -19,6 +19,7 @@ from wifimgrd.domain.camera import (
     CameraCommand,
 )
 from wifimgrd.domain.camera_model import KeepAlive, Probe
+from wifimgrd.domain.dead_links import Asked, Counters
 from wifimgrd.domain.device import Device, DeviceId, HeldLink, Link, Passphrase, Sighting, Ssid
 from wifimgrd.domain.errors import InterfaceLost, WifimgrdError
 from wifimgrd.domain.events import BackendStatus, Event
@@ -209,8 +210,13 @@ class CameraBluetooth(Protocol):
         """The camera need not be kept awake any longer."""
 
     async def restart_access_point(self, address: str, service: str) -> None:
-        """Switch the access point of a camera that was woken off and on; it is kept awake as before. Raises
-        NotPaired, WakeFailed, NotSupported if it is not known how."""
+        """Switch the access point of a paired camera off and on; one that was woken is kept awake as before.
+        Raises NotPaired, WakeFailed, NotSupported if it is not known how, and CameraBusy for a camera that
+        was not woken and records, as it says."""
+
+    async def reboot(self, address: str, service: str) -> None:
+        """Reboot a paired camera, which is on; it goes down after this has returned. Raises as
+        `restart_access_point`, WakeFailed if it refuses, and CameraBusy while it records, as it says."""
 
     async def sleep(self, address: str, service: str) -> None:
         """Put a camera to sleep; raises NotPaired, WakeFailed (it does not answer), CameraBusy,
@@ -264,9 +270,15 @@ class AdapterSource(Protocol):
     async def start(self, listener: AdapterListener) -> None:
         """Subscribe, then report every adapter that is present before returning."""
 
-    async def replug(self, name: str) -> None:
-        """Deauthorize and authorize an adapter on its bus; the listener is notified that it is gone, then
-        that it is present. Raises OSError where that is not allowed or not possible."""
+    async def reset_port(self, name: str) -> None:
+        """Reset the USB port of an adapter, which most drivers take as a new adapter: the listener is told
+        that it is gone, then that it is present. Returns once it is present again, or was not gone. Raises
+        OSError where that is not allowed or not possible. Until then the port may be changed, however long
+        that takes: the caller limits the time for which it waits, and cancels this only to stop."""
+
+    async def power_port(self, name: str) -> None:
+        """Switch the power of an adapter's USB port, which the configuration names, off and on; as
+        `reset_port` otherwise. A port that was left without power is switched on, also at the next start."""
 
     async def stop(self) -> None:
         """Stop watching."""
@@ -350,7 +362,8 @@ class HistoryStore(Protocol):
 
     @property
     def unended(self) -> Sequence[HistoryRow]:
-        """The sessions and problems that had not ended when the hub last stopped, the older ones first."""
+        """The sessions, the problems and the recovery steps that had not ended when the hub last stopped, the
+        older ones first."""
 
     @property
     def last_recordings(self) -> Sequence[HistoryRow]:
@@ -425,6 +438,18 @@ class CameraContact(Protocol):
     async def wake_on_lan(self, device_id: DeviceId, interface: str, address: str, mac: str) -> None:
         """Send a magic packet to a camera that may sleep behind its access point `mac`. Ends within seconds
         and never raises."""
+
+
+class LinkEvidence(Protocol):
+    """Observes a link that is up, without touching it."""
+
+    async def counters(self, interface: str) -> Counters | None:
+        """The counters of the association of an adapter, by its driver; None if it has none, or they cannot
+        be read now. Ends within 10 s and never raises."""
+
+    async def asked(self, interface: str, address: str, within_s: float) -> Asked:
+        """Whether the camera at `address` has answered ARP in the last `within_s` seconds, or does now.
+        NOT_ASKED where that cannot be found out. Ends within 10 s and never raises."""
 
 
 class EventSink(Protocol):

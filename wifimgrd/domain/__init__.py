@@ -6,7 +6,7 @@ functions of values. `records.py` is the one table of the fields that clients se
 of errors, `time_limits.py` says how long a command may take, and `camera_control.py` what the camera
 process does for the manager.
 
-Used by: `camera`, `cli`, `client`, `config`, `daemon`, `helper`, `http`, `kernel`, `mqtt`, `proxies`,
-`report`, `simulator`, `wire`.
+Used by: `camera`, `cli`, `client`, `config`, `daemon`, `helper`, `http`, `kernel`, `mavlink`, `mqtt`,
+`proxies`, `report`, `simulator`, `wire`.
 Imports: nothing of the hub.
 """

@@ -169,6 +169,17 @@ class Allocator:
         """The interface that `assign` would return if those of `but` were in use, or None."""
         return self.assignments.get(claim.device_id) or self._best_for(claim, but)
 
+    def elsewhere(self, claim: Claim) -> str | None:
+        """The interface of another USB device that a device that has one would get besides, by the rules of
+        `assign`, or None: of a device that shares its radio or its port, the fault may be the same."""
+        held = self.assignments.get(claim.device_id)
+        return None if held is None else self._best_for(claim, self.of_usb_device(held))
+
+    def move(self, device_id: DeviceId, name: str) -> Allocator:
+        """Assign another interface to a device that has one, so that nobody else gets it in between; raises
+        as `adopt`."""
+        return self.release(device_id).adopt(device_id, name)
+
     def adopt(self, device_id: DeviceId, name: str) -> Allocator:
         """Record an assignment that already exists, without applying the rules.
 
@@ -244,6 +255,10 @@ class Allocator:
         """The interfaces of the USB device of a listed interface, of all of its radios."""
         port = self.interfaces[name].adapter.identity.usb_port
         return self.index.by_usb_port[port] if port else self.of_radio(name)
+
+    def in_usb_port(self, port: str) -> frozenset[str]:
+        """The listed interfaces of the USB device in a port; none for the empty string."""
+        return self.index.by_usb_port.get(port, frozenset()) if port else frozenset()
 
     def unmet(self) -> Iterator[tuple[Reservation, DeviceId | None]]:
         """The reservations that keep no adapter: each with the device that the adapter is kept for instead,

@@ -15,6 +15,7 @@ from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.addresses import parse_port
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.domain.checks import Check, expect, matching, within
+from wifimgrd.domain.link_steps import CAMERA_STEPS, LinkStep
 
 HTTP_PORT: Final = 80
 _LONGEST_DATAGRAM: Final = 1400
@@ -247,6 +248,8 @@ class CameraModel:
     """The maker's numbers of it, as it advertises them over Bluetooth."""
     bluetooth: Bluetooth | None = None
     """How it is woken; None if it cannot be, or if that is not known."""
+    recovery_steps: tuple[LinkStep, ...] = ()
+    """Those of CAMERA_STEPS that it takes over Bluetooth, once it is paired."""
     control: Control | None = None
     """How its state is read, and how it is commanded; None if no driver is known."""
     wizard: Wizard = Wizard()
@@ -270,6 +273,8 @@ class CameraModel:
         )
         for number, port in enumerate(self.pushes):
             expect(_is_port(port), f"pushes[{number}]", 'a port such as "udp/8554"')
+        is_own = CAMERA_STEPS.issuperset(self.recovery_steps)
+        expect(is_own, "recovery_steps", 'some of "camera-access-point", "reboot-camera"')
         needs_name = self.bluetooth is not None and NAME6 in self.bluetooth.beacon
         expect(
             not needs_name or "(?P<name6>" in self.ssid_pattern,

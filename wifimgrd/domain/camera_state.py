@@ -16,6 +16,7 @@ from wifimgrd.domain.device import ConnectionPhase, DeviceState, PowerState
 from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.sentences import STEP_WORDS
 
 UNKNOWN: Final = "unknown"
 """The word for a camera or adapter while its last known state may no longer be true."""
@@ -40,6 +41,7 @@ class CameraState(StrEnum):
     WAITING = "waiting"
     SEARCHING = "searching"
     NOT_ANSWERING = "not answering"
+    RECOVERING = "recovering"
     NOT_RECORDING = "not recording"
     STILL_RECORDING = "still recording"
     RECORDING_UNCONFIRMED = "recording unconfirmed"
@@ -73,6 +75,7 @@ def camera_state(
     error_code: str | None,
     phase: str | None = None,
     power_state: str | None = None,
+    recovery_step: str | None = None,
     problems: Container[str] = (),
 ) -> CameraState:
     """The state for people of a device whose connection is in `state`; times matter only by being there. One
@@ -80,6 +83,8 @@ def camera_state(
     for problem, as_state in AS_STATES.items():
         if problem in problems:
             return as_state
+    if recovery_step is not None and state in (DeviceState.CONNECTED, DeviceState.CONNECTING):
+        return CameraState.RECOVERING
     if phase == ConnectionPhase.WAKING and state in (DeviceState.CONNECTING, DeviceState.DISCONNECTED):
         return CameraState.WAKING
     match state:
@@ -111,8 +116,14 @@ def camera_state_of(device: DeviceRecord) -> CameraState:
         error_code=device.connection_error_code,
         phase=device.connection_phase,
         power_state=device.power_state,
+        recovery_step=device.recovery_step,
         problems=() if device.camera is None else device.camera.problems,
     )
+
+
+def recovering(step: str) -> str:
+    """A camera's state while a recovery step runs for it, with the step; one of a later version as it is."""
+    return f"{CameraState.RECOVERING}: {STEP_WORDS.get(step, step)}"
 
 
 RECORDING: Final = "Recording"

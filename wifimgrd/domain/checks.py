@@ -35,6 +35,13 @@ def within(low: float, high: float, unit: str = "") -> Check:
     return Check(lambda value: low <= value <= high, f"{low} to {high} {unit}".rstrip())
 
 
+def zero_or_within(low: float, high: float, unit: str = "") -> Check:
+    """A number from `low` to `high`, or 0."""
+    return Check(
+        lambda value: value == 0 or low <= value <= high, f"{low} to {high} {unit}".rstrip() + ", or 0"
+    )
+
+
 def matching(pattern: str, expected: str) -> Check:
     """A text that a regular expression matches as a whole."""
     return Check(re.compile(pattern).fullmatch, expected)

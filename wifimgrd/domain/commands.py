@@ -67,6 +67,8 @@ WITH_WAKE: Final = "wake"
 """Where its network is not seen, the camera is woken."""
 ADDRESS: Final = "address"
 """The Bluetooth address of the camera."""
+STEP: Final = "step"
+"""A recovery step."""
 CONNECT: Final = DeviceCommand(
     "connect",
     "Connect a device.",
@@ -131,6 +133,26 @@ UNPAIR: Final = DeviceCommand(
     interface=BLUETOOTH,
     errors=(ErrorCode.NOT_SUPPORTED, ErrorCode.BLUETOOTH_UNAVAILABLE),
 )
+RECOVER: Final = DeviceCommand(
+    "recover",
+    "Take a recovery step for a connected camera.",
+    Right.MANAGE_DEVICES,
+    {WAIT: False},
+    texts=(STEP,),
+    errors=(
+        *ATTEMPT_CODES,
+        ErrorCode.CONNECTION_LOST,
+        ErrorCode.NOT_CONNECTED,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NOT_SUPPORTED,
+        ErrorCode.NOT_PAIRED,
+        ErrorCode.WAKE_FAILED,
+        ErrorCode.BLUETOOTH_UNAVAILABLE,
+        ErrorCode.CANCELLED,
+        ErrorCode.BUSY,
+        ErrorCode.CAMERA_BUSY,
+    ),
+)
 _OF_CAMERA: Final = (
     ErrorCode.NOT_SUPPORTED,
     ErrorCode.NOT_CONNECTED,
@@ -174,6 +196,7 @@ DEVICE_COMMANDS: Final[Mapping[str, DeviceCommand]] = MappingProxyType(
             SLEEP,
             PAIR,
             UNPAIR,
+            RECOVER,
             START_RECORDING,
             STOP_RECORDING,
             SET_CLOCK,

@@ -9,6 +9,7 @@ from typing import Final, NewType, final
 from wifimgrd.domain.adapter import NO_PIN, AdapterIdentity, AdapterPin
 from wifimgrd.domain.camera import CameraStatus
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.link_steps import LinkStep
 
 DeviceId = NewType("DeviceId", int)
 """Positive, assigned once, never reused."""
@@ -249,6 +250,8 @@ class DeviceStatus:
     """None if cameras of its model cannot be woken."""
     camera: CameraStatus | None = None
     """None if there is no driver for cameras of its model."""
+    recovery_step: LinkStep | None = None
+    """The recovery step that runs for it."""
     warnings: tuple[str, ...] = ()
     """Settings that were accepted and may be mistakes, as sentences."""
 

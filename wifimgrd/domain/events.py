@@ -14,6 +14,7 @@ from wifimgrd.domain.clocks import Clocks
 from wifimgrd.domain.device import DeviceId, DeviceStatus, Failure
 from wifimgrd.domain.errors import BackendUnavailable, ErrorCode, WifimgrdError
 from wifimgrd.domain.interface import InterfaceStatus
+from wifimgrd.domain.link_steps import LinkStep, StepResult
 from wifimgrd.domain.power import BluetoothStatus
 from wifimgrd.domain.recordings import RecordedFile, Recording
 from wifimgrd.domain.recovery import RecoveryStep
@@ -93,7 +94,7 @@ class PowerChanged:
 
 @dataclass(frozen=True, slots=True)
 class OperationFailed:
-    """A wake, a sleep or a pairing of a device failed that nobody waits for."""
+    """A wake, a sleep, a pairing or a recovery step of a device failed that nobody waits for."""
 
     device_id: DeviceId
     operation: str
@@ -214,10 +215,33 @@ class InterfaceRemoved:
 
 @dataclass(frozen=True, slots=True)
 class AdapterRecovery:
-    """A recovery step was started on an adapter that does not work."""
+    """A recovery step was started on an adapter that does not work, or through which a link was dead."""
 
     interface: str
-    step: RecoveryStep
+    step: RecoveryStep | LinkStep
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStepStarted:
+    """A recovery step was started for a connected camera that does not answer; its state follows."""
+
+    device_id: DeviceId
+    interface: str
+    """That of the dead link."""
+    step: LinkStep
+    why: str
+    """The reason, as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStepEnded:
+    """The recovery step of a camera has ended."""
+
+    device_id: DeviceId
+    step: LinkStep
+    result: StepResult
+    failure: str = ""
+    """Why it could not be carried out; empty if it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +295,8 @@ Event = (
     | InterfaceChanged
     | InterfaceRemoved
     | AdapterRecovery
+    | LinkStepStarted
+    | LinkStepEnded
     | AbsentAdaptersChanged
     | GroupsChanged
     | UnmatchedReservationsChanged

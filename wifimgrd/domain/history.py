@@ -42,6 +42,9 @@ class HistoryKind(StrEnum):
     """A connected camera did not record, or stop, as it was told."""
     ADAPTER = "adapter"
     """An adapter came or went, or something was tried with one that does not work."""
+    RECOVERY = "recovery"
+    """A recovery step for a camera whose link was up and dead, from `time_us` to `ended_us`: the code is the
+    step, the message says why, and what has come of it."""
     BACKEND = "backend"
     """The service that joins networks came or went."""
 
@@ -63,14 +66,14 @@ class HistoryRow:
     message: str = ""
     """The code as a sentence."""
     ended_us: int = 0
-    """When a session, an interruption, a recording or a problem ended; 0 while it lasts, and of other
-    kinds."""
+    """When a session, an interruption, a recording, a problem or a recovery step ended; 0 while it lasts, and
+    of other kinds."""
     signal_minimum: int | None = None
     """Percent."""
     signal_mean: int | None = None
     """Percent, weighted by time."""
     seen_us: int = 0
-    """When a session, a recording or a problem that has not ended was last known to last."""
+    """When a session, a recording, a problem or a recovery step that has not ended was last known to last."""
     interrupted_us: int = 0
     """Since when the link of a session that has not ended is interrupted; 0 while it is up."""
     recording: Recording | None = None

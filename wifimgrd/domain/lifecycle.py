@@ -7,9 +7,13 @@ idle (disconnected)
 joining --fail--> idle
 up --interrupt--> interrupted (connecting) --arrive--> arriving, or --succeed--> up
 up --pull--> pulled (connected), until the adapter source has told that its adapter is gone
-joining, arriving, interrupted --give up--> giving up (connecting)
+up --recover--> recovering (connecting) --begin--> joining
+joining, arriving, interrupted, recovering --give up--> giving up (connecting)
 any phase but idle and leaving --release--> leaving (disconnecting) --released--> idle
 any phase but idle --lose--> idle        (adapter gone, link ended)
+
+A device that is recovering, or that was and is given up or leaves, may have no interface: a recovery step
+resets the USB port of its adapter, which is gone meanwhile.
 """
 
 from __future__ import annotations
@@ -36,6 +40,8 @@ class Phase(Enum):
     """The link has ended, probably since its adapter was unplugged: the adapter source is about to tell."""
     INTERRUPTED = auto()
     """The link dropped, and the backend tries to restore it."""
+    RECOVERING = auto()
+    """A recovery step has the link taken down, which was up and dead, and will join again."""
     GIVING_UP = auto()
     """The backend takes the link down, which is lost."""
     LEAVING = auto()
@@ -60,6 +66,7 @@ _STATES: Mapping[Phase, DeviceState] = MappingProxyType(
         Phase.UP: DeviceState.CONNECTED,
         Phase.PULLED: DeviceState.CONNECTED,
         Phase.INTERRUPTED: DeviceState.CONNECTING,
+        Phase.RECOVERING: DeviceState.CONNECTING,
         Phase.GIVING_UP: DeviceState.CONNECTING,
         Phase.LEAVING: DeviceState.DISCONNECTING,
     }
@@ -81,6 +88,8 @@ class Step(Enum):
     """The link dropped and may still come back on the same interface."""
     PULL = auto()
     """The link has ended, and its adapter may have been unplugged."""
+    RECOVER = auto()
+    """A recovery step takes the link down, to join again."""
     GIVE_UP = auto()
     """The attempt, or the wait for the link, is over: the backend is to take the link down."""
     RELEASE = auto()
@@ -108,6 +117,7 @@ _NEXT: Mapping[tuple[Phase, Step], Phase] = MappingProxyType(
         (Phase.ARRIVING, Step.LOSE): Phase.IDLE,
         (Phase.UP, Step.INTERRUPT): Phase.INTERRUPTED,
         (Phase.UP, Step.PULL): Phase.PULLED,
+        (Phase.UP, Step.RECOVER): Phase.RECOVERING,
         (Phase.UP, Step.RELEASE): Phase.LEAVING,
         (Phase.UP, Step.LOSE): Phase.IDLE,
         (Phase.PULLED, Step.INTERRUPT): Phase.INTERRUPTED,
@@ -118,6 +128,10 @@ _NEXT: Mapping[tuple[Phase, Step], Phase] = MappingProxyType(
         (Phase.INTERRUPTED, Step.GIVE_UP): Phase.GIVING_UP,
         (Phase.INTERRUPTED, Step.RELEASE): Phase.LEAVING,
         (Phase.INTERRUPTED, Step.LOSE): Phase.IDLE,
+        (Phase.RECOVERING, Step.BEGIN): Phase.JOINING,
+        (Phase.RECOVERING, Step.GIVE_UP): Phase.GIVING_UP,
+        (Phase.RECOVERING, Step.RELEASE): Phase.LEAVING,
+        (Phase.RECOVERING, Step.LOSE): Phase.IDLE,
         (Phase.GIVING_UP, Step.RELEASE): Phase.LEAVING,
         (Phase.GIVING_UP, Step.LOSE): Phase.IDLE,
         (Phase.LEAVING, Step.RELEASED): Phase.IDLE,

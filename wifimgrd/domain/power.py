@@ -166,9 +166,9 @@ class Wakes:
 
 
 def supported(model: CameraModel) -> Bluetooth:
-    """How cameras of a model are woken; raises NotSupported."""
+    """How cameras of a model are woken, and commanded over Bluetooth; raises NotSupported."""
     if model.bluetooth is None:
-        raise NotSupported(f"the hub cannot wake cameras of the model {model.device_name}")
+        raise NotSupported(f"the hub cannot do that with cameras of the model {model.device_name}")
     return model.bluetooth
 
 

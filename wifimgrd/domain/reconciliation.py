@@ -27,7 +27,7 @@ class DeviceView:
     device_id: DeviceId
     phase: Phase = Phase.IDLE
     interface: str | None = None
-    """Set in every phase but IDLE."""
+    """None in IDLE, and where a recovery step has taken it away."""
     removing: bool = False
     """Its removal was requested."""
 
@@ -105,7 +105,8 @@ def reconcile(
             del holders[view.interface]
         elif action is not None:
             found.append(action)
-    served = set(holders.values())
+    away = (one.device_id for one in known.values() if one.interface is None and one.phase is not Phase.IDLE)
+    served = {*holders.values(), *away}
     for link in _best_first(by_interface.values()):
         view_of_link = known.get(link.device_id)
         if (

@@ -34,6 +34,7 @@ from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.fields import Field, Kind, Record
 from wifimgrd.domain.history import HistoryKind, HistoryRow
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.network import Network, Security
 from wifimgrd.domain.power import Advertiser, BluetoothState
 from wifimgrd.domain.recordings import Recording
@@ -234,6 +235,15 @@ class DeviceRecord(Record):
             Kind.TEXT,
             "What its attempt to connect, or its wake, does now: `waking` or `joining`.",
             _one_of(ConnectionPhase),
+            in_status=True,
+        ),
+    ] = None
+    recovery_step: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The recovery step that runs for it: it was connected, and did not answer.",
+            _one_of(LinkStep),
             in_status=True,
         ),
     ] = None
@@ -487,7 +497,8 @@ class HistoryRecord(Record):
             Kind.TEXT,
             "`session`, `interruption` (a link that dropped and came back in time, while its session goes"
             " on), `failure`, `wake`, `recording`, `problem`, `refusal` (a connected camera did not record or"
-            " stop as it was told), `adapter` or `backend`. Later versions may have others.",
+            " stop as it was told), `adapter`, `recovery` (a step for a camera that was connected and did not"
+            " answer) or `backend`. Later versions may have others.",
             _one_of(HistoryKind),
         ),
     ]
@@ -497,16 +508,23 @@ class HistoryRecord(Record):
         Field(
             Kind.TEXT,
             "Why a session or a recording ended, a link was interrupted, an attempt or a wake failed or a"
-            " camera did not obey; which problem it was; what happened to an adapter or a backend.",
+            " camera did not obey; which problem it was; what happened to an adapter or a backend; which"
+            " recovery step was taken.",
         ),
     ] = None
-    message: Annotated[str | None, Field(Kind.TEXT, "The same as a sentence for people.")] = None
+    message: Annotated[
+        str | None,
+        Field(
+            Kind.TEXT,
+            "The same as a sentence for people; of a recovery step why it was taken, and its result.",
+        ),
+    ] = None
     ended: Annotated[
         int | None,
         Field(
             Kind.TIME,
-            "When a session, an interruption, a recording or a problem ended; of one that lasts there is"
-            " none.",
+            "When a session, an interruption, a recording, a problem or a recovery step ended; of one that"
+            " lasts there is none.",
         ),
     ] = None
     signal_minimum: Annotated[int | None, Field(Kind.PERCENT, "The weakest signal of a session.")] = None
@@ -766,8 +784,10 @@ class ServiceRecord(Record):
         Mapping[str, int],
         Field(
             Kind.COUNTS,
-            "How often each step was taken with adapters that do not work, since the daemon's start:"
-            " `rescan`, `restart`, `replug` and `quarantine`.",
+            "How often each recovery step was taken since the daemon's start: `rescan`, `restart`, `replug`"
+            " and `quarantine` with adapters that do not work; `rejoin`, `other-adapter`, `reset-port`,"
+            " `power-port`, `camera-access-point` and `reboot-camera` for cameras that were connected and did"
+            " not answer.",
         ),
     ] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -802,6 +822,7 @@ def device_record(status: DeviceStatus) -> DeviceRecord:
         connection_error_at=failure.at_us if failure else None,
         waiting_since=device.waiting_since_us or None,
         connection_phase=status.phase.value if status.phase else None,
+        recovery_step=status.recovery_step.value if status.recovery_step else None,
         power_state=power.state.value if power is not None and power.state else None,
         last_seen=(power.seen_us or None) if power is not None else None,
         auto_wake=device.auto_wake if power is not None else None,

@@ -26,6 +26,7 @@ from typing import Final, Literal
 from wifimgrd.domain._frozen import Frozen, empty, minus, plus
 from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.link_steps import LinkStep
 
 WINDOW_S: Final = 3600.0
 """Each step is taken once in this time on one adapter; older evidence is ignored."""
@@ -39,8 +40,8 @@ FAILURES: Final = 2
 class RecoveryStep(StrEnum):
     """A recovery step, from the least to the most intrusive.
 
-    `Backend.recover` carries out a BackendStep, `AdapterSource.replug` REPLUG
-    (`daemon/manager/_recovering.py`).
+    `Backend.recover` carries out a BackendStep (`daemon/manager/_recovering.py`), `AdapterSource.reset_port`
+    REPLUG (`daemon/manager/_port_steps.py`).
     """
 
     RESCAN = "rescan"
@@ -48,11 +49,15 @@ class RecoveryStep(StrEnum):
     RESTART = "restart"
     """Give it back to NetworkManager or wpa_supplicant and take it again, with its link taken down and up."""
     REPLUG = "replug"
-    """Deauthorize and authorize it on the USB bus."""
+    """Reset its USB port, as LinkStep.RESET_PORT does: one counts as the other."""
     QUARANTINE = "quarantine"
     """Do not use it."""
 
 
+RECOVERY_STEPS: Final[tuple[str, ...]] = (*RecoveryStep, *LinkStep)
+"""All recovery steps, those of adapters first: as they are switched on, and counted."""
+USB_DEVICE_STEPS: Final = frozenset({RecoveryStep.RESTART, RecoveryStep.REPLUG})
+"""The steps that may end links of other interfaces of the adapter's USB device."""
 BackendStep = Literal[RecoveryStep.RESCAN, RecoveryStep.RESTART]
 """A step of a backend."""
 
@@ -82,6 +87,8 @@ class Symptom(StrEnum):
     CRASHED = "had a firmware crash"
     FAILS_TO_JOIN = "fails to join networks that are in range"
     SILENT = "receives nothing while other adapters do"
+    DEAD_LINK = "had a link that was up and dead"
+    """That is in no record here, see `link_recovery.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ class Condition:
     """None if nothing is wrong with it."""
     since_s: float = 0.0
     """Since when there is evidence for the symptom, or of the crash."""
-    step: RecoveryStep | None = None
+    step: RecoveryStep | LinkStep | None = None
     """The step that runs, or the last one that was taken."""
     until_s: float = 0.0
     """When its quarantine ends."""
@@ -301,6 +308,13 @@ class AdapterHealth:
         adapter, and counts as none of the steps that evidence leads to."""
         return self._with(adapter, replace(self.records.get(adapter, Record()), running=step))
 
+    def port_reset(self, adapter: AdapterIdentity, now_s: float) -> AdapterHealth:
+        """The USB port of an adapter, which no step runs on, is reset because of a dead link: that is a
+        REPLUG, also for its limit, and says nothing else about the adapter."""
+        record = self.records.get(adapter, Record())
+        taken = plus(record.last_step_s, {RecoveryStep.REPLUG: now_s})
+        return self._with(adapter, replace(record, running=RecoveryStep.REPLUG, last_step_s=taken))
+
     def ended(self, adapter: AdapterIdentity) -> AdapterHealth:
         """The running step has ended, successfully or not."""
         record = self.records.get(adapter)
@@ -334,6 +348,15 @@ class AdapterHealth:
                 "by command" if record.why is None else f"it {record.why}"
             )
         return ""
+
+    def port_obstacle(self, port: str) -> str:
+        """The same of any adapter of the USB device in a port, by a step that may end a link of any."""
+        running = (
+            self.obstacle(one)
+            for one, record in self.records.items()
+            if one.usb_port == port and record.running in USB_DEVICE_STEPS
+        )
+        return next(running, "")
 
     def condition(self, adapter: AdapterIdentity) -> Condition:
         """The condition of an adapter that clients are told."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from wifimgrd.domain._findings import Want
 from wifimgrd.domain.adapter import Adapter, AdapterPin, Mode
 from wifimgrd.domain.camera import CameraReading, EndSeen, Problem, StopReason, stop_reason
+from wifimgrd.domain.dead_links import Finding
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus, PowerState, Ssid
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.link_steps import PORT_STEPS, LinkStep, StepResult
 from wifimgrd.domain.recovery import Condition, Health, Symptom
 
 
@@ -307,9 +310,9 @@ def adapter_plugged_in(interface: str, product: str) -> str:
     return f"The adapter {interface}{f' ({product})' if product else ''} was plugged in."
 
 
-def adapter_unplugged(interface: str) -> str:
-    """An adapter disappeared."""
-    return f"The adapter {interface} was unplugged."
+def adapter_unplugged(interface: str, step: str = "") -> str:
+    """An adapter disappeared, during a recovery step of its port if that runs."""
+    return f"The adapter {interface} {f'went away during {step}' if step else 'was unplugged'}."
 
 
 def adapter_recovery(interface: str, step: str) -> str:
@@ -321,6 +324,7 @@ _SINCE: Final = {
     Symptom.CRASHED: "its firmware crashed at {}",
     Symptom.FAILS_TO_JOIN: "joins fail since {}",
     Symptom.SILENT: "it receives nothing since {}",
+    Symptom.DEAD_LINK: "its link was up and dead at {}",
 }
 
 
@@ -334,6 +338,65 @@ def adapter_condition(condition: Condition, clock: Callable[[float], str]) -> st
     if condition.step is None:
         return text
     return f"{text}; {condition.step} {'runs' if condition.health is Health.RECOVERING else 'was tried'}"
+
+
+STEP_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        LinkStep.REJOIN: "joining the camera's network again",
+        LinkStep.OTHER_ADAPTER: "joining the camera's network through another adapter",
+        LinkStep.RESET_PORT: "resetting the USB port of the camera's adapter",
+        LinkStep.POWER_PORT: "switching the USB port of the camera's adapter off and on",
+        LinkStep.CAMERA_ACCESS_POINT: "restarting the camera's access point",
+        LinkStep.REBOOT_CAMERA: "rebooting the camera",
+    }
+)
+"""The words for each recovery step: the hub is ..."""
+_BY_COMMAND: Final = "By a command."
+_HAS_HELPED: Final = {StepResult.CAME_BACK: " has helped", StepResult.DID_NOT: " has not helped"}
+_RESULTS: Final = {
+    StepResult.CAME_BACK: "the camera answers",
+    StepResult.DID_NOT: "the camera has not come back",
+    StepResult.NOT_KNOWN: "whether that has helped is not known",
+}
+
+
+def step_by_command(finding: Finding, *, is_silent: bool) -> str:
+    """Why a step was taken for a camera that somebody has commanded."""
+    return f"{_BY_COMMAND} {finding.value}" if is_silent else _BY_COMMAND
+
+
+def link_step_ended(
+    why: str, step: str, result: StepResult, *, before: str, through: str, failure: str = ""
+) -> str:
+    """A step for a camera whose link was up and dead: why it was taken, and what has come of it. `before` and
+    `through` are the interfaces of the link before and after it, `failure` is why the step has failed."""
+    is_elsewhere, was_silent = through not in ("", before), why != _BY_COMMAND
+    words, told = _step(step), _RESULTS[result]
+    if result is StepResult.CAME_BACK and was_silent:
+        told += " again"
+    if result is StepResult.CAME_BACK and is_elsewhere:
+        told += f", through {through}"
+    if failure:
+        return f"{why} {words} has failed: {failure}. {told[:1].upper()}{told[1:]}."
+    if result is StepResult.CAME_BACK and is_elsewhere and step in PORT_STEPS:
+        return f"{why} {words}: {told}, and not through {before}."
+    return f"{why} {words}{_HAS_HELPED.get(result, '') if was_silent else ''}: {told}."
+
+
+def _step(step: str) -> str:
+    """The words for a recovery step as the begin of a sentence."""
+    words = STEP_WORDS.get(step, step)
+    return words[:1].upper() + words[1:]
+
+
+def taken_down() -> str:
+    """Why a session ended whose link a recovery step had taken down."""
+    return "a recovery step took the link down, and it did not come back"
+
+
+def step_unseen(why: str, step: str) -> str:
+    """A step that ran when the hub was stopped."""
+    return f"{why} {_step(step)}: the hub was stopped meanwhile."
 
 
 def found_by_another(network: Ssid, interface: str, other: str) -> str:

@@ -35,7 +35,15 @@ PAIRING_S: Final = 60.0
 BLUETOOTH_S: Final = 25.0
 """The camera process does something over Bluetooth that is short."""
 STEP_S: Final = 30.0
-"""A recovery step is carried out, with the return of an adapter that was replugged."""
+"""A recovery step is carried out on an idle adapter, with the return of one that was replugged."""
+PORT_S: Final = 60.0
+"""The power of a USB port is switched off and on, with the return of the adapter."""
+REBOOT_S: Final = 120.0
+"""A camera reboots, until its network is on the air."""
+RESULT_S: Final = 60.0
+"""A camera is seen to answer, or not, once it is connected again."""
+LINK_STEP_S: Final = 900.0
+"""The longest recovery step for a dead link, with an attempt and its result: it is ended then."""
 LONGEST_ATTEMPT_S: Final = 600.0
 """The largest `[connect] timeout_s`."""
 LONGEST_WAKE_S: Final = 300.0
@@ -59,8 +67,10 @@ CREATE_S: Final = ANSWER_S + BLUETOOTH_S + PAIRING_S + BLUETOOTH_S + RELEASE_S
 fails; an automatic attempt ends for its first one."""
 SEARCH_S: Final = ANSWER_S + LOST_SEARCH_S + GIVE_WAY_S + SCAN_S
 """Networks are searched for, once a search for a lost camera that has given way before has ended."""
-RECOVERY_S: Final = ANSWER_S + STEP_S
+RECOVERY_S: Final = ANSWER_S + max(STEP_S, PORT_S)
 """A recovery step is carried out by a command."""
+RECOVER_S: Final = ANSWER_S + BLUETOOTH_S + LINK_STEP_S
+"""Recover, with the step."""
 RECORD_S: Final = ANSWER_S + COMMAND_OF_MANY_S
 """Several cameras are commanded."""
 OPERATION_S: Final = ANSWER_S + BLUETOOTH_S + BLUETOOTH_S

@@ -16,62 +16,58 @@ finally:
     else:
         os.environ["SSL_CERT_FILE"] = _chosen
 
-import argparse
 import asyncio
-import faulthandler
 import resource
 import signal
 import socket
 import ssl
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
+from typing import Final
 
 import structlog
 
-from wifimgrd import __version__
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import configuration as config
 from wifimgrd.http._app import build_app
 from wifimgrd.http._server import Server, bind, passed_sockets
 from wifimgrd.http.access.exposure import open_addresses, refusal
 from wifimgrd.http.settings import Settings
-from wifimgrd.runtime import logging as log
-from wifimgrd.runtime.hangup import ignore_hangups
-from wifimgrd.runtime.hardening import forbid_core_dumps
+from wifimgrd.runtime import process
 from wifimgrd.runtime.restart_pause import refuse
-from wifimgrd.runtime.systemd import notify, start_watchdog
-from wifimgrd.runtime.task_dump import dump_on_signal
 from wifimgrd.runtime.tasks import Tasks
 
+_NAME: Final = "wifimgrd-http"
 _log = structlog.get_logger("wifimgrd.http")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGTERM or SIGINT; see `wifimgrd-http --help`."""
-    ignore_hangups()
-    options = _parser().parse_args(arguments)
-    log.configure()
-    faulthandler.enable()  # the place of a hang if the watchdog sends SIGABRT: functions, lines, no values
-    forbid_core_dumps()
+    process.prepare()
+    parser = process.client_parser(_NAME, "HTTP and WebSocket for wifimgrd, over D-Bus.", config.DEFAULT_PATH)
+    parser.add_argument(
+        "--listen", metavar="HOST:PORT", help="the address to listen on; port 0 is any free one"
+    )
+    options = parser.parse_args(arguments)
     _allow_many_clients()
     try:
         models = config.load_models(options.config)
         settings = Settings.of(config.load(options.config), options.listen, models)
         tls = None if settings.tls is None else settings.tls.context()
     except config.ConfigError as error:
-        return refuse("wifimgrd-http", error.exit_status, error)
+        return refuse(_NAME, error.exit_status, error)
     try:
         sockets = passed_sockets() or bind(settings.listen_host, settings.listen_port)
     except (OSError, UnicodeError) as error:  # UnicodeError: the name cannot be encoded
         where = f"{settings.listen_host} port {settings.listen_port}"
-        return refuse("wifimgrd-http", os.EX_OSERR, f"cannot listen on {where}: {error}")
+        return refuse(_NAME, os.EX_OSERR, f"cannot listen on {where}: {error}")
     exposed = open_addresses(sockets) if settings.token is None else []
     if exposed and not settings.insecure_without_token:
-        return refuse("wifimgrd-http", os.EX_CONFIG, refusal(exposed))
+        return refuse(_NAME, os.EX_CONFIG, refusal(exposed))
     if exposed:
         _log.warning("open_without_token", addresses=exposed)
-    asyncio.run(_serve(settings, options.bus, sockets, tls))
+    asyncio.run(process.run(_NAME, partial(_start, settings, options.bus, sockets, tls)))
     return 0
 
 
@@ -82,28 +78,14 @@ def _allow_many_clients() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-async def _serve(
-    settings: Settings, bus: str, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None
-) -> None:
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
-    loop.add_signal_handler(signal.SIGHUP, _reload, settings, tls)
-    dump_on_signal()
-    tasks = Tasks("wifimgrd-http")
+async def _start(
+    settings: Settings, bus: str, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None, tasks: Tasks
+) -> process.Stop:
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _reload, settings, tls)
     server = Server(build_app(HubClient(bus, tasks.part("client")), settings, tasks), tls)
-    start_watchdog(tasks)
-    try:
-        await server.start(sockets)
-        _log.info("listening", addresses=server.addresses, url=server.addresses[0])
-        notify("READY=1")
-        await stopped.wait()
-        notify("STOPPING=1")
-    finally:
-        await server.stop()
-        await tasks.stop()
-    _log.info("stopped")
+    await server.start(sockets)
+    _log.info("listening", addresses=server.addresses, url=server.addresses[0])
+    return server.stop
 
 
 def _reload(settings: Settings, tls: ssl.SSLContext | None) -> None:
@@ -117,21 +99,6 @@ def _reload(settings: Settings, tls: ssl.SSLContext | None) -> None:
         _log.error("certificate_refused", reason=str(error))
     else:
         _log.info("reloaded", certificate=str(settings.tls.certificate))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="wifimgrd-http", description="HTTP and WebSocket for wifimgrd, over D-Bus."
-    )
-    parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="the address to listen on; port 0 is any free one"
-    )
-    parser.add_argument(
-        "--bus", default="system", metavar="session|system|ADDRESS", help="the message bus (default system)"
-    )
-    parser.add_argument("--config", type=Path, help=f"configuration file (default {config.DEFAULT_PATH})")
-    parser.add_argument("--version", action="version", version=f"wifimgrd-http {__version__}")
-    return parser
 
 
 if __name__ == "__main__":

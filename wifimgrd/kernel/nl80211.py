@@ -1,5 +1,6 @@
 """The kernel's Wi-Fi over generic netlink: the regulatory domain, an adapter's bands and its power save, what
-interfaces are, the associations of stations, and what becomes of their messages in a handshake.
+interfaces are, the associations of stations with their counters, and what becomes of their messages in a
+handshake.
 
 https://www.kernel.org/doc/html/latest/networking/regulatory.html and, for the numbers,
 include/uapi/linux/nl80211.h, genetlink.h and netlink.h of the kernel. Each function blocks until the kernel
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wifimgrd.domain.adapter import Band, Mode
+from wifimgrd.domain.dead_links import Counters
 from wifimgrd.kernel._messages import (
     ACKNOWLEDGE,
     DUMP,
@@ -70,7 +72,12 @@ _ATTR_SPLIT_WIPHY_DUMP: Final = 174
 _INFO_SIGNAL: Final = 7
 """enum nl80211_sta_info: of the last frame, dBm, a signed byte."""
 _INFO_TX_RATE: Final = 8
+_INFO_RX_PACKETS: Final = 9
 _INFO_RX_RATE: Final = 14
+_INFO_CONNECTED: Final = 16
+"""Seconds."""
+_INFO_RX_BEACONS: Final = 29
+"""64 bits; mac80211 leaves it out if the driver's firmware filters beacons."""
 _RATE_16: Final = 1
 _RATE_32: Final = 5
 """enum nl80211_rate_info: both in 100 kbit/s; the first one is missing if the rate does not fit in it."""
@@ -187,6 +194,32 @@ def association_in(
                 _rate_kbps(info.get(_INFO_RX_RATE, b"")),
             )
     return None
+
+
+def counters_of(name: str, at_s: float) -> Counters | None:
+    """The counters of the association of the station interface `name` at the moment `at_s`; None if there is
+    none. It takes as long as `association_of`."""
+    with suppress(OSError, struct.error):
+        return counters_in(list(_query(_GET_STATION, DUMP, _interface(socket.if_nametoindex(name)))), at_s)
+    return None
+
+
+def counters_in(peers: Sequence[Mapping[int, bytes]], at_s: float) -> Counters | None:
+    """The same in the kernel's report of the peers of an interface."""
+    for peer in peers:
+        if len(peer.get(_ATTR_MAC, b"")) == _MAC_LENGTH:
+            info = attributes(peer.get(_ATTR_STATION_INFO, b""))
+            return Counters(
+                at_s,
+                connected_s=_counter(info.get(_INFO_CONNECTED), 4),
+                beacons=_counter(info.get(_INFO_RX_BEACONS), 8),
+                packets=_counter(info.get(_INFO_RX_PACKETS), 4),
+            )
+    return None
+
+
+def _counter(value: bytes | None, size: int) -> int | None:
+    return int.from_bytes(value, sys.byteorder) if value is not None and len(value) == size else None
 
 
 def _rate_kbps(described: bytes) -> int:

@@ -21,6 +21,7 @@ _SHOWN: Final = frozenset(
         "interfaces.match",
         "radio.country",
         "recovery.steps",
+        "recovery.power_ports",
         "cameras.network",
         "cameras.accept",
         "tiles.source.type",
@@ -28,13 +29,17 @@ _SHOWN: Final = frozenset(
 )
 """Settings whose texts have one of some known forms, which identify nobody."""
 _LOGGED: Final = re.compile(
-    r"(platform|interfaces\.reserve\.device|connect\.group\.devices|http|mqtt|tiles|map)(\..*)?"
+    r"(platform|interfaces\.reserve\.device|connect\.group\.devices|http|mqtt|mavlink|tiles|map)(\..*)?"
 )
 """Settings that are logged, or stand in errors, and whose values are not needed to understand those."""
 _PLAIN: Final = "tiles.source.tileset"
 """Names that may be any word, so that they are replaced only where they are a field of a line."""
 _SET: Final = "(set)"
 _BROKER: Final = re.compile(r"\b(?:mqtts?|wss?)://(?:\[(?P<ipv6>[^\s\]]{1,64})\]|(?P<host>[\w.-]{1,255}))")
+_STATION: Final = re.compile(
+    r"\budp(?:in|out):(?:\[(?P<ipv6>[^\s\]]{1,64})\]|(?P<ipv4>[0-9.]{7,15}))"
+    r"|\b(?:station_appeared|frame_refused)\b.{0,100}?\baddress=(?P<address>[\w.:%]{2,64})"
+)
 _URL: Final = re.compile(r"\burl=['\"]?(?P<url>https?://[^\s'\"]{1,2048})")
 _PATH: Final = re.compile(
     r"\b(?:path|certificate)=(?:(?P<quote>['\"])(?P<quoted>/.{0,4096}?)(?P=quote)|(?P<path>/\S*))"
@@ -76,6 +81,8 @@ def hide_logged(aliases: Anonymizer, texts: Iterable[str]) -> None:
     for text in texts:
         for found in _BROKER.finditer(text):
             aliases.hide("SETTING", _hosts(found["ipv6"] or found["host"]))
+        for found in _STATION.finditer(text):
+            aliases.hide("SETTING", _hosts(found["ipv6"] or found["ipv4"] or found["address"]))
         for found in _URL.finditer(text):
             aliases.hide("SETTING", _names_in(found["url"]))
         for found in _PATH.finditer(text):
@@ -110,6 +117,8 @@ def _names_in(text: str) -> Iterator[str]:
     elif text.startswith("/"):
         yield text
         yield PurePath(text).name
+    elif (station := _STATION.match(text)) is not None:
+        yield from _hosts(station["ipv6"] or station["ipv4"])
     elif (parted := re.fullmatch(r"\[?(.+?)\]?:[0-9]{1,5}", text)) is not None:
         yield from _hosts(parted[1])
     else:

@@ -1,9 +1,10 @@
 """The parts that every process uses to run: tasks, the log, systemd, hardening.
 
-Tasks that are kept running with the watchdog over them, the journal's protocol and the limit of repeated
-log lines, clocks, notifications to systemd, the task dump, streams, the beginning of HTTP answers, and the
-addresses that this host uses.
+A process's start and stop, tasks that are kept running with the watchdog over them, the journal's protocol
+and the limit of repeated log lines, clocks, notifications to systemd, the task dump, streams, the beginning
+of HTTP answers, and the addresses that this host uses.
 
-Used by: `camera`, `cli`, `client`, `daemon`, `helper`, `http`, `kernel`, `mqtt`, `simulator`, `wire`.
+Used by: `camera`, `cli`, `client`, `daemon`, `helper`, `http`, `kernel`, `mavlink`, `mqtt`, `simulator`,
+`wire`.
 Imports: nothing of the hub.
 """

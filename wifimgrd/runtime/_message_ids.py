@@ -104,6 +104,19 @@ MESSAGES: Final[Mapping[tuple[str, str], KnownMessage]] = MappingProxyType(
             "recovery",
             "the adapter {interface} {reason}, and nothing helped: it is no longer used",
         ),
+        ("usb_port_left_off", ""): KnownMessage(
+            "b7c41d0e52f94a6c8e37d9a1460f2b95",
+            "recovery",
+            "the USB port {port} has no power, and cannot be switched on: {reason}",
+        ),
+        ("link_recovery", ""): KnownMessage(
+            "c1b7e94d05f24f6a9e83d27f614ab08c",
+            "recovery",
+            _DEVICE + "the camera does not answer through {interface}; trying {step}. {reason}",
+        ),
+        ("link_recovery_over", ""): KnownMessage(
+            "5ad08e2f7c614b39a1f5709ce832d46b", "recovery", _DEVICE + "{step}: {result}"
+        ),
         ("adapter_not_kept", ""): KnownMessage(
             "3fd4784e041f4d53af0227715891811b", "reservation", _DEVICE + "{reason}"
         ),

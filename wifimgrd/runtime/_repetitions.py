@@ -128,6 +128,12 @@ LIMITED: Final[Mapping[str, _Limit]] = MappingProxyType(
         # A broker
         "message_refused": _Limit(("reason",)),
         "commands_paused": _Limit(()),
+        # Ground stations and autopilots
+        "station_appeared": _Limit(()),
+        "station_unreachable": _Limit(()),
+        "frame_refused": _Limit(()),
+        "armed": _Limit((), _BY_HAND),
+        "disarmed": _Limit((), _BY_HAND),
     }
 )
 """By the event."""

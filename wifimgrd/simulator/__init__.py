@@ -1,8 +1,7 @@
 """A world of adapters and cameras in memory, for the demo, the fast tests and the benchmarks.
 
-`SimulatedWorld(scenario, memory)` has five views, `backend`, `adapters`, `sockets`, `contact` and
-`bluetooth`,
-which the manager uses as its ports, and methods that change the world while it runs (those of
+`SimulatedWorld(scenario, memory)` has six views, `backend`, `adapters`, `sockets`, `contact`, `bluetooth` and
+`evidence`, which the manager uses as its ports, and methods that change the world while it runs (those of
 `org.wifimgrd1.Simulator`). `load_scenario(path)` reads its initial state; `parts` makes all for the daemon.
 
 Every camera has the address 192.168.42.1 and leases 192.168.42.10 first, so that two links differ only in
@@ -33,6 +32,12 @@ Faults (`set_fault(kind, options)`; every one takes `off: true`, which lifts it)
 - `scan-fails` (`interface`, else all): joins end in DeviceNotReachable after a scan
 - `adapter-stuck` (`interface`; `heals`, default `restart`; `crashed`): it neither joins nor receives, until
   the recovery step that heals it, or until it is replugged by hand; where it `crashed`, its driver reports it
+- `dead-link` (`ssid`, else all; `heals`, default `rejoin`): links that are up stay so, and nothing passes
+  until that LinkStep or a stronger one is taken; only through the adapter where one of its steps heals
+- `dead-service` (`ssid`, else all; `heals`, default `reboot-camera`): cameras answer ARP only
+- `dead-firmware` (`interface`; `heals`, default `reset-port`): an adapter receives nothing; its link stays up
+- `no-power-switching` (`interface`, else all): switching the power of its port loses an adapter until it is
+  plugged in by hand
 - `wifi-off` (`ssid`, else all): cameras switch their Wi-Fi off, and go on with what they do
 - `signal` (`ssid`, `percent`): another signal strength
 - `silent` (`ssid`, else all): cameras stay joined and answer neither probes nor connections

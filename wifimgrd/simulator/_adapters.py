@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from wifimgrd.daemon.ports import AdapterListener
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.simulator._scenario import AdapterPlan, AdapterTable
+
+_RETURN_S: Final = 20.0
+"""As with the real source."""
 
 
 class SimulatedAdapters:
@@ -17,7 +23,11 @@ class SimulatedAdapters:
         self.listener: AdapterListener | None = None
         """The hub, from `start` to `stop`."""
         self.on_replug: Callable[[str], None] = self.unplug
-        """Called to replug one."""
+        """Called to reset the USB port of one."""
+        self.on_power: Callable[[str], None] = self.unplug
+        """Called to switch the power of its port off and on."""
+        self._came = asyncio.Event()
+        """Set when one is plugged in."""
         self._known = dict(plans)
         """Includes those that are not plugged in: one that is plugged in again is the same one."""
         self._plugged = dict.fromkeys(name for name, plan in plans.items() if plan.plugged)
@@ -49,6 +59,8 @@ class SimulatedAdapters:
         if name not in self._known:
             self._known[name] = AdapterTable(name).plan(len(self._known))
         self._plugged[name] = None
+        self._came.set()
+        self._came = asyncio.Event()
 
     def unplug(self, name: str) -> None:
         """Unplug one. Raises InvalidRequest."""
@@ -57,11 +69,27 @@ class SimulatedAdapters:
         if self.listener is not None:
             self.listener.adapter_gone(name)
 
-    async def replug(self, name: str) -> None:
-        """Replug one; raises OSError."""
-        if name not in self._plugged:
-            raise FileNotFoundError(f"{name} is not on USB")
+    async def reset_port(self, name: str) -> None:
+        """See AdapterSource.reset_port."""
+        self._require_usb(name)
         self.on_replug(name)
+
+    async def power_port(self, name: str) -> None:
+        """See AdapterSource.power_port. At a port that does not switch the power, the adapter is gone until
+        it is replugged by hand."""
+        self._require_usb(name)
+        self.on_power(name)
+        try:
+            async with asyncio.timeout(_RETURN_S):
+                while name not in self._plugged:
+                    await self._came.wait()
+        except TimeoutError:
+            why = f"no adapter has come back in its USB port within {_RETURN_S:g} s"
+            raise OSError(errno.ETIMEDOUT, why) from None
+
+    def _require_usb(self, name: str) -> None:
+        if name not in self._plugged or not self._known[name].adapter.identity.usb_port:
+            raise FileNotFoundError(f"{name} is not on USB")
 
     def of_radio(self, name: str) -> list[str]:
         """The plugged-in interfaces of the radio of one."""

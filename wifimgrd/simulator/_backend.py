@@ -101,6 +101,7 @@ class SimulatedBackend:
         finally:
             if self._attempts.get(name) is attempt:
                 del self._attempts[name]
+        self._faults.link_up(name, request.ssid.data)
         link = new_link(camera, plan.adapter.identity.mac)
         self.joined.up(HeldLink(request.device_id, name, request.ssid, link), camera)
         return link

@@ -9,6 +9,7 @@ from typing import Final
 
 from wifimgrd.camera.conversations import carry_out, now_us
 from wifimgrd.camera.drivers.gopro_bluetooth import GoProBluetoothDriver
+from wifimgrd.camera.drivers.gopro_messages import REBOOT
 from wifimgrd.camera.drivers.protocol import MICROSECONDS, Answer, Request
 from wifimgrd.daemon.ports import BackendMemory, BluetoothListener
 from wifimgrd.domain.bonds import HostBonds
@@ -17,6 +18,7 @@ from wifimgrd.domain.device import PowerState
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
     Busy,
+    CameraBusy,
     DeviceNotReachable,
     NotPaired,
     NotSupported,
@@ -43,6 +45,8 @@ _BONDS: Final = "bluetooth-bonds"
 _FORGOTTEN: Final = "the camera has forgotten this hub: pair it again"
 _ANSWER_US: Final = 2000
 """How long an answer takes: one that took no time says that there was nothing to do."""
+_OK: Final = b"\0"
+"""The status of an answer to a command that is obeyed."""
 _TRIES: Final = 6
 """How often a connection that ends at once is tried."""
 _REFUSED: Final = "the camera refused the connection {} times"
@@ -72,6 +76,10 @@ class SimulatedBluetooth:
         """Called to switch a camera's Wi-Fi on."""
         self.on_sleep: Callable[[Camera], None] = lambda _: None
         """Called to switch it off."""
+        self.on_wifi_off: Callable[[Camera], None] = lambda _: None
+        """Called to switch off only that."""
+        self.on_reboot: Callable[[Camera], None] = lambda _: None
+        """Called to reboot one."""
         self.on_connect: Callable[[Camera], None] = lambda _: None
         """Called when a connection is made for a command."""
 
@@ -164,7 +172,28 @@ class SimulatedBluetooth:
         if service != BluetoothKind.GOPRO.service:
             raise NotSupported("the simulated camera does not restart its access point")
         async with self._alone(address):
-            self.on_wake(await self._reach(address))
+            camera = await self._reach(address)
+            self.on_connect(camera)
+            _require_idle(camera)
+            self.on_wifi_off(camera)
+            try:
+                await asyncio.sleep(self._times.wake_s)
+            finally:
+                if camera.is_on:  # nobody has switched it off meanwhile
+                    self.on_wake(camera)
+
+    async def reboot(self, address: str, service: str) -> None:
+        """See CameraBluetooth.reboot."""
+        self._require()
+        if service != BluetoothKind.GOPRO.service:
+            raise NotSupported("the simulated camera does not reboot")
+        async with self._alone(address):
+            camera = await self._reach(address)
+            _require_idle(camera)
+            if not isinstance(camera.emulator, GoProEmulator):
+                self.on_reboot(camera)
+            elif GoProBluetooth(camera.emulator).answer(REBOOT) != REBOOT + _OK:
+                raise WakeFailed("the camera refused to reboot")
 
     async def sleep(self, address: str, service: str) -> None:  # noqa: ARG002 - all sleep alike
         """See CameraBluetooth.sleep."""
@@ -277,6 +306,11 @@ class SimulatedBluetooth:
 
     def _alone(self, key: str) -> _Alone:
         return _Alone(self._busy, key)
+
+
+def _require_idle(camera: Camera) -> None:
+    if camera.emulated is not None and camera.emulated.is_recording:
+        raise CameraBusy("the camera is recording")
 
 
 def _registers_hosts(camera: Camera) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from wifimgrd.domain.camera import StopReason
-from wifimgrd.domain.checks import within
+from wifimgrd.domain.checks import one_of, within
+from wifimgrd.domain.link_steps import CAMERA_STEPS, PORT_STEPS, LinkStep
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.simulator._scenario import ClockOffset, Connections, InterfaceName, Percent, Seconds, SsidValue
 
@@ -105,6 +106,28 @@ class AdapterStuck(Fault):
     interface: InterfaceName
     heals: RecoveryStep = RecoveryStep.RESTART
     crashed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLink(CameraFault):
+    """`dead-link`."""
+
+    heals: LinkStep = LinkStep.REJOIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadService(CameraFault):
+    """`dead-service`."""
+
+    heals: Annotated[LinkStep, one_of(sorted(CAMERA_STEPS))] = LinkStep.REBOOT_CAMERA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadFirmware(Fault):
+    """`dead-firmware`."""
+
+    interface: InterfaceName
+    heals: Annotated[LinkStep, one_of(sorted(PORT_STEPS))] = LinkStep.RESET_PORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,7 @@ class Attempt:
 
     def _receivable_camera(self) -> Camera | None:
         """The camera, where it is on and the adapter can receive it."""
-        if self._request.interface in self._faults.stuck:
+        if self._faults.is_deaf(self._request.interface):
             return None
         camera = self._cameras.get(self._request.ssid.data)
         if camera is None or not camera.powered:

@@ -48,6 +48,8 @@ class _Held:
     held: HeldLink
     camera: Camera
     up: bool = True
+    since_s: float = 0.0
+    """Since when it is up, by the loop's clock."""
     readings: int = 0
     """How often its signal was read since the link is up."""
     timers: dict[str, asyncio.TimerHandle] = field(default_factory=dict)
@@ -94,9 +96,13 @@ class Links:
         entry = self._held.get(interface)
         return entry.camera if entry is not None and entry.up else None
 
+    def since_s(self) -> Mapping[str, float]:
+        """Since when each link that is up is, by its interface."""
+        return {interface: entry.since_s for interface, entry in self._held.items() if entry.up}
+
     def up(self, held: HeldLink, camera: Camera) -> None:
         """Add a new link."""
-        self._held[held.interface] = _Held(held, camera)
+        self._held[held.interface] = _Held(held, camera, since_s=asyncio.get_running_loop().time())
         self._read_later()
         camera.guests.add(held.interface)
         self._memory.note(_MEMORY_KEY + held.interface, _dump(held))
@@ -195,7 +201,7 @@ class Links:
         if not entry.camera.powered or not self._admits(entry.camera):
             return
         entry.stop("give up")
-        entry.up, entry.readings = True, 0
+        entry.up, entry.readings, entry.since_s = True, 0, asyncio.get_running_loop().time()
         entry.held = replace(
             entry.held,
             link=replace(entry.held.link, signal_percent=entry.camera.signal_percent, rates=BitRates()),

@@ -47,7 +47,7 @@ class ScanSimulation:
         adapter = await self._searched(name)
         camera = self._cameras.get(ssid.data)
         self._results[name] = self._heard(adapter, name, ssid)
-        if camera is None or name in self._faults.stuck:
+        if camera is None or self._faults.is_deaf(name):
             return False
         return camera.powered and is_in_reach(adapter, camera.plan)
 
@@ -57,7 +57,7 @@ class ScanSimulation:
         return [
             _result(name, camera, now_us)
             for camera in self._cameras.values()
-            if name not in self._faults.stuck
+            if not self._faults.is_deaf(name)
             and camera.powered
             and is_in_reach(adapter, camera.plan)
             and (not camera.plan.hidden or camera.plan.ssid == called)

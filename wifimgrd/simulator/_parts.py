@@ -25,5 +25,12 @@ def parts(scenario: Path | None, memory: BackendMemory, tasks: Tasks, now_us: Ca
         raise ConfigError(str(error)) from None
     control = CameraSessions(tasks.part("cameras"), now_us)
     return Parts(
-        world.backend, world.adapters, world.sockets, world.contact, world.bluetooth, control, world=world
+        world.backend,
+        world.adapters,
+        world.sockets,
+        world.contact,
+        world.bluetooth,
+        control,
+        evidence=world.evidence,
+        world=world,
     )

@@ -320,6 +320,8 @@ class Times:
     """One search over Bluetooth."""
     wake_s: Seconds = 1.0
     """From the beginning of a wake to a camera's network."""
+    reboot_s: Seconds = 3.0
+    """How long a camera is off that reboots."""
     absent_s: Seconds = 2.0
     """How long a camera is waited for over Bluetooth that is not in range."""
     reading_s: Annotated[float, within(0.001, 86400, "seconds")] = READING_S

@@ -1,4 +1,4 @@
-"""Connections to simulated cameras: pairs of sockets whose other ends are served in this process."""
+"""Connections to simulated cameras: pairs of sockets whose other ends are served in this process. Probes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import socket
 from collections import defaultdict
 from typing import Final
 
+from wifimgrd.daemon.ports import Answer
 from wifimgrd.domain.addresses import SocketKind
+from wifimgrd.domain.camera_model import KeepAlive, Probe
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import DeviceNotReachable, ServiceRefused
 from wifimgrd.runtime.streams import open_stream
@@ -37,7 +39,6 @@ class SimulatedSockets:
         self._faults = faults
         self._connections: dict[str, set[_Connection]] = defaultdict(set)
         """By interface."""
-        links.on_cut = self.close
 
     async def open(
         self, device_id: DeviceId, interface: str, address: str, port: int, kind: SocketKind
@@ -47,7 +48,7 @@ class SimulatedSockets:
         camera = self._links.camera(interface)
         if camera is None or camera.emulator is None or kind is not SocketKind.TCP:
             raise DeviceNotReachable(f"simulated cameras without a driver have no network: {where}")
-        if not camera.powered or self._faults.silent.get(camera.plan.ssid.data):
+        if not self._faults.serves(interface, camera):
             await asyncio.sleep(ANSWER_S)
             raise DeviceNotReachable(f"the simulated camera does not answer: {where}")
         if port not in camera.emulator.ports:
@@ -71,11 +72,11 @@ class SimulatedSockets:
         connection.task.add_done_callback(lambda task: self._ended(interface, connection, task))
         return ours
 
-    def silence(self, camera: Camera) -> None:
-        """The camera is gone without a word: connections to it stay, and nothing answers."""
-        for connections in self._connections.values():
+    def silence(self) -> None:
+        """A camera or a link may have died without a word: connections stay, and nothing answers."""
+        for interface, connections in self._connections.items():
             for connection in connections:
-                if connection.camera is camera:
+                if not self._faults.serves(interface, connection.camera):
                     connection.task.cancel()
 
     def close(self, interface: str) -> None:
@@ -88,3 +89,33 @@ class SimulatedSockets:
         if not task.cancelled():
             self._connections.get(interface, set()).discard(connection)
             connection.writer.close()
+
+
+class SimulatedContact:
+    """A CameraContact of a simulated world: its cameras answer, or they do not."""
+
+    def __init__(self, links: Links, faults: Faults) -> None:
+        self._links = links
+        self._faults = faults
+
+    async def probe(  # the arguments of the port
+        self,
+        device_id: DeviceId,  # noqa: ARG002
+        interface: str,
+        address: str,  # noqa: ARG002
+        probe: Probe,  # noqa: ARG002
+    ) -> Answer:
+        """A camera answers at once, unless it is off or has a fault."""
+        camera = self._links.camera(interface)
+        if camera is not None and self._faults.serves(interface, camera):
+            return Answer.ANSWERED
+        await asyncio.sleep(ANSWER_S)
+        return Answer.SILENT
+
+    async def keep_alive(
+        self, device_id: DeviceId, interface: str, address: str, keep_alive: KeepAlive
+    ) -> None:
+        """Does nothing."""
+
+    async def wake_on_lan(self, device_id: DeviceId, interface: str, address: str, mac: str) -> None:
+        """Does nothing: the network of a simulated camera that sleeps is gone."""

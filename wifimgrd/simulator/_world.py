@@ -10,17 +10,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from wifimgrd.config.toml_tables import build
-from wifimgrd.daemon.ports import Answer, BackendMemory
-from wifimgrd.domain.camera_model import KeepAlive, Probe
+from wifimgrd.daemon.ports import BackendMemory
 from wifimgrd.domain.checks import Invalid
-from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.simulator._adapters import SimulatedAdapters
 from wifimgrd.simulator._backend import SimulatedBackend
 from wifimgrd.simulator._bluetooth import SimulatedBluetooth
 from wifimgrd.simulator._camera import Camera
 from wifimgrd.simulator._camera_faults import EmulatedFaults
+from wifimgrd.simulator._dead_links import DeadLinkFaults, SimulatedEvidence
 from wifimgrd.simulator._fault_options import (
     AdapterStuck,
     BackendGone,
@@ -34,7 +33,6 @@ from wifimgrd.simulator._fault_options import (
     SlowLeave,
 )
 from wifimgrd.simulator._faults import Faults, K, Scoped, V
-from wifimgrd.simulator._links import Links
 from wifimgrd.simulator._scenario import (
     AdapterTable,
     CameraPlan,
@@ -43,40 +41,10 @@ from wifimgrd.simulator._scenario import (
     load_scenario,
     ssid_of,
 )
-from wifimgrd.simulator._sockets import ANSWER_S, SimulatedSockets
+from wifimgrd.simulator._sockets import SimulatedContact, SimulatedSockets
 from wifimgrd.simulator.emulators import EmulatedCamera
 
 _T = TypeVar("_T")
-
-
-class SimulatedContact:
-    """A CameraContact of a simulated world: its cameras answer, or they do not."""
-
-    def __init__(self, links: Links, faults: Faults) -> None:
-        self._links = links
-        self._faults = faults
-
-    async def probe(  # the arguments of the port
-        self,
-        device_id: DeviceId,  # noqa: ARG002
-        interface: str,
-        address: str,  # noqa: ARG002
-        probe: Probe,  # noqa: ARG002
-    ) -> Answer:
-        """A camera answers at once, unless it is off or the fault `silent` is set for it."""
-        camera = self._links.camera(interface)
-        if camera is not None and camera.powered and not self._faults.silent.get(camera.plan.ssid.data):
-            return Answer.ANSWERED
-        await asyncio.sleep(ANSWER_S)
-        return Answer.SILENT
-
-    async def keep_alive(
-        self, device_id: DeviceId, interface: str, address: str, keep_alive: KeepAlive
-    ) -> None:
-        """Does nothing."""
-
-    async def wake_on_lan(self, device_id: DeviceId, interface: str, address: str, mac: str) -> None:
-        """Does nothing: the network of a simulated camera that sleeps is gone."""
 
 
 class BriefMemory:
@@ -120,8 +88,16 @@ class SimulatedWorld:
         self.bluetooth.on_wake = self._wake
         self.bluetooth.on_sleep = self._put_to_sleep
         self.bluetooth.on_connect = self._boot
+        self.bluetooth.on_wifi_off = self._switch_wifi_off
+        self.bluetooth.on_reboot = self._reboot
+        self._reboot_s = scenario.times.reboot_s
+        self._reboots: dict[bytes, asyncio.TimerHandle] = {}
+        """The ends of the reboots of cameras, by their networks."""
         self.sockets = SimulatedSockets(self.backend.joined, self._faults)
-        self.adapters.on_replug = self._replug
+        self.backend.joined.on_cut = self._cut
+        self.adapters.on_replug = partial(self._replug, step=LinkStep.RESET_PORT)
+        self.adapters.on_power = self._power
+        self.evidence = SimulatedEvidence(self.backend.joined, self._faults)
         self.contact = SimulatedContact(self.backend.joined, self._faults)
         self._kinds: Mapping[str, tuple[type, Callable[[Any], None]]] = {
             "adapter-stuck": (AdapterStuck, self._adapter_stuck),
@@ -139,6 +115,8 @@ class SimulatedWorld:
             "slow-join": (SlowJoin, self._slow_join),
             "slow-leave": (SlowLeave, self._slow_leave),
             "wifi-off": (CameraFault, self._wifi_off),
+            "no-power-switching": (InterfaceFault, self._no_power_switching),
+            **DeadLinkFaults(self._affected, self.adapters.require, self._faults, self.sockets).kinds,
             **EmulatedFaults(self._emulated).kinds,
         }
         """The options of each kind of fault, and what sets it."""
@@ -152,8 +130,11 @@ class SimulatedWorld:
         self.adapters.report(name)
 
     def unplug_adapter(self, name: str) -> None:
-        """Unplug an adapter, which also heals it where it is stuck."""
-        self._faults.stuck.pop(name, None)
+        """Unplug an adapter, which also heals it where it is stuck or its firmware is dead."""
+        self._unplug(name)
+        self._faults.unplugged(name)
+
+    def _unplug(self, name: str) -> None:
         self.adapters.unplug(name)
         self.backend.vanished(name)
 
@@ -168,6 +149,7 @@ class SimulatedWorld:
         camera = Camera(plan)
         if camera.emulated is not None:
             camera.emulated.on_sleep = partial(self._fall_asleep, camera)
+            camera.emulated.on_reboot = partial(self._reboot, camera)
         return camera
 
     def _fall_asleep(self, camera: Camera) -> None:
@@ -188,6 +170,7 @@ class SimulatedWorld:
         self._wake(self.camera(ssid))
 
     def _wake(self, camera: Camera) -> None:
+        self._end_reboot(camera)
         with self._changing(camera):
             camera.asleep, camera.is_on, camera.is_wifi_off = False, True, False
 
@@ -197,20 +180,38 @@ class SimulatedWorld:
             camera.asleep, camera.is_on, camera.is_wifi_off = False, True, True
 
     def _put_to_sleep(self, camera: Camera) -> None:
+        self._end_reboot(camera)
         with self._changing(camera):
             camera.asleep, camera.is_on = True, False
+
+    def _switch_wifi_off(self, camera: Camera) -> None:
+        with self._changing(camera):
+            camera.is_wifi_off = True
+        self._faults.camera_stepped(camera.plan.ssid.data, LinkStep.CAMERA_ACCESS_POINT)
+
+    def _reboot(self, camera: Camera) -> None:
+        self._power_off(camera)
+        wake = partial(self._wake, camera)
+        self._reboots[camera.plan.ssid.data] = asyncio.get_running_loop().call_later(self._reboot_s, wake)
+
+    def _end_reboot(self, camera: Camera) -> None:
+        """It is switched by something else, or has rebooted."""
+        if (timer := self._reboots.pop(camera.plan.ssid.data, None)) is not None:
+            timer.cancel()
 
     @contextmanager
     def _changing(self, camera: Camera, *, orderly: bool = True) -> Iterator[None]:
         """Whether a camera's network is on the air may change."""
         before = camera.powered
         yield
-        if camera.emulated is not None and not camera.is_on:
-            camera.emulated.switch_off()
+        if not camera.is_on:
+            self._faults.camera_stepped(camera.plan.ssid.data, LinkStep.REBOOT_CAMERA)
+            if camera.emulated is not None:
+                camera.emulated.switch_off()
         if camera.powered and not before:
             self.backend.joined.camera_on(camera)
         elif before and not camera.powered:
-            self.sockets.silence(camera)
+            self.sockets.silence()
             self.backend.joined.camera_off(camera, orderly=orderly)
 
     def sleep_camera(self, ssid: bytes) -> None:
@@ -225,6 +226,7 @@ class SimulatedWorld:
         self._power_off(self.camera(ssid), orderly=orderly)
 
     def _power_off(self, camera: Camera, *, orderly: bool = True) -> None:
+        self._end_reboot(camera)
         with self._changing(camera, orderly=orderly):
             camera.asleep = camera.is_on = False
 
@@ -239,6 +241,10 @@ class SimulatedWorld:
 
     def _camera_key(self, fault: CameraFault) -> bytes | None:
         return None if fault.ssid is None else self.camera(fault.ssid).plan.ssid.data
+
+    def _affected(self, fault: CameraFault) -> list[Camera]:
+        """The cameras that a fault is about."""
+        return list(self._cameras.values()) if fault.ssid is None else [self.camera(fault.ssid)]
 
     def _emulated(self, fault: CameraFault) -> Iterable[EmulatedCamera]:
         """The cameras with a driver that a fault is about."""
@@ -258,11 +264,15 @@ class SimulatedWorld:
         return lambda fault: _set(scoped, self._camera_key(fault), None if fault.off else True)
 
     def _silent(self, fault: CameraFault) -> None:
-        key = self._camera_key(fault)
-        _set(self._faults.silent, key, None if fault.off else True)
-        for camera in self._cameras.values():
-            if not fault.off and key in {None, camera.plan.ssid.data}:
-                self.sockets.silence(camera)
+        _set(self._faults.silent, self._camera_key(fault), None if fault.off else True)
+        self.sockets.silence()
+
+    def _cut(self, interface: str) -> None:
+        self.sockets.close(interface)
+        self._faults.link_ended(interface)
+
+    def _no_power_switching(self, fault: InterfaceFault) -> None:
+        _set(self._faults.unswitched, self._interface_key(fault), None if fault.off else True)
 
     def _slow_join(self, fault: SlowJoin) -> None:
         _set(self._faults.join_s, self._camera_key(fault), None if fault.off else fault.seconds)
@@ -282,15 +292,21 @@ class SimulatedWorld:
             if fault.crashed:
                 self.adapters.firmware_failed(fault.interface)
 
-    def _replug(self, name: str) -> None:
+    def _replug(self, name: str, step: LinkStep) -> None:
         interfaces = self.adapters.of_usb_device(name)
-        stuck = {one: self._faults.stuck.get(one) for one in interfaces}
         for one in interfaces:
-            self.unplug_adapter(one)
-        for one, healed_by in stuck.items():
-            if healed_by not in (None, RecoveryStep.REPLUG):
-                self._faults.stuck[one] = healed_by
+            self._unplug(one)
+            self._faults.port_stepped(one, step)
+        for one in interfaces:
             self.plug_adapter(one)
+
+    def _power(self, name: str) -> None:
+        """Switch the power of its port off and on; where the hub cannot do that, its device is lost."""
+        if not self._faults.unswitched.get(name):
+            self._replug(name, LinkStep.POWER_PORT)
+            return
+        for one in self.adapters.of_usb_device(name):
+            self.unplug_adapter(one)
 
     def _signal(self, fault: Signal) -> None:
         camera = self.camera(fault.ssid)
@@ -314,25 +330,19 @@ class SimulatedWorld:
 
     def _out_of_range(self, fault: CameraFault) -> None:
         """Its network is not received, either; a link of it is lost as by a power cut."""
-        key = self._camera_key(fault)
-        for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.data):
-                with self._changing(camera, orderly=False):
-                    camera.is_out_of_range = not fault.off
+        for camera in self._affected(fault):
+            with self._changing(camera, orderly=False):
+                camera.is_out_of_range = not fault.off
 
     def _radio_trouble(self, fault: RadioTrouble) -> None:
-        key = self._camera_key(fault)
         number = math.inf if fault.connections is None else fault.connections
-        for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.data):
-                camera.failing_connections = 0 if fault.off else number
+        for camera in self._affected(fault):
+            camera.failing_connections = 0 if fault.off else number
 
     def _wifi_off(self, fault: CameraFault) -> None:
-        key = self._camera_key(fault)
-        for camera in self._cameras.values():
-            if key in (None, camera.plan.ssid.data):
-                with self._changing(camera):
-                    camera.is_wifi_off = not fault.off
+        for camera in self._affected(fault):
+            with self._changing(camera):
+                camera.is_wifi_off = not fault.off
 
     def _backend_gone(self, fault: BackendGone) -> None:
         if self._return is not None:

@@ -52,11 +52,18 @@ beacon: the advertisement's manufacturer data: the company's number in two bytes
 timeout_s: 1 to 300.
 Errors: NotPaired, WakeFailed, BluetoothUnavailable, Busy, Cancelled."""
 RESTART_ACCESS_POINT: Final = member("RestartAccessPoint", address="s", protocol="s")
-"""Switch a camera's access point off and on. It returns once the camera says that it is on, and keeps the
-camera awake as WAKE does.
+"""Switch a camera's access point off and on. It returns once the camera says that it is on. A camera that is
+kept awake by WAKE stays so. Another one is connected with for this only, and is asked first whether it
+records.
 
-Errors: NotSupported for a camera that does not do it, NotPaired, WakeFailed, BluetoothUnavailable, Busy,
-Cancelled."""
+Errors: NotSupported for a camera that does not do it, NotPaired, CameraBusy while it records, WakeFailed if
+it is not reached or does not say whether it records, BluetoothUnavailable, Busy, Cancelled."""
+REBOOT: Final = member("Reboot", address="s", protocol="s")
+"""Reboot a camera, over a connection for it. It returns once the camera has accepted that, or has ended the
+connection.
+
+Errors: NotSupported for a camera that does not do it, NotPaired, CameraBusy while it records, WakeFailed if
+it is not reached, refuses, or does not say whether it records, BluetoothUnavailable, Busy, Cancelled."""
 SLEEP: Final = member("Sleep", address="s", protocol="s")
 """Put a camera to sleep.
 
@@ -199,8 +206,8 @@ INTERFACE: Final = PrivateInterface(
     BUS_NAME,
     PATH,
     methods=(
-        *(GET_STATUS, SEARCH, WAKE, RESTART_ACCESS_POINT, SLEEP, COMMAND, PAIR, UNPAIR, CANCEL, RELEASE),
-        *(END_LINKS, GET_BONDS),
+        *(GET_STATUS, SEARCH, WAKE, RESTART_ACCESS_POINT, REBOOT, SLEEP, COMMAND, PAIR, UNPAIR),
+        *(CANCEL, RELEASE, END_LINKS, GET_BONDS),
         *(ATTACH, DETACH, RECORD, SET_CLOCK, REGISTER_HOST, RECORDED_FILES),
         *(GIVE_SOCKET, REFUSE_SOCKET),
     ),

@@ -11,6 +11,7 @@ export type CameraRecord = Pick<
   connection_settings: Pick<Settings, "ssid">;
   /** A newer hub may have other codes. */
   connection_error_code: string | null;
+  recovery_step: string | null;
   connection_error_message: string | null;
   camera: Pick<Camera, "battery_level" | "battery_state" | "recording" | "problems"> | null;
 };
@@ -160,6 +161,8 @@ export const parseCamera = (octets: Uint8Array, id: number) =>
       lost_at: members.textOrNull("lost_at"),
       power_state: members.oneOrNull("power_state", ["asleep", "awake"]),
       connection_phase: members.oneOrNull("connection_phase", ["waking", "joining"]),
+      // An earlier version has none, and a later one may have others.
+      recovery_step: members.has("recovery_step") ? members.textOrNull("recovery_step") : null,
       connection_error_code: members.textOrNull("connection_error_code"),
       connection_error_message: members.textOrNull("connection_error_message", LONGEST_SENTENCE),
       // An earlier version has none.

@@ -11,6 +11,7 @@ const SHAPES: Record<CameraState, string> = {
   waiting: "M3 1h6L3 11h6z",
   waking: "M2.5 8.5a3.5 3.5 0 0 1 7 0zM6 .8v1.8M1.4 3.2l1.3 1.3M10.6 3.2 9.3 4.5",
   searching: "M5 1.5a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7M7.6 7.6 11 11",
+  recovering: "M10 6a4 4 0 1 1-1.2-2.8M10 .8v2.7H7.3",
   "not-answering": "M6 1 11.2 11H.8zM6 4.6v3M6 9.1v.3",
   "not-recording": "M6 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9M2.9 2.9 9.1 9.1",
   "still-recording": "M6 1.5a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9M6 5.5v1M5.5 6h1",
@@ -21,9 +22,11 @@ const SHAPES: Record<CameraState, string> = {
   off: "M6 2a4 4 0 1 1 0 8 4 4 0 0 1 0-8",
 };
 
+const TURNING: ReadonlySet<CameraState> = new Set(["connecting", "recovering"]);
+
 export function Shape({ state }: { state: CameraState }) {
   return (
-    <svg class={`shape${state === "connecting" ? " turning" : ""}`} data-shape={state} viewBox="0 0 12 12" aria-hidden="true">
+    <svg class={`shape${TURNING.has(state) ? " turning" : ""}`} data-shape={state} viewBox="0 0 12 12" aria-hidden="true">
       <path d={SHAPES[state]} />
     </svg>
   );

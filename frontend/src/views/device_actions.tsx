@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isFreeFor, linkOf } from "../camera_state";
-import { command, record, sleep, underWay, wake } from "../commands";
+import { command, record, recover, sleep, underWay, wake } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { isFresh } from "../reading";
@@ -66,7 +66,8 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
         ...(device.paired && canWake ? [action(t.camera.sleep, () => void sleep(device))] : []),
       ];
     case "not-answering":
-      return [disconnect(t.camera.disconnect)];
+      return [disconnect(t.camera.disconnect), action(t.camera.recover, () => void recover(device))];
+    case "recovering":
     case "connecting":
     case "waking":
       return [disconnect(t.camera.stop)];

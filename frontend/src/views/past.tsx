@@ -5,7 +5,7 @@ import { deviceAddress, Problem, request } from "../api";
 import { lossIn } from "../losses";
 import { t } from "../messages";
 import { endWords } from "../reading";
-import { adviceFor, detailOf, headingFor } from "../sentences";
+import { adviceFor, capitalised, detailOf, headingFor, stepWords } from "../sentences";
 import { moment } from "../times";
 import type { Device, HistoryRow } from "../types";
 import { Faults, Name } from "./parts";
@@ -38,12 +38,16 @@ export function usePast(device: Device): PastProps {
     device.id,
     device.connection_status,
     device.connection_phase,
+    device.recovery_step,
     device.connection_error_at,
     device.last_disconnection,
     device.camera?.recording,
   ]);
   return { rows, fault };
 }
+
+/** The kinds of rows whose code is no error. */
+const WITHOUT_ERRORS: ReadonlySet<HistoryRow["kind"]> = new Set(["recording", "recovery"]);
 
 /** Whether a session ended otherwise than by a command. */
 export const isOutage = (row: HistoryRow): boolean => Boolean(row.code) && row.code !== "cancelled";
@@ -72,7 +76,7 @@ function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) 
     row.signal_mean !== null && t.camera.signalRange(row.signal_minimum ?? row.signal_mean, row.signal_mean),
   ].filter(Boolean);
   const isCut = row.kind === "recording" && row.ended !== null && row.code !== "stopped";
-  const isError = row.kind === "failure" || (row.kind !== "recording" && isOutage(row));
+  const isError = row.kind === "failure" || (!WITHOUT_ERRORS.has(row.kind) && isOutage(row));
   const wake = isError ? t.camera.notWoken : t.camera.woken;
   return (
     <li data-kind={row.kind}>
@@ -82,6 +86,8 @@ function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) 
         <strong>{t.camera.interruption(moment(row.time), (Date.parse(row.ended) - Date.parse(row.time)) / 1000)}</strong>
       ) : row.kind === "recording" ? (
         <strong>{row.ended ? t.camera.recorded(moment(row.time), moment(row.ended)) : t.camera.recordedOpen(moment(row.time))}</strong>
+      ) : row.kind === "recovery" ? (
+        <strong>{row.ended ? t.camera.recovery(moment(row.time), moment(row.ended)) : t.camera.recoveryOpen(moment(row.time))}</strong>
       ) : row.kind === "wake" ? (
         <strong>{wake(moment(row.time))}</strong>
       ) : (
@@ -91,6 +97,15 @@ function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) 
       )}
       {details.length > 0 && <small>{details.join(" · ")}</small>}
       {isCut && <div>{t.camera.recordingEnded(endWords(row.code ?? "", () => lossIn(all, row)))}</div>}
+      {row.kind === "recovery" && (
+        <>
+          <div>
+            {!row.ended && `${capitalised(stepWords(row.code ?? ""))}. `}
+            <Name text={row.message ?? ""} />
+          </div>
+          <Code code={row.code} />
+        </>
+      )}
       {isError && (
         <>
           <div>

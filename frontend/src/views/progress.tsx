@@ -8,6 +8,7 @@ import type { Device } from "../types";
 export function Progress({ device }: { device: Device }) {
   const status = device.connection_status;
   if (!isCurrent.value) return null;
+  if (device.recovery_step) return <Elapsed key="recovering" words={t.states.recovering} />;
   if (device.connection_phase === "waking") return <Elapsed key="waking" words={t.states.waking} />;
   if (status !== "connecting" && status !== "disconnecting") return null;
   return <Elapsed key={status} words={status === "connecting" ? t.states.connecting : t.disconnecting} />;

@@ -2,7 +2,7 @@
 
 import { countOf, isFreeFor, isKept, isRecordingTrouble, linkOf, wereAllInUse } from "../camera_state";
 import { t } from "../messages";
-import { adviceFor, detailOf, headingFor } from "../sentences";
+import { adviceFor, detailOf, headingFor, stepWords } from "../sentences";
 import { interfaces, isCurrent, nameOf } from "../state";
 import { moment } from "../times";
 import type { Device } from "../types";
@@ -31,6 +31,7 @@ export function useTrouble(device: Device): Line | null {
     return { ...line(`${problem.what} ${problem.advice}`, tone), problem: problem.code };
   }
   if (state === "not-answering") return isCurrent.value ? line(t.trouble.notAnswering, "warn") : null;
+  if (state === "recovering") return isCurrent.value ? line(recoveringWords(device), "warn") : null;
   if (device.connected) return null;
   if (state === "waiting" && device.waiting_since) return line(t.trouble.waiting(moment(device.waiting_since)));
   if (state === "asleep" && code !== "authentication-failed") {
@@ -50,6 +51,8 @@ export function useTrouble(device: Device): Line | null {
   return line(at ? t.trouble.headingAt(heading, moment(at)) : heading, state === "failed" ? "bad" : "plain");
 }
 
+const recoveringWords = (device: Device): string => t.trouble.recovering(stepWords(device.recovery_step ?? ""));
+
 export const TroubleLine = ({ line }: { line: Line }) => (
   <p class={`line trouble ${isCurrent.value ? line.tone : "plain"}`} data-problem={line.problem} title={line.text}>
     {line.text}
@@ -59,11 +62,17 @@ export const TroubleLine = ({ line }: { line: Line }) => (
 export function Trouble({ device }: { device: Device }) {
   const state = linkOf(device);
   const code = device.connection_error_code;
-  if (state === "not-answering") {
+  if (state === "not-answering" || state === "recovering") {
     return isCurrent.value ? (
       <div class="trouble">
         <p>
-          <strong>{t.trouble.notAnswering}</strong> {t.trouble.notAnsweringAdvice}
+          {state === "recovering" ? (
+            <strong>{recoveringWords(device)}</strong>
+          ) : (
+            <>
+              <strong>{t.trouble.notAnswering}</strong> {t.trouble.notAnsweringAdvice}
+            </>
+          )}
         </p>
       </div>
     ) : null;

@@ -22,6 +22,7 @@ from wifimgrd.domain.camera_model import (
     WakeMethod,
     closest_codename,
 )
+from wifimgrd.domain.link_steps import LinkStep
 
 GOOD = '[[model]]\ncodename = "a-1"\ndevice_name = "A 1"\n'
 
@@ -61,6 +62,13 @@ def test_nobody_is_said_to_have_verified_what_the_hub_does_not_do() -> None:
         assert said.wake is Evidence.NONE or bluetooth
         assert said.pair is Evidence.NONE or (bluetooth and bluetooth.pairing)
         assert {said.state, said.record, said.clock} == {Evidence.NONE} or model.control
+
+
+def test_what_a_camera_can_do_against_a_dead_link_is_that_of_its_model() -> None:
+    models = catalog.load()
+    assert models["gopro-hero9"].recovery_steps == (LinkStep.CAMERA_ACCESS_POINT,)
+    assert models["gopro-hero13"].recovery_steps == (LinkStep.CAMERA_ACCESS_POINT, LinkStep.REBOOT_CAMERA)
+    assert not models["ricoh-theta-x"].recovery_steps
 
 
 def test_no_two_models_advertise_one_number() -> None:
@@ -234,6 +242,10 @@ def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
         (
             GOOD + 'keep_alive = { interval_s = 0.1, path = "/" }',
             "model[0].keep_alive.interval_s: expected 1 to 3600 seconds",
+        ),
+        (
+            GOOD + 'recovery_steps = ["rejoin"]',
+            'model[0].recovery_steps: expected some of "camera-access-point"',
         ),
         (GOOD + "snapshot = {}", "model[0].snapshot: expected the key path"),
         (GOOD + 'snapshot = { path = "still.jpg" }', "model[0].snapshot.path: expected a path"),

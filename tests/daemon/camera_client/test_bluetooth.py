@@ -22,6 +22,7 @@ from wifimgrd.domain.camera import CameraCommand, CameraReading, RecordingState
 from wifimgrd.domain.device import Passphrase, PowerState
 from wifimgrd.domain.errors import (
     BluetoothUnavailable,
+    CameraBusy,
     CameraRefused,
     NotPaired,
     NotSupported,
@@ -304,8 +305,23 @@ async def test_a_camera_that_is_not_there_fails_with_a_sentence(
 
 
 async def test_a_service_that_nobody_knows_is_not_asked(daemon: ProcessBluetooth) -> None:
-    with pytest.raises(NotSupported):
-        await daemon.sleep(ADDRESS, "180f")
+    for call in (daemon.sleep, daemon.restart_access_point, daemon.reboot):
+        with pytest.raises(NotSupported):
+            await call(ADDRESS, "180f")
+
+
+async def test_a_camera_takes_its_own_recovery_steps(
+    daemon: ProcessBluetooth, service: CameraService, ready: FakeBluez
+) -> None:
+    ready.add(camera := FakeGoPro(ADDRESS, bonded=True, knows_host=True))
+    await daemon.restart_access_point(ADDRESS, "fea6")
+    assert camera.access_point
+    await daemon.reboot(ADDRESS, "fea6")
+    assert camera.reboots == 1
+    await until(lambda: not camera.connected)
+    camera.encoding = True
+    with pytest.raises(CameraBusy):
+        await daemon.reboot(ADDRESS, "fea6")
 
 
 async def test_a_bluetoothd_that_was_stopped_stays_stopped(

@@ -27,6 +27,7 @@ from wifimgrd.daemon.ports import (
     BluetoothListener,
     CameraSockets,
     HostClock,
+    LinkEvidence,
 )
 from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.device import DeviceId, DeviceState
@@ -122,6 +123,7 @@ def make_bench(
     control: CameraControl | None = None,
     host_clock: HostClock | None = None,
     world: SimulatedWorld | None = None,
+    evidence: LinkEvidence | None = None,
 ) -> Bench:
     """A hub that is not started yet."""
     world, story, store = world or SimulatedWorld(load_scenario(scenario)), Story(), store or StoreInMemory()
@@ -140,6 +142,7 @@ def make_bench(
         world.bluetooth,
         control,
         host_clock,
+        evidence,
     )
     bench = Bench(hub, world, store, story, lambda: next(ticks))
     return bench

@@ -20,10 +20,13 @@ from wifimgrd.domain.events import (
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
+    LinkStepEnded,
+    LinkStepStarted,
     PowerChanged,
     SignalChanged,
 )
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.link_steps import PORT_STEPS, LinkStep
 from wifimgrd.domain.reservation import AbsentAdapter
 
 _T = TypeVar("_T")
@@ -46,6 +49,8 @@ class Story:
     interfaces: dict[str, InterfaceStatus] = field(default_factory=dict)
     absent: tuple[AbsentAdapter, ...] = ()
     failing: DeviceId | None = None
+    steps: dict[DeviceId, LinkStep] = field(default_factory=dict)
+    """The recovery steps that run for cameras."""
 
     def publish(self, event: Event) -> None:
         self.events.append(event)
@@ -92,6 +97,14 @@ class Story:
             case AdapterRecovery(name, step):
                 assert self.interfaces[name].device_id is None, "an adapter in use is never touched"
                 self.reported.append(f"{name} recovery {step}")
+            case LinkStepStarted(device, interface, link_step):
+                assert self.devices[device].state is DeviceState.CONNECTED, "a step is for a link that is up"
+                assert self.devices[device].interface == interface
+                self.steps[device] = link_step
+                self.reported.append(f"{device} recovery {link_step}")
+            case LinkStepEnded(device, link_step, result):
+                assert self.steps.pop(device) is link_step, "each step has one end"
+                self.reported.append(f"{device} recovery {result}")
             case AbsentAdaptersChanged(adapters):
                 self.absent = adapters
             case BackendChanged(backend):
@@ -100,12 +113,21 @@ class Story:
     def take(self, status: DeviceStatus) -> None:
         """The interface's event came before the device's: a client never sees the one without the other."""
         self.devices[status.device.id] = status
-        assert (status.interface is None) == (status.state is DeviceState.DISCONNECTED)
+        if status.state is DeviceState.DISCONNECTED:
+            assert status.interface is None
+            assert status.recovery_step is None
+        elif status.interface is None and status.state is DeviceState.CONNECTING:
+            assert status.recovery_step in PORT_STEPS, "such a step has taken it, to reset its USB port"
         assert (status.link is not None) == (status.state is DeviceState.CONNECTED)
         if status.interface is None:
             assert status.device.id not in [one.device_id for one in self.interfaces.values()]
         else:
             assert self.interfaces[status.interface].device_id == status.device.id
+
+    def rests(self) -> None:
+        """No recovery step runs."""
+        assert self.steps == {}
+        assert all(status.recovery_step is None for status in self.devices.values())
 
     def agrees(self) -> None:
         """In use if and only if assigned, one to one."""

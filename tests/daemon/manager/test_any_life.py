@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +16,11 @@ from tests.soak import examples
 from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.domain.adapter import AdapterPin
+from wifimgrd.domain.dead_links import Asked, Counters
 from wifimgrd.domain.device import DeviceId, DeviceState, DeviceStatus
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceState
+from wifimgrd.domain.link_steps import LinkRules, LinkStep
 from wifimgrd.domain.records import interface_record
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.reservation import ReservationRule
@@ -39,6 +41,21 @@ RULES = st.builds(
 MOMENTS = st.sampled_from([0.0, 0.001, 0.05, 0.2, 0.21, 1.0, 9.0, 15.0])
 
 
+LINKS = LinkRules(silent_link_s=10.0, power_ports=frozenset({"1-1.1"}))
+
+
+class Dead:
+    """Implements LinkEvidence; each camera that is silent has a dead adapter."""
+
+    async def counters(self, interface: str) -> Counters:
+        now_s = asyncio.get_running_loop().time()
+        return Counters(now_s, int(now_s) + 1, 100_000, 1)
+
+    async def asked(self, interface: str, address: str, within_s: float) -> Asked:
+        await asyncio.sleep(5)
+        return Asked.SILENT
+
+
 def as_clients_see(status: DeviceStatus) -> DeviceStatus:
     """Without the field that is not published: whether the hub would reconnect the device."""
     return replace(status, device=replace(status.device, wanted=False))
@@ -53,7 +70,7 @@ class AnyLife(RuleBasedStateMachine):
         self.accidents: list[dict[str, Any]] = []
         self.runner.get_loop().set_exception_handler(lambda _, context: self.accidents.append(context))
         self.commands: set[asyncio.Task[None]] = set()
-        self.bench: Bench = make_bench(HubSettings(reserve=BEFORE))
+        self.bench: Bench = make_bench(HubSettings(reserve=BEFORE, link_recovery=LINKS), evidence=Dead())
         self.runner.run(self.bench.hub.start())
         for status in self.bench.hub.interface_statuses():
             self.bench.story.interfaces[status.interface.name] = status
@@ -65,6 +82,7 @@ class AnyLife(RuleBasedStateMachine):
             return
         self.runner.run(self.rest())
         self.bench.story.agrees()
+        self.bench.story.rests()
         for status in self.bench.story.devices.values():
             assert status.state in (DeviceState.CONNECTED, DeviceState.DISCONNECTED)
         for command in self.commands:
@@ -77,14 +95,14 @@ class AnyLife(RuleBasedStateMachine):
         """Long enough for every command; then to a moment in which no attempt runs by itself."""
         await asyncio.sleep(120)
         for _ in range(120):
-            if all(
+            if not self.bench.story.steps and all(
                 status.state in (DeviceState.CONNECTED, DeviceState.DISCONNECTED)
                 for status in self.bench.story.devices.values()
             ):
                 return
             await asyncio.sleep(1)
 
-    def send(self, command: Coroutine[Any, Any, Any], seconds: float) -> None:
+    def send(self, command: Awaitable[Any], seconds: float) -> None:
         async def quietly() -> None:
             try:
                 await command
@@ -134,7 +152,8 @@ class AnyLife(RuleBasedStateMachine):
 
     @rule(reserve=st.lists(RULES, max_size=2).map(tuple))
     def reload(self, reserve: tuple[ReservationRule, ...]) -> None:
-        self.runner.run(self.bench.hub.reconfigure(HubSettings(reserve=reserve)))
+        settings = HubSettings(reserve=reserve, link_recovery=LINKS)
+        self.runner.run(self.bench.hub.reconfigure(settings))
 
     @rule(adapter=ADAPTERS)
     def pull(self, adapter: str) -> None:
@@ -167,6 +186,21 @@ class AnyLife(RuleBasedStateMachine):
     def stick(self, adapter: str, heals: RecoveryStep, crashed: bool) -> None:
         how = {"interface": adapter, "heals": heals.value, "crashed": crashed}
         self.act(self.bench.world.set_fault, "adapter-stuck", how)
+
+    @rule(camera=CAMERAS, off=USUALLY)
+    def hang(self, camera: bytes, off: bool) -> None:
+        self.act(self.bench.world.set_fault, "silent", {"ssid": camera, "off": off})
+
+    @rule(device_id=DEVICES, wait=st.booleans(), step=st.none() | st.sampled_from(LinkStep), seconds=MOMENTS)
+    def recover(self, device_id: DeviceId, wait: bool, step: str | None, seconds: float) -> None:
+        self.send(self.bench.hub.device_commands["recover"](device_id, wait=wait, step=step), seconds)
+
+    @rule(camera=CAMERAS, seconds=st.sampled_from([10.0, 40.0, 120.0]))
+    def live_through_a_silence(self, camera: bytes, seconds: float) -> None:
+        """It connects all who can be, hangs, and is seen to be dead."""
+        self.hang(camera, False)
+        self.wait(seconds)
+        self.hang(camera, True)
 
     @rule(seconds=MOMENTS)
     def wait(self, seconds: float) -> None:
@@ -209,7 +243,7 @@ class AnyLife(RuleBasedStateMachine):
                 interfaces.count(InterfaceState.IN_USE),
             )
             assert list(hub.assigned_statuses()) == [
-                status for status in devices if status.state is not DeviceState.DISCONNECTED
+                status for status in devices if status.interface is not None
             ]
 
     @invariant()
@@ -225,7 +259,11 @@ class AnyLife(RuleBasedStateMachine):
             health = self.bench.hub._recovering._health
             for status in self.bench.hub.interface_statuses():
                 shown, identity = status.interface, status.interface.adapter.identity
-                held = health.obstacle(identity), health.is_suspect(identity)
+                links = self.bench.hub._links.value
+                held = (
+                    links.obstacle(identity) or health.obstacle(identity),
+                    links.is_suspect(identity) or health.is_suspect(identity),
+                )
                 assert (shown.trouble, shown.suspect) == held
 
 

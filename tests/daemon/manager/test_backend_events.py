@@ -34,8 +34,11 @@ class LateAdapters:
         assert self._listener is not None
         await self._adapters.start(self._listener)
 
-    async def replug(self, name: str) -> None:
-        await self._adapters.replug(name)
+    async def reset_port(self, name: str) -> None:
+        await self._adapters.reset_port(name)
+
+    async def power_port(self, name: str) -> None:
+        await self._adapters.power_port(name)
 
     async def stop(self) -> None:
         await self._adapters.stop()

@@ -203,3 +203,15 @@ def test_the_configurations_pin_goes_before_and_says_so(rule: ReservationRule, u
         await bench.hub.stop()
 
     run(test())
+
+
+def test_a_removal_that_overtakes_a_change_of_the_network_leaves_no_warning(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        first, second = await bench.create(1, name="Front"), await bench.create(1, name="Tail")
+        changing = asyncio.ensure_future(bench.hub.update(second, {"ssid": "SIM-CAM-2"}))
+        await asyncio.sleep(0)
+        await bench.hub.remove(second)
+        await changing
+        assert warnings_of(bench, first) == bench.hub_state.status(bench.entry(first)).warnings == ()
+
+    on_bench(test)

@@ -43,7 +43,7 @@ class HistoryInMemory:
 
     @property
     def unended(self) -> Sequence[HistoryRow]:
-        lasting = ("session", "problem")
+        lasting = ("session", "problem", "recovery")
         return [row for row in self.rows.values() if row.kind in lasting and not row.ended_us]
 
     @property

@@ -120,6 +120,24 @@ def test_whether_it_sleeps_is_not_known_a_minute_later(on_bench: RunOnBench) -> 
     on_bench(test)
 
 
+def test_whether_it_sleeps_is_not_known_once_it_was_disconnected(on_bench: RunOnBench) -> None:
+    """Its link kept it awake: what was heard meanwhile says nothing of later."""
+
+    async def test(bench: Bench) -> None:
+        device = await paired(bench)
+        await bench.hub.bluetooth.wake(device, wait=True)
+        await bench.hub.connections.connect(device, wait=True)
+        await bench.hub.bluetooth.search(1)
+        assert power_state(bench, device) is PowerState.AWAKE
+        await bench.hub.connections.disconnect(device)
+        assert power_state(bench, device) is None
+        bench.world.sleep_camera(GOPRO["ssid"].encode())
+        await bench.hub.bluetooth.wake(device, wait=True)
+        assert len(bench.story.of(WakeEnded)) == 2
+
+    on_bench(test)
+
+
 def test_searches_do_not_publish_each_time_a_camera_is_seen(on_bench: RunOnBench) -> None:
     async def test(bench: Bench) -> None:
         await paired(bench)

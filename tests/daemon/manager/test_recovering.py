@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 import structlog
 
 from tests.daemon.manager.conftest import Bench, RunOnBench
+from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.domain.adapter import Band
 from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.errors import (
@@ -27,6 +29,7 @@ from wifimgrd.domain.errors import (
 )
 from wifimgrd.domain.events import ConnectionFailed, InterfaceChanged
 from wifimgrd.domain.interface import BackendFacts, InterfaceState, InterfaceStatus
+from wifimgrd.domain.link_steps import LinkRules, LinkStep
 from wifimgrd.domain.recovery import QUARANTINE_S, SILENCE_S, WINDOW_S, Health, RecoveryStep
 
 NUMBERS = (1, 2, 3, 4)
@@ -192,10 +195,11 @@ def test_a_replugged_adapter_goes_and_comes_for_clients(on_bench: RunOnBench) ->
         stuck(bench, "wlan0", "replug")
         await tried(bench, 1)
         reported = [line for line in bench.story.reported if line.startswith("wlan0 ")]
-        assert reported[-4:] == [
+        assert reported[-5:] == [
             "wlan0 unavailable",
             "wlan0 removed",
             "wlan0 added",
+            "wlan0 unavailable",  # until the step has ended
             "wlan0 available",  # it is suspect until it has joined something
         ]
         assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
@@ -599,10 +603,48 @@ def test_why_a_step_by_command_has_failed_is_told(on_bench: RunOnBench) -> None:
         bench.world.adapters.on_replug = absent
         with pytest.raises(NotSupported, match="not on USB"):
             await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
-        bench.world.adapters.on_replug = lambda _: None
-        with pytest.raises(InterfaceLost, match="longer than 30 s"):
+
+        def lost(_: str) -> None:
+            raise TimeoutError(errno.ETIMEDOUT, "no adapter has come back in the USB port 1-1.1")
+
+        bench.world.adapters.on_replug = lost
+        with pytest.raises(InterfaceLost, match=r"no adapter has come back in the USB port 1-1\.1"):
             await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
         assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
+
+        async def hang(_: str) -> None:
+            await asyncio.sleep(3600)
+
+        bench.world.adapters.reset_port = hang  # type: ignore[method-assign, assignment]
+        with pytest.raises(InterfaceLost, match="longer than 30 s"):
+            await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+
+    on_bench(test)
+
+
+def test_a_driver_may_keep_its_interface_over_a_replug(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        bench.world.adapters.on_replug = lambda _: None
+        before = asyncio.get_running_loop().time()
+        await bench.hub.recover_interface("wlan0", RecoveryStep.REPLUG)
+        assert asyncio.get_running_loop().time() == before
+        assert shown(bench, "wlan0").state is InterfaceState.AVAILABLE
+
+    on_bench(test)
+
+
+def test_the_power_of_a_named_usb_port_is_switched_by_command_and_of_no_other(on_bench: RunOnBench) -> None:
+    async def test(bench: Bench) -> None:
+        switched: list[str] = []
+        bench.world.adapters.on_power = switched.append
+        with pytest.raises(InvalidRequest, match=r"USB port 1-1\.1 is not one of `power_ports`"):
+            await bench.hub.recover_interface("wlan0", LinkStep.POWER_PORT)
+        settings = HubSettings(link_recovery=LinkRules(power_ports=frozenset({"1-1.1"})))
+        await bench.hub.reconfigure(settings)
+        await bench.hub.recover_interface("wlan0", LinkStep.POWER_PORT)
+        with pytest.raises(InvalidRequest, match=r"USB port 1-1\.2"):
+            await bench.hub.recover_interface("wlan1", LinkStep.POWER_PORT)
+        assert switched == ["wlan0"]
 
     on_bench(test)
 

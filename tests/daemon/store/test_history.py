@@ -75,11 +75,12 @@ async def test_sessions_that_have_not_ended_are_known_at_the_next_start(tmp_path
     await history.close()
 
 
-async def test_problems_that_have_not_ended_are_known_at_the_next_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [HistoryKind.PROBLEM, HistoryKind.RECOVERY])
+async def test_what_else_has_not_ended_is_known_at_the_next_start(tmp_path: Path, kind: HistoryKind) -> None:
     history = await SqliteHistory.open(tmp_path, 100, 90)
-    lasts = replace(row(2), kind=HistoryKind.PROBLEM)
+    lasts = replace(row(2), kind=kind)
     session = replace(row(3), kind=HistoryKind.SESSION)
-    over = replace(row(4, ended_us=NOW_US), kind=HistoryKind.PROBLEM)
+    over = replace(row(4, ended_us=NOW_US), kind=kind)
     history.put([row(1), lasts, session, over, replace(row(5), kind=HistoryKind.REFUSAL)])
     await history.close()
     history = await SqliteHistory.open(tmp_path, 100, 90)

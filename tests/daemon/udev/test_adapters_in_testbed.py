@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import pyudev
 import structlog
 
 from tests.daemon.udev.testbed import FakeHost, Listener, Radio
-from wifimgrd.daemon.udev import UdevAdapterSource
+from tests.daemon.udev.usb_host import PortMemory, usb_ports
+from wifimgrd.daemon.udev import UdevAdapterSource, UsbDevices, UsbPorts
+from wifimgrd.daemon.udev._usb_ports import Comeback, PortTimes
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity, Mode
 
 
@@ -34,7 +37,7 @@ async def source(
     host: FakeHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[UdevAdapterSource]:
     retry_after(monkeypatch, 3600)  # the tests are about events
-    source = UdevAdapterSource(tmp_path / "no udevd")
+    source = UdevAdapterSource(usb_ports(UsbDevices()), tmp_path / "no udevd")
     yield source
     await source.stop()
 
@@ -251,10 +254,144 @@ async def test_nothing_is_reported_until_udev_is_done_with_an_interface(
     udevd = tmp_path / "udevd"
     udevd.touch()
     host.adapter("mock0")  # not in udev's database, which umockdev does not imitate
-    source = UdevAdapterSource(udevd)
+    source = UdevAdapterSource(usb_ports(UsbDevices()), udevd)
     await source.start(listener)
     assert listener.nothing_reported()
     await source.stop()
+
+
+# Steps on USB ports
+
+
+class PortSteps(UsbPorts):
+    """Steps that are an act of the test's, on an adapter in one port."""
+
+    def __init__(
+        self, port: str, act: Callable[[], None], return_s: float = 5.0, *, is_new: bool = False
+    ) -> None:
+        super().__init__(UsbDevices(), PortMemory(), lambda: (), PortTimes(return_s=return_s))
+        self._port = port
+        self._act = act
+        self._is_new = is_new
+        self.restored = 0
+
+    async def restore(self) -> None:
+        self.restored += 1
+
+    async def reset(self, port: str) -> Comeback:
+        assert port == self._port
+        self._act()
+        return Comeback([port], self._is_new)
+
+    cycle = reset
+
+
+class MockUsb(UsbDevices):
+    """All interfaces are in one port."""
+
+    def __init__(self, port: str, radio: Radio) -> None:
+        super().__init__()
+        self._port = port
+        self._radio = radio
+
+    def port_of(self, interface: str) -> str:
+        del interface
+        return self._port
+
+    def index_of(self, interface: str) -> int | None:
+        del interface
+        return self._radio.ifindex if Path(self._radio.path).exists() else None
+
+
+@asynccontextmanager
+async def with_steps(
+    radio: Radio,
+    listener: Listener,
+    act: Callable[[], None],
+    return_s: float = 5.0,
+    *,
+    is_new: bool = False,
+) -> AsyncIterator[UdevAdapterSource]:
+    """A source that has reported an adapter, on the port of which a step is an act of the test's."""
+    ports = PortSteps("1-1.4", act, return_s, is_new=is_new)
+    ports.devices = MockUsb("1-1.4", radio)
+    source = UdevAdapterSource(ports, Path("/nonexistent"))
+    await source.start(listener)
+    assert ports.restored == 1
+    await listener.present()
+    yield source
+    await source.stop()
+
+
+async def test_a_step_returns_once_the_new_interface_is_reported(host: FakeHost, listener: Listener) -> None:
+    radio = host.adapter("mock0", "1-1.4")
+    async with with_steps(radio, listener, radio.pull) as source:
+        step = asyncio.create_task(source.reset_port("mock0"))
+        assert await listener.gone() == "mock0"
+        await turn()
+        assert not step.done()
+        radio.plug_again()
+        await asyncio.wait_for(step, 5)
+        assert (await listener.present()).index == radio.ifindex
+
+
+async def test_a_step_returns_for_a_driver_that_has_kept_its_interface(
+    host: FakeHost, listener: Listener
+) -> None:
+    radio = host.adapter("mock0", "1-1.4")
+    async with with_steps(radio, listener, lambda: None) as source:
+        await asyncio.wait_for(source.reset_port("mock0"), 5)
+        assert listener.nothing_reported()
+
+
+async def test_a_step_waits_for_a_device_that_the_kernel_is_about_to_enumerate_anew(
+    host: FakeHost, listener: Listener
+) -> None:
+    radio = host.adapter("mock0", "1-1.4")
+    async with with_steps(radio, listener, lambda: None, is_new=True) as source:
+        step = asyncio.create_task(source.reset_port("mock0"))
+        await turn()
+        assert not step.done(), "the old interface is still there"
+        radio.pull()
+        assert await listener.gone() == "mock0"
+        radio.plug_again()
+        await asyncio.wait_for(step, 5)
+        assert (await listener.present()).index == radio.ifindex
+
+
+async def test_another_adapter_that_comes_meanwhile_is_not_the_one_that_was_reset(
+    host: FakeHost, listener: Listener
+) -> None:
+    radio = host.adapter("mock0", "1-1.4")
+    async with with_steps(radio, listener, radio.pull) as source:
+        step = asyncio.create_task(source.reset_port("mock0"))
+        host.adapter("mock1", "1-1.3", "00:e0:4c:01:02:04")
+        assert await listener.gone() == "mock0"
+        await listener.present()
+        await turn()
+        assert not step.done()
+        step.cancel()
+
+
+@pytest.mark.parametrize(("step", "blames_hub"), [("reset_port", False), ("power_port", True)])
+async def test_an_adapter_that_does_not_come_back_is_an_error_that_says_so(
+    host: FakeHost, listener: Listener, step: str, blames_hub: bool
+) -> None:
+    radio = host.adapter("mock0", "1-1.4")
+    async with with_steps(radio, listener, radio.pull, return_s=0.05) as source:
+        with pytest.raises(TimeoutError, match=r"no adapter has come back in the USB port 1-1\.4") as raised:
+            await getattr(source, step)("mock0")
+        assert ("its hub may not switch" in str(raised.value.strerror)) is blames_hub
+
+
+async def test_a_step_on_what_is_not_on_usb_is_told_from_other_errors(
+    host: FakeHost, listener: Listener, source: UdevAdapterSource
+) -> None:
+    host.radio("mock0", host.add("pci", "0000:02:00.0", None, {}, {}))
+    await source.start(listener)
+    for step in (source.reset_port, source.power_port):
+        with pytest.raises(FileNotFoundError, match="mock0 is not on USB"):
+            await step("mock0")
 
 
 # A udev that is not there
@@ -270,7 +407,7 @@ async def test_without_libudev_there_are_no_adapters_until_it_comes(
 
     retry_after(monkeypatch, 0)
     monkeypatch.setattr(pyudev, "Context", missing)
-    source = UdevAdapterSource(tmp_path / "no udevd")
+    source = UdevAdapterSource(usb_ports(UsbDevices()), tmp_path / "no udevd")
     host.adapter("mock0")
     with structlog.testing.capture_logs() as logs:
         await source.start(listener)
@@ -296,7 +433,7 @@ async def test_a_udevd_that_comes_late_is_subscribed_to_anew(
 
     monkeypatch.setattr(pyudev.Monitor, "from_netlink", counted)
     retry_after(monkeypatch, 0)
-    source, udevd = UdevAdapterSource(tmp_path / "udevd"), tmp_path / "udevd"
+    source, udevd = UdevAdapterSource(usb_ports(UsbDevices()), tmp_path / "udevd"), tmp_path / "udevd"
     with structlog.testing.capture_logs() as logs:
         await source.start(listener)
         before = monitors

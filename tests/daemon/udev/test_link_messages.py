@@ -9,6 +9,8 @@ from typing import cast
 
 import pytest
 
+from tests.daemon.udev.usb_host import usb_ports
+from wifimgrd.daemon.udev import UsbDevices
 from wifimgrd.daemon.udev._source import UdevAdapterSource, _Present
 from wifimgrd.kernel.events import Event
 from wifimgrd.kernel.links import Link
@@ -28,7 +30,7 @@ class Source(UdevAdapterSource):
     """One that notes what it would read, and that the kernel tells what a test says."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(usb_ports(UsbDevices()))
         self.reads: list[list[str]] = []
         self._modes = cast("Subscription", object())
 

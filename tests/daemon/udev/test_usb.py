@@ -1,14 +1,18 @@
-"""Adapters on USB as the kernel shows them: their power while they are in use, and plugging in anew."""
+"""Adapters on USB as the kernel shows them: their power while they are in use, and what is done to a port."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import errno
+import os
+import threading
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 import structlog
 
+from tests.daemon.udev.usb_host import PORT, Sysfs
 from wifimgrd.daemon.udev._autosuspend import AutosuspendBlock
 from wifimgrd.daemon.udev._usb import UsbDevices
 from wifimgrd.domain.adapter import Adapter, AdapterIdentity
@@ -17,42 +21,6 @@ from wifimgrd.domain.events import InterfaceAdded, InterfaceChanged, InterfaceRe
 from wifimgrd.domain.interface import Interface, InterfaceState, InterfaceStatus
 from wifimgrd.runtime.tasks import Tasks
 from wifimgrd.simulator._world import BriefMemory
-
-PORT = "1-1.4"
-
-
-class Sysfs:
-    """The kernel's tree, in which links lead where they lead there."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        (root / "class" / "net").mkdir(parents=True)
-
-    def plug(self, name: str, *, usb: bool = True, control: str = "auto", whole: bool = False) -> Path:
-        """An adapter below a hub; `whole`: its driver names the device, not the interface, as the parent."""
-        device = self.root / "devices" / "usb1" / "1-1" / PORT
-        interface = device if whole else device / f"{PORT}:1.0"
-        net = interface / "net" / name
-        net.mkdir(parents=True)
-        (net / "device").symlink_to("../..")
-        (net / "phy80211").symlink_to("../../ieee80211/phy0")
-        (interface / "ieee80211" / "phy0").mkdir(parents=True)
-        (device / "power").mkdir()
-        (device / "power" / "control").write_text(control + "\n")
-        (device / "authorized").write_text("1\n")
-        if usb:
-            (device / "idVendor").write_text("0bda\n")
-            (device.parent / "idVendor").write_text("1a40\n")
-        (self.root / "class" / "net" / name).symlink_to(net)
-        return device
-
-    def add_interface(self, name: str) -> None:
-        """Another interface of the adapter."""
-        net = self.root / "devices" / "usb1" / "1-1" / PORT / f"{PORT}:1.0" / "net" / name
-        net.mkdir()
-        (net / "device").symlink_to("../..")
-        (net / "phy80211").symlink_to("../../ieee80211/phy0")
-        (self.root / "class" / "net" / name).symlink_to(net)
 
 
 @pytest.fixture
@@ -63,7 +31,7 @@ def sysfs(tmp_path: Path) -> Sysfs:
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_power_of_the_usb_device_behind_an_interface_is_read_and_said(sysfs: Sysfs, whole: bool) -> None:
     device = sysfs.plug("wlan0", whole=whole)
-    devices = UsbDevices(sysfs.root)
+    devices = sysfs.devices
     assert devices.control("wlan0") == "auto"
     devices.set_control("wlan0", "on")
     assert (device / "power" / "control").read_text() == "on"
@@ -73,32 +41,160 @@ def test_the_power_of_the_usb_device_behind_an_interface_is_read_and_said(sysfs:
 def test_what_is_no_wireless_interface_leads_nowhere(sysfs: Sysfs, name: str) -> None:
     device = sysfs.plug("wlan0")
     (sysfs.root / "class" / "net" / "lo").mkdir()
-    devices = UsbDevices(sysfs.root)
+    devices = sysfs.devices
     assert devices.control(name) is None
     with pytest.raises(FileNotFoundError):
         devices.set_control(name, "on")
     with pytest.raises(FileNotFoundError):
-        devices.replug(name)
+        devices.port_of(name)
     assert (device / "power" / "control").read_text().strip() == "auto"
-    assert (device / "authorized").read_text().strip() == "1"
 
 
 def test_a_built_in_interface_is_left_alone(sysfs: Sysfs) -> None:
     sysfs.plug("wlan0", usb=False)
-    assert UsbDevices(sysfs.root).control("wlan0") is None
+    assert sysfs.devices.control("wlan0") is None
 
 
-def test_an_adapter_is_plugged_in_anew(sysfs: Sysfs, monkeypatch: pytest.MonkeyPatch) -> None:
-    device = sysfs.plug("wlan0")
-    written: list[tuple[Path, str]] = []
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_port_of_an_interface_is_that_of_its_usb_device(sysfs: Sysfs, whole: bool) -> None:
+    sysfs.plug("wlan0", whole=whole)
+    assert sysfs.devices.port_of("wlan0") == PORT
 
-    def note(path: Path, text: str) -> None:
-        written.append((path.resolve(), text))
 
-    monkeypatch.setattr(Path, "write_text", note)
-    UsbDevices(sysfs.root).replug("wlan0")
-    authorized = device.resolve() / "authorized"
-    assert written == [(authorized, "0"), (authorized, "1")]
+def test_a_reset_goes_to_the_node_of_the_device(sysfs: Sysfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    sysfs.plug("wlan0")
+    node = sysfs.add_node()
+    asked: list[tuple[Path, int]] = []
+
+    def note(file: int, request: int) -> None:
+        asked.append((Path(f"/proc/self/fd/{file}").readlink(), request))
+
+    monkeypatch.setattr("fcntl.ioctl", note)
+    assert sysfs.devices.reset(PORT)
+    assert asked == [(node, 0x5514)]
+
+
+def fails(number: int) -> Callable[[int, int], None]:
+    """An ioctl that fails."""
+
+    def ioctl(file: int, request: int) -> None:
+        raise OSError(number, f"{os.strerror(number)}: {file} {request}")
+
+    return ioctl
+
+
+def test_a_device_that_the_kernel_enumerates_anew_after_a_reset_was_reset(
+    sysfs: Sysfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ENODEV is what the kernel says when the descriptors have changed, as with a firmware loader."""
+    sysfs.plug("wlan0")
+    sysfs.add_node()
+    monkeypatch.setattr("fcntl.ioctl", fails(errno.ENODEV))
+    assert not sysfs.devices.reset(PORT)
+
+
+def test_a_reset_that_the_kernel_refuses_is_an_error(sysfs: Sysfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    sysfs.plug("wlan0")
+    sysfs.add_node()
+    monkeypatch.setattr("fcntl.ioctl", fails(errno.EIO))
+    with pytest.raises(OSError, match="Input/output error"):
+        sysfs.devices.reset(PORT)
+
+
+def test_a_port_without_a_device_has_no_node_to_reset(sysfs: Sysfs) -> None:
+    assert not sysfs.devices.can_reset(PORT)
+    with pytest.raises(OSError, match="no device is in the USB port") as raised:
+        sysfs.devices.reset(PORT)
+    assert raised.value.errno == errno.ENODEV
+
+
+def test_the_power_of_a_port_is_switched_at_its_hub(sysfs: Sysfs) -> None:
+    switch, devices = sysfs.port("1-1:1.0", "1-1-port4"), sysfs.devices
+    devices.switch(PORT, on=False)
+    assert switch.read_text().startswith("1")
+    devices.switch(PORT, on=True)
+    assert switch.read_text().startswith("0")
+
+
+def test_the_power_of_a_port_of_the_host_itself_is_switched(sysfs: Sysfs) -> None:
+    switch = sysfs.port("2-0:1.0", "usb2-port3")
+    sysfs.devices.switch("2-3", on=False)
+    assert switch.read_text().startswith("1")
+
+
+def test_an_older_kernel_is_told_from_a_refusal(sysfs: Sysfs) -> None:
+    sysfs.port("1-1:1.0", "1-1-port4").unlink()
+    with pytest.raises(OSError, match=r"Linux 6\.0") as raised:
+        sysfs.devices.switch(PORT, on=False)
+    assert raised.value.errno == errno.EOPNOTSUPP
+    assert not (sysfs.root / "bus/usb/devices/1-1:1.0/1-1-port4/disable").exists(), "nothing is created"
+
+
+@pytest.mark.parametrize("port", ["", "1", "../1-1", "1-1.4/..", "*-*", "1-1.*"])
+def test_what_is_no_port_leads_nowhere(sysfs: Sysfs, port: str) -> None:
+    sysfs.port("1-1:1.0", "1-1-port4")
+    with pytest.raises(OSError, match="cannot be switched here"):
+        sysfs.devices.switch(port, on=False)
+    assert not sysfs.devices.is_off(port)
+    assert not sysfs.devices.can_reset(port)
+
+
+@pytest.mark.parametrize(
+    ("port", "hub", "name", "peer", "other"),
+    [
+        ("1-1.4", "1-1:1.0", "1-1-port4", "2-1:1.0/2-1-port4", "2-1.4"),
+        ("1-1.2.4", "1-1.2:1.0", "1-1.2-port4", "2-1.2:1.0/2-1.2-port4", "2-1.2.4"),
+        ("1-4", "1-0:1.0", "usb1-port4", "usb2/2-0:1.0/usb2-port1", "2-1"),
+        ("1-1.4", "1-1:1.0", "1-1-port4", "", None),
+        ("1-1.4", "1-1:1.0", "1-1-port4", "something/else", None),
+    ],
+)
+def test_the_other_half_of_a_usb_3_port_is_found(
+    sysfs: Sysfs, port: str, hub: str, name: str, peer: str, other: str | None
+) -> None:
+    sysfs.port(hub, name, peer=peer)
+    assert sysfs.devices.other_half(port) == other
+
+
+class Switches(UsbDevices):
+    """Notes which ports are switched, and refuses some."""
+
+    def __init__(self, *refused: tuple[str, bool]) -> None:
+        super().__init__()
+        self.switched: list[tuple[str, bool]] = []
+        self._refused = refused
+
+    def switch(self, port: str, *, on: bool) -> None:
+        self.switched.append((port, on))
+        if (port, on) in self._refused:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_both_halves_are_off_together_and_the_adapters_own_comes_on_first() -> None:
+    switches = Switches()
+    switches.cycle_power(["2-1.4", PORT], 0, threading.Event())
+    assert switches.switched == [("2-1.4", False), (PORT, False), (PORT, True), ("2-1.4", True)]
+
+
+def test_a_half_that_is_refused_leaves_the_other_one_on() -> None:
+    switches = Switches((PORT, False))
+    with pytest.raises(PermissionError):
+        switches.cycle_power(["2-1.4", PORT], 60, threading.Event())
+    assert switches.switched[-2:] == [(PORT, True), ("2-1.4", True)]
+
+
+def test_a_half_that_does_not_come_on_keeps_the_other_one_not_off() -> None:
+    switches = Switches((PORT, True))
+    with pytest.raises(PermissionError):
+        switches.cycle_power(["2-1.4", PORT], 0, threading.Event())
+    assert switches.switched[-1] == ("2-1.4", True)
+
+
+def test_nothing_is_switched_off_once_that_is_no_longer_wanted() -> None:
+    switches, hurry = Switches(), threading.Event()
+    hurry.set()
+    switches.cycle_power([PORT], 60, hurry)
+    assert switches.switched == []
 
 
 class Devices(UsbDevices):
@@ -219,7 +315,7 @@ async def test_a_change_by_somebody_else_is_reported_and_put_right(
     await stage.until("on")
     stage.publish_signal()
     with structlog.testing.capture_logs() as logs:
-        UsbDevices(sysfs.root).set_control("wlan0", "auto")
+        sysfs.devices.set_control("wlan0", "auto")
         stage.publish_signal()
         await stage.until("on")
     assert [log["interface"] for log in logs if log["event"] == "adapter_drifted"] == ["wlan0"]

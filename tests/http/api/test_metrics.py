@@ -16,7 +16,7 @@ from wifimgrd.client.changes import AttemptFailed, DeviceAdded, ServiceChanged
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config.configuration import TileSource
 from wifimgrd.domain.records import CameraRecord, DeviceRecord, ServiceRecord
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import RECOVERY_STEPS
 from wifimgrd.http.settings import Settings
 
 
@@ -117,7 +117,7 @@ async def test_without_the_service_behind_the_backend_all_states_are_unknown(
 
 async def test_what_was_tried_with_an_adapter_is_counted_by_step(shim: Served, hub: HubClient) -> None:
     before = await values(shim)
-    assert not any(before[f"wifimgrd_adapter_recoveries_total[{step}]"] for step in RecoveryStep)
+    assert not any(before[f"wifimgrd_adapter_recoveries_total[{step}]"] for step in RECOVERY_STEPS)
     stuck = {"interface": Variant("s", "wlan0"), "heals": Variant("s", "rescan")}
     await hub.simulate("SetFault", "sa{sv}", "adapter-stuck", stuck)
     made = await connect(shim, camera(1))
@@ -136,6 +136,18 @@ async def test_a_camera_that_blinks_is_an_interruption_and_a_reconnect(shim: Ser
     now = await values(shim)
     assert now["wifimgrd_link_interruptions_total"] == now["wifimgrd_reconnects_total"] == 1
     assert now["wifimgrd_connection_attempts_total[success]"] == now["wifimgrd_connect_seconds_count"] == 1
+
+
+async def test_a_link_that_a_recovery_step_takes_down_was_not_interrupted(
+    fake_hub: FakeHub, served: Served
+) -> None:
+    up = DeviceRecord(1, state="connected")
+    away = replace(up, state="connecting", recovery_step="rejoin")
+    fake_hub.happen(DeviceAdded(up), changed(away, "State"))
+    fake_hub.happen(changed(replace(up, recovery_step="rejoin"), "State"), changed(up))
+    now = await values(served)
+    assert now["wifimgrd_link_interruptions_total"] == now["wifimgrd_reconnects_total"] == 0
+    assert now["wifimgrd_connect_seconds_count"] == 0
 
 
 async def test_a_lost_camera_that_is_brought_back_is_a_reconnect(shim: Served, hub: HubClient) -> None:

@@ -114,6 +114,7 @@ def test_a_step_of_the_connection_is_reported_with_what_the_contract_names(
                 "connection_error_at": None,
                 "waiting_since": None,
                 "connection_phase": None,
+                "recovery_step": None,
                 "power_state": None,
                 "last_seen": None,
                 "auto_wake": None,
@@ -187,6 +188,15 @@ def test_a_camera_that_falls_silent_is_a_status_and_an_update(translator: Channe
     assert (status.type, status.data["device_reachability"]) == (UPDATE, "unavailable")
     assert status.data["connection_status"] == "connected"
     assert update == Message("device.updated", device_json(CONNECTED))
+
+
+def test_a_recovery_step_that_begins_or_ends_is_a_status_and_an_update(translator: ChannelMessages) -> None:
+    translator.messages(changed(CONNECTED, STEP))
+    recovered = replace(CONNECTED, recovery_step="reboot-camera")
+    for device, step in ((recovered, "reboot-camera"), (CONNECTED, None)):
+        status, update = translator.messages(changed(device, frozenset({"RecoveryStep"})))
+        assert (status.type, status.data["recovery_step"]) == (UPDATE, step)
+        assert update == Message("device.updated", device_json(device))
 
 
 def test_a_signal_moves_in_steps_and_has_no_number(translator: ChannelMessages) -> None:

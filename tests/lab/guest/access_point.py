@@ -245,6 +245,17 @@ class Camera:
         """Send so many bytes by a TCP connection of its own; returns when they are sent."""
         self._namespace.run("sh", "-c", f"head -c {data} /dev/zero | socat -u - TCP:{host}:{port}")
 
+    def count_requests(self) -> None:
+        """Count from now on what its web server is sent."""
+        chain = "add chain ip asked received { type filter hook input priority -1; }"
+        for command in ("add table ip asked", chain, "add rule ip asked received tcp dport 80 counter"):
+            self._namespace.run("nft", command)
+
+    def requests(self) -> int:
+        """How many packets that were."""
+        [packets] = re.findall(r"counter packets (\d+)", self._namespace.run("nft", "list table ip asked"))
+        return int(packets)
+
     def mute(self) -> None:
         """Drop what its web server is sent, and the beginnings of connections to it; all else goes on."""
         chain = "add chain ip mute received { type filter hook input priority 0; }"
@@ -254,6 +265,13 @@ class Camera:
     def unmute(self) -> None:
         """End that."""
         self._namespace.run("nft", "delete table ip mute")
+
+    def hang(self) -> None:
+        """Let its whole IP side hang: it stays on the air and answers nothing, not even ARP."""
+        chain = "add chain ip hang received { type filter hook input priority 0; policy drop; }"
+        for command in ("add table ip hang", chain):
+            self._namespace.run("nft", command)
+        self._namespace.run("ip", "link", "set", _INTERFACE, "arp", "off")
 
     def lose_requests(self) -> None:
         """Drop what its DHCP server is sent, as if it were lost on the way."""

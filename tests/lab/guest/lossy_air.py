@@ -1,4 +1,4 @@
-"""A medium that loses messages of handshakes: mac80211_hwsim has this process pass on each frame.
+"""A medium that loses frames, or only messages of handshakes: mac80211_hwsim has this process pass on each.
 
 include/linux/mac80211_hwsim.h of the kernel's drivers/net/wireless/virtual has the numbers. The kernel leaves
 out receivers that are on another channel.
@@ -34,6 +34,10 @@ _NUMBER: Final = struct.Struct("=I")
 _NONE: Final = _NUMBER.pack(0)
 _ACKNOWLEDGED: Final = 1 << 2
 _SIGNAL_DBM: Final = struct.pack("=i", -50)
+_KIND: Final = 0x4C
+_DATA_FRAME: Final = 0x08
+"""Of the first byte of a frame; those without data, such as the ones that announce power save, are another
+kind."""
 _EAPOL: Final = bytes.fromhex("aaaa03000000888e")
 _SO_RCVBUFFORCE: Final = 33
 _LARGEST: Final = 1 << 16
@@ -43,10 +47,14 @@ _BUFFER: Final = 1 << 22
 class LossyAir:
     """The medium between all radios of the guest. It knows a radio from its first frame on."""
 
-    def __init__(self, chance: random.Random, lost: float, unacknowledged: float) -> None:
-        """Which share of the messages of a handshake is lost, and of which only the acknowledgement is."""
+    def __init__(
+        self, chance: random.Random, lost: float, unacknowledged: float, *, all_data: bool = False
+    ) -> None:
+        """Which share of the messages of a handshake is lost, or of `all_data` frames to one station, and of
+        which only the acknowledgement is."""
         self.lost = 0
-        """How many messages were lost."""
+        """How many were lost."""
+        self._all_data = all_data
         self._chance = chance
         self._share_lost, self._share_unacknowledged = lost, unacknowledged
         self.netlink = generic_netlink()
@@ -76,7 +84,8 @@ class LossyAir:
         self._radios[frame[10:16]] = radio
         to = frame[4:10]
         is_unicast = not to[0] & 1
-        loses = is_unicast and frame[0] & 0x0C == 0x08 and _EAPOL in frame[24:34]
+        is_data = is_unicast and frame[0] & _KIND == _DATA_FRAME
+        loses = is_data and (self._all_data or _EAPOL in frame[24:34])
         is_lost = loses and self._chance.random() < self._share_lost
         self.lost += is_lost
         if not is_lost:
@@ -99,9 +108,11 @@ class LossyAir:
 
 
 @contextmanager
-def lossy_air(chance: random.Random, lost: float, unacknowledged: float) -> Iterator[LossyAir]:
+def lossy_air(
+    chance: random.Random, lost: float, unacknowledged: float, *, all_data: bool = False
+) -> Iterator[LossyAir]:
     """The medium, in the running event loop."""
-    air = LossyAir(chance, lost, unacknowledged)
+    air = LossyAir(chance, lost, unacknowledged, all_data=all_data)
     loop = asyncio.get_running_loop()
     loop.add_reader(air.netlink, air.readable)
     try:

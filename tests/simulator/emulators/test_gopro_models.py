@@ -6,8 +6,16 @@ import pytest
 
 from tests.camera.gopro_models import CHARGING, FIRMWARE, MODELS, ROUTES, STATUSES, has_route
 from tests.simulator.emulators.served import http, served
+from wifimgrd.config import catalog
 from wifimgrd.domain.camera import CameraDriver
-from wifimgrd.simulator.emulators import CameraSettings, EmulatedCamera, GoProBluetooth, GoProEmulator
+from wifimgrd.domain.link_steps import LinkStep
+from wifimgrd.simulator.emulators import (
+    GOPRO_NUMBERS,
+    CameraSettings,
+    EmulatedCamera,
+    GoProBluetooth,
+    GoProEmulator,
+)
 from wifimgrd.simulator.emulators._gopro import _ROUTES
 
 
@@ -48,3 +56,13 @@ def test_over_bluetooth_it_has_statuses_of_its_model_only(model: str) -> None:
         answer = answer[2 + answer[1] :]
     assert told <= {status for status, models in STATUSES.items() if model in models}
     assert told >= {1, 2, 10, 70}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_it_reboots_if_the_catalog_says_that_its_model_does(model: str) -> None:
+    [listed] = [one for one in catalog.load().values() if GOPRO_NUMBERS[model] in one.model_ids]
+    camera, reboots = EmulatedCamera(of(model)), []
+    camera.on_reboot = lambda: reboots.append(model)
+    answer = GoProBluetooth(GoProEmulator(camera)).answer(b"\x11")
+    is_listed = LinkStep.REBOOT_CAMERA in listed.recovery_steps
+    assert (answer, reboots) == ((b"\x11\x00", [model]) if is_listed else (b"\x11\x02", []))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from wifimgrd import __version__
 from wifimgrd.bus.connection import MethodCall
@@ -19,6 +19,7 @@ from wifimgrd.domain.check import check, parse_wanted
 from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import DeviceNotFound, InterfaceNotFound, InvalidRequest
 from wifimgrd.domain.history import parse_filter
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.power import LONGEST_SEARCH_S, SEARCH_S
 from wifimgrd.domain.records import (
     FindingRecord,
@@ -31,7 +32,7 @@ from wifimgrd.domain.records import (
     result_record,
     take_record,
 )
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import RECOVERY_STEPS, RecoveryStep
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.domain.takes import parse_take_filter
 from wifimgrd.wire import names
@@ -83,7 +84,7 @@ class ManagerObject(ExportedInterface):
             groups=hub.groups.all,
             missing_members=hub.groups.missing,
             unmatched_reservations=hub.unmatched_reservations,
-            recoveries=dict.fromkeys(map(str, RecoveryStep), 0),
+            recoveries=dict.fromkeys(RECOVERY_STEPS, 0),
         )
         super().__init__(names.ROOT_PATH, names.MANAGER, properties_of(self.record))
         self.methods = {
@@ -247,12 +248,14 @@ def _interface(call: MethodCall) -> str | None:
     return text_option(options, "interface")
 
 
-def _step(text: str) -> RecoveryStep:
+def _step(text: str) -> RecoveryStep | Literal[LinkStep.POWER_PORT]:
     """Raises InvalidRequest."""
+    if text == LinkStep.POWER_PORT:
+        return LinkStep.POWER_PORT
     try:
         return RecoveryStep(text)
     except ValueError:
-        sentence = f"One of {', '.join(RecoveryStep)}."
+        sentence = f"One of {', '.join((*RecoveryStep, LinkStep.POWER_PORT))}."
         raise InvalidRequest(f"step: {sentence}", {"step": (sentence,)}) from None
 
 

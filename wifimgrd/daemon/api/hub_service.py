@@ -37,6 +37,7 @@ from wifimgrd.domain.events import (
     InterfaceAdded,
     InterfaceChanged,
     InterfaceRemoved,
+    LinkStepStarted,
     OperationFailed,
     PowerChanged,
     RecordingStopped,
@@ -146,7 +147,7 @@ class HubService:
             case InterfaceRemoved(name):
                 self._unexport(names.interface_path(name))
                 self._update_counts()
-            case AdapterRecovery(step=step):
+            case AdapterRecovery(step=step) | LinkStepStarted(step=step):
                 taken = service.recoveries[step.value] + 1
                 recoveries = {**service.recoveries, step.value: taken}
                 self._change_service(self._manager, replace(service, recoveries=recoveries))

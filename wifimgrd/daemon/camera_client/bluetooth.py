@@ -263,6 +263,11 @@ class ProcessBluetooth:
         async with self._cancelling(address):
             await self._carry_out(calls.RESTART_ACCESS_POINT, [address, _protocol(service)], _SLEEP_S)
 
+    async def reboot(self, address: str, service: str) -> None:
+        """See CameraBluetooth.reboot."""
+        async with self._cancelling(address):
+            await self._carry_out(calls.REBOOT, [address, _protocol(service)], _SLEEP_S)
+
     async def sleep(self, address: str, service: str) -> None:
         """See CameraBluetooth.sleep."""
         async with self._cancelling(address):

@@ -1,4 +1,6 @@
-"""Stand-ins for a hub that was given no Bluetooth, no drivers of cameras, or no say on its own clock."""
+"""Stand-ins for a hub that was given no Bluetooth, no drivers of cameras, no view of its links, or no say on
+its own clock.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from typing import Final, NoReturn
 from wifimgrd.daemon.ports import BluetoothListener
 from wifimgrd.domain.camera import CameraDriver, CommandResult
 from wifimgrd.domain.camera_control import CameraControlListener, OpenCameraSocket
+from wifimgrd.domain.dead_links import Asked
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import BackendUnavailable, BluetoothUnavailable
 from wifimgrd.domain.power import BluetoothState, BluetoothStatus
@@ -31,7 +34,7 @@ class NoBluetooth:
     async def look_again(self) -> None:
         """It stays absent."""
 
-    search = wake = restart_access_point = sleep = pair = unpair = bonds = command = _refuse
+    search = wake = restart_access_point = reboot = sleep = pair = unpair = bonds = command = _refuse
 
     async def release(self, key: str) -> None:
         """Nothing is kept awake."""
@@ -73,6 +76,18 @@ class NoControl:
         """Raises BackendUnavailable."""
         del device_id, began_us, ended_us
         raise self._error
+
+
+class NoEvidence:
+    """Implements `wifimgrd.daemon.ports.LinkEvidence`; nothing is known of a link."""
+
+    async def counters(self, interface: str) -> None:
+        """None are known."""
+
+    async def asked(self, interface: str, address: str, within_s: float) -> Asked:
+        """Nobody asks."""
+        del interface, address, within_s
+        return Asked.NOT_ASKED
 
 
 class RightClock:

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
 import structlog
 
 from wifimgrd.daemon.manager._connections import Connections
-from wifimgrd.daemon.manager._entry import DeviceEntry, Operation
+from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._lookout import Lookout
+from wifimgrd.daemon.manager._operations import Operations
 from wifimgrd.daemon.manager._pairing import Pairing
 from wifimgrd.daemon.manager._scans import Scans
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.manager._waking import Waking
 from wifimgrd.daemon.ports import CameraBluetooth
 from wifimgrd.domain.camera_model import Bluetooth
-from wifimgrd.domain.commands import PAIR, SLEEP, WAKE
+from wifimgrd.domain.commands import PAIR, RECOVER, SLEEP, WAKE
 from wifimgrd.domain.device import ConnectionPhase, DeviceId, DeviceState, PowerState
 from wifimgrd.domain.errors import (
     Busy,
     CameraBusy,
-    Cancelled,
-    ErrorCode,
-    InternalError,
     NotPaired,
     NotSupported,
     WifimgrdError,
 )
-from wifimgrd.domain.events import OperationFailed
 from wifimgrd.domain.power import (
     BluetoothStatus,
     WakeRequest,
@@ -39,7 +35,6 @@ from wifimgrd.domain.power import (
 )
 from wifimgrd.domain.records import BluetoothRecord, bluetooth_record
 from wifimgrd.domain.registration import parse_bluetooth_address
-from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
 
@@ -60,7 +55,7 @@ class BluetoothCommands:
         scans: Scans,
         pairing: Pairing,
         bluetooth: CameraBluetooth,
-        tasks: Tasks,
+        operations: Operations,
     ) -> None:
         self._state = state
         self._connections = connections
@@ -68,7 +63,7 @@ class BluetoothCommands:
         self._scans = scans
         self._pairing = pairing
         self._bluetooth = bluetooth
-        self._tasks = tasks
+        self._operations = operations
 
     @property
     def status(self) -> BluetoothStatus:
@@ -106,7 +101,7 @@ class BluetoothCommands:
         entry, request = wanted
         if entry.operation is None:
             self._state.show_activity(entry, ConnectionPhase.WAKING)
-        await self._run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
+        await self._operations.run(entry, WAKE.name, partial(self._wake, entry, request), wait=wait)
 
     def _to_wake(self, device_id: DeviceId) -> tuple[DeviceEntry, WakeRequest] | None:
         """A device whose camera may be woken now, and how that is done; None if the camera is awake."""
@@ -131,7 +126,7 @@ class BluetoothCommands:
             return
         await self._waking.require_bluetooth()
         entry, request = self._to_put_to_sleep(device_id)  # it may record, or may be removed, meanwhile
-        await self._run(entry, SLEEP.name, partial(self._sleep, entry, request), wait=wait)
+        await self._operations.run(entry, SLEEP.name, partial(self._sleep, entry, request), wait=wait)
 
     def _to_put_to_sleep(self, device_id: DeviceId) -> tuple[DeviceEntry, WakeRequest]:
         """A device whose camera may be put to sleep now, and how it is reached."""
@@ -157,15 +152,16 @@ class BluetoothCommands:
         entry = self._state.entry_to_change(device_id)
         bluetooth = self._pairable(entry)
         wanted = entry.device.bluetooth_address if given is None else given
-        await self._run(entry, PAIR.name, partial(self._pairing.pair, entry, bluetooth, wanted), wait=wait)
+        work = partial(self._pairing.pair, entry, bluetooth, wanted)
+        await self._operations.run(entry, PAIR.name, work, wait=wait)
 
     async def unpair(self, device_id: DeviceId) -> None:
         """End a pairing that runs, and forget the camera; raises DeviceNotFound, Busy, NotSupported,
         BluetoothUnavailable."""
         entry = self._state.entry_to_change(device_id)
         self._pairable(entry)
-        if entry.operation is not None:
-            await self._end(entry.operation)
+        if entry.operation is not None and entry.operation.name != RECOVER.name:
+            await self._operations.end(entry.operation)
             entry = self._state.entry_to_change(device_id)
         await self._pairing.unpair(entry)
 
@@ -182,73 +178,11 @@ class BluetoothCommands:
         self._pairing.removed(entry)
 
     async def stop(self) -> None:
-        """End all operations."""
-        await self._tasks.stop()
+        """End all that runs over Bluetooth."""
+        await self._operations.stop()
         await self._pairing.stop()
 
-    # -- operations
-
-    async def _run(
-        self, entry: DeviceEntry, name: str, work: Callable[[], Awaitable[None]], *, wait: bool
-    ) -> None:
-        """Start an operation, or join the same one that runs; raises Busy if another one does."""
-        operation = entry.operation
-        if operation is None or operation.task.done():
-            task = self._tasks.start(name, self._carry_out(entry, name, work), expected=(WifimgrdError,))
-            operation = entry.operation = Operation(name, task)
-            # It may be cancelled before its first step, so that no clean-up of its own would run.
-            task.add_done_callback(partial(self._over, entry, operation))
-        elif operation.name != name:
-            raise Busy(f"another command of the device runs: {operation.name}")
-        if wait:
-            operation.awaited = True
-            try:
-                await asyncio.shield(operation.task)
-            except asyncio.CancelledError:
-                if operation.task.cancelled():
-                    raise Cancelled(_CANCELLED) from None
-                raise
-
-    @staticmethod
-    async def _carry_out(entry: DeviceEntry, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await work()
-        except WifimgrdError:
-            raise
-        except Exception as crash:
-            _log.exception("operation_crashed", device=entry.device.id, operation=name)
-            raise InternalError("the operation ended with an internal error") from crash
-
-    def _over(self, entry: DeviceEntry, operation: Operation, task: asyncio.Task[None]) -> None:
-        """An operation has ended, or was cancelled, even before it began."""
-        is_last = entry.operation is operation  # else another one has begun, whose phase is not to be cleared
-        if is_last:
-            entry.operation = None
-        if self._state.entries.get(entry.device.id) is not entry:
-            return
-        if is_last and operation.name == WAKE.name and entry.state is DeviceState.DISCONNECTED:
-            self._state.show_activity(entry, None)
-        error = Cancelled(_CANCELLED) if task.cancelled() else task.exception()
-        if isinstance(error, WifimgrdError):
-            self._report(entry, operation.name, error, awaited=operation.awaited)
-
-    def _report(self, entry: DeviceEntry, name: str, error: WifimgrdError, *, awaited: bool) -> None:
-        device = entry.device
-        if error.code is not ErrorCode.CANCELLED and name != WAKE.name:
-            _log.warning(
-                f"{name}_failed",
-                device=device.id,
-                device_name=device.name,
-                code=error.code,
-                reason=error.message,
-            )
-        if not awaited:
-            self._state.publish(OperationFailed(device.id, name, error.code, error.message))
-
-    @staticmethod
-    async def _end(operation: Operation) -> None:
-        operation.task.cancel()
-        await asyncio.wait((operation.task,))
+    # -- what they do
 
     async def _wake(self, entry: DeviceEntry, request: WakeRequest) -> None:
         lookout = Lookout(partial(self._is_received, entry, self._state.clock()))

@@ -64,6 +64,9 @@ class Camera:
     """The hub is setting its clock, which may be read meanwhile."""
     has_been_read: bool = False
     """It was read since it is connected; a camera whose clock is not read by the next time has none."""
+    was_idle: bool = False
+    """It did not record when it was read last, in this link or in those that recovery steps have taken down
+    since."""
     followed: Clocks | None = None
     """When it was read last since it is connected, if it was known then whether it records."""
     steadiness: Steadiness = field(default_factory=Steadiness)

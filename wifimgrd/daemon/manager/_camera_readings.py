@@ -41,6 +41,7 @@ from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
 from wifimgrd.domain.events import CameraChanged, RecordingStarted, RecordingStopped
+from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.recordings import ExpectedCamera, expected_cameras
 from wifimgrd.runtime.tasks import Tasks
 
@@ -72,6 +73,8 @@ class CameraReadings:
         self.cameras: dict[DeviceId, Camera] = {}
         self.not_recording = Notice[DeviceEntry]()
         """A connected camera should record, and has not for some time; said again as long as that is so."""
+        self.read = Notice[DeviceEntry]()
+        """A connected camera has answered its driver, and that was told."""
 
     def stop(self) -> None:
         """End all; cameras go on with what they do."""
@@ -97,7 +100,9 @@ class CameraReadings:
             return
         camera = self.of(entry, control)
         camera.is_attached, camera.is_clock_due, camera.has_been_read = True, True, False
-        camera.followed = None
+        # Without a link, and once a step is over, anybody may have begun to record with the camera's button.
+        camera.was_idle = camera.was_idle and entry.recovery_step is not None
+        camera.followed, entry.is_unseen = None, not camera.was_idle
         camera.steadiness = camera.steadiness.attached()
         self._control.attach(entry.device.id, camera.driver)
 
@@ -135,6 +140,7 @@ class CameraReadings:
             is_commanded = entry.state is DeviceState.DISCONNECTING
             self._end(entry, camera, EndSeen.DIRECTLY if is_commanded else EndSeen.SWITCHED_OFF)
         camera.is_attached = False
+        camera.was_idle = camera.was_idle and entry.phase is Phase.RECOVERING
         self._files.gone(entry.device.id)
         self._control.detach(entry.device.id)
         self._end_timers(camera)
@@ -174,7 +180,7 @@ class CameraReadings:
         """A device was removed, or has another driver."""
         if (camera := self.cameras.pop(entry.device.id, None)) is not None:
             self._end_timers(camera)
-        entry.is_recording_held = False
+        entry.is_recording_held = entry.is_unseen = False
         self._clocks.forget(entry)
 
     # -- what cameras say
@@ -197,6 +203,7 @@ class CameraReadings:
         for waiter in reads:
             if not waiter.done():
                 waiter.set_result(None)
+        self.read.notify(entry)
 
     def take(self, entry: DeviceEntry, camera: Camera, reading: CameraReading) -> Sequence[Turn]:
         """A camera was read; returns the end and the begin of recordings, which are told after what was
@@ -210,6 +217,10 @@ class CameraReadings:
         cancel(camera.silence)
         camera.silence = asyncio.get_running_loop().call_later(SILENT_S, self._silent, entry, camera)
         turns = self._follow_recording(entry, camera, before)
+        # A reading without that clears nothing, not even after one of an idle camera. So by itself the hub
+        # takes no step for a camera whose driver never says it: some end their recording with the link.
+        entry.is_unseen = reading.recording is None
+        camera.was_idle = reading.recording is RecordingState.IDLE
         if reading.recording is not None:
             camera.followed = self._state.clocks()
         is_recording = reading.recording is RecordingState.RECORDING

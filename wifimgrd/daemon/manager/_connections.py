@@ -85,6 +85,8 @@ class Connections:
         """A device has an interface for an attempt; it is not published yet."""
         self.attempt_over = Notice[AttemptEnd]()
         """An attempt ended, and that was published."""
+        self.released = Notice[DeviceEntry]()
+        """A command is about to end a device's attempt, its link, or a recovery step."""
 
     # -- commands
 
@@ -129,7 +131,7 @@ class Connections:
                     self._start_waiting(entry)
                     return True
                 self.start_attempt(entry, is_first=is_first)
-            case ConnectMeans.JOIN if entry.work.automatic:
+            case ConnectMeans.JOIN if not entry.work.is_commanded:
                 self._prepare(entry)
                 entry.work.ask(automatic=False)
         return False
@@ -244,13 +246,14 @@ class Connections:
 
     def start_attempt(self, entry: DeviceEntry, *, automatic: bool = False, is_first: bool = False) -> None:
         """Assign an interface and start an attempt; a refusal is published and raised."""
-        state, device = self._state, replace(entry.device, last_attempt_us=self._state.clock())
+        state, device = self._state, entry.device
         entry.work.ask(automatic=automatic)
         try:
             self._backend.status.require_ready(self._backend.name)
             state.allocator, name = state.allocator.assign(self.claim(entry.device), state.device_name)
         except (NoInterfaceAvailable, BackendUnavailable) as refusal:
-            state.record(entry, replace(device, expected=device.expected and not is_first))
+            is_expected, now_us = device.expected and not is_first, state.clock()
+            state.record(entry, replace(device, expected=is_expected, last_attempt_us=now_us))
             _log.warning(
                 "connection_refused",
                 device=device.id,
@@ -260,13 +263,21 @@ class Connections:
             )
             state.fail(entry, refusal)
             raise
+        entry.work.open_outcome()
+        self.begin(entry, name)
+
+    def begin(self, entry: DeviceEntry, name: str) -> None:
+        """Begin an attempt on the interface that was assigned to a device: its first one, or one to bring its
+        link back, which is connecting already."""
+        state, is_connecting = self._state, entry.state is DeviceState.CONNECTING
         identity = state.allocator.interfaces[name].adapter.identity
         state.step(entry, Step.BEGIN)
-        state.record(entry, replace(device, last_adapter=identity))
-        entry.work.open_outcome()
+        device = replace(entry.device, last_attempt_us=state.clock(), last_adapter=identity)
+        state.record(entry, device)
         self.attempt_started.notify(entry)
         state.publish_interface(name)
-        state.publish(DeviceStateChanged(state.status(entry)))
+        status = state.status(entry)
+        state.publish(DeviceUpdated(status) if is_connecting else DeviceStateChanged(status))
         attempt = self._ending(entry, partial(self._attempt, entry, name))
         entry.work.join(self._tasks.start("attempt", attempt))
 
@@ -320,7 +331,6 @@ class Connections:
             return
         if entry.work.is_joining_here:
             entry.work.joined()
-            self._state.step(entry, Step.FAIL)
             _log.log(
                 logging.INFO if entry.work.automatic else logging.WARNING,
                 "connection_failed",
@@ -331,9 +341,13 @@ class Connections:
                 reason=error.message,
                 automatic=entry.work.automatic,
             )
-            self._state.free(entry)
-            self._state.end_waiting(entry)
-            self._state.fail(entry, error)
+            if entry.work.is_again:
+                self._state.lose(entry, error)
+            else:
+                self._state.step(entry, Step.FAIL)
+                self._state.free(entry)
+                self._state.end_waiting(entry)
+                self._state.fail(entry, error)
             self.attempt_over.notify(AttemptEnd(device, interface, error))
 
     def start_arrival(self, arrival: Arrival, link: Link) -> None:
@@ -369,6 +383,7 @@ class Connections:
     # -- endings
 
     def _start_release(self, entry: DeviceEntry) -> None:
+        self.released.notify(entry)
         self._start_leaving(entry, Step.RELEASE, None)
         entry.work.resolve(Cancelled("the attempt was cancelled by a disconnect or a removal"))
         self._state.publish(DeviceStateChanged(self._state.status(entry)))

@@ -10,18 +10,21 @@ from wifimgrd.domain.camera import CameraStatus, Problem
 from wifimgrd.domain.device import ConnectionPhase, Device, DeviceState, Link
 from wifimgrd.domain.errors import WifimgrdError
 from wifimgrd.domain.lifecycle import Phase
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.power import Sight, Wakes
 from wifimgrd.domain.reachability import Reachability
 
 
 @dataclass(slots=True)
 class Operation:
-    """A wake, a sleep or a pairing that runs by a command."""
+    """A wake, a sleep or a pairing that runs by a command, or a recovery step."""
 
     name: str
     task: asyncio.Task[None]
     awaited: bool = False
     """A caller waits for its end, who is told why it failed."""
+    commanded: bool = True
+    """A client has asked for it."""
 
 
 @dataclass(slots=True)
@@ -34,17 +37,34 @@ class Work:
     """The running release."""
     automatic: bool = False
     """No client has asked for the attempt: its failure is not reported as ConnectionFailed."""
+    is_again: bool = False
+    """The attempt is to bring a link back that a recovery step has taken down: if it fails, that is lost."""
+    is_own_step: bool = False
+    """The hub has decided on that step by itself."""
     outcome: asyncio.Future[None] | None = None
     """Resolves at the end of the current attempt or interruption; set while CONNECTING."""
 
     def ask(self, *, automatic: bool) -> None:
         """A client has asked for an attempt, or an automatic one is about to begin."""
         self.automatic = automatic
+        self.is_own_step = False
 
     def over(self) -> bool:
         """The attempt is over, and nobody's any longer; returns whether it was automatic."""
         was_automatic, self.automatic = self.automatic, False
+        self.is_again = self.is_own_step = False
         return was_automatic
+
+    def ask_again(self, *, commanded: bool) -> None:
+        """A recovery step is about to take the link down, and to join again: no client has to ask for that,
+        and it is as important as the link was."""
+        self.automatic, self.is_again, self.is_own_step = False, True, not commanded
+
+    @property
+    def is_commanded(self) -> bool:
+        """A client has asked for the attempt, or for the recovery step that it is a part of: only then a
+        camera may be woken beyond the limits of automatic attempts."""
+        return not self.automatic and not self.is_own_step
 
     def open_outcome(self) -> None:
         """An attempt, or an interruption, begins, whose end can be waited for."""
@@ -120,6 +140,10 @@ class DeviceEntry:
     link: Link | None = None
     reachability: Reachability = field(default_factory=Reachability)
     """Of the link that is up."""
+    has_answered: bool = False
+    """It has answered a probe, in whichever link: the probe fits the camera."""
+    recovery_step: LinkStep | None = None
+    """The recovery step that runs for it."""
     work: Work = field(default_factory=Work)
     lost_us: int = 0
     """When the link was lost, or found lost; meaningful while the device is to be reconnected."""
@@ -138,10 +162,13 @@ class DeviceEntry:
     """Why its camera, as it is paired now, was told to be more than a camera; empty if it was not."""
     camera: CameraStatus = field(init=False)
     """The reports of the camera that clients were told, if there is a driver for it."""
+    is_unseen: bool = False
+    """Its driver has not read whether it records since its link came up, or not in the last reading; and it
+    was not found idle last before a recovery step took the link before down."""
     is_recording_held: bool = False
     """Whether it records changed too often to be told when it was read last."""
     operation: Operation | None = None
-    """The wake, sleep or pairing that runs by a command."""
+    """The wake, sleep or pairing that runs by a command, or the recovery step."""
     removing: bool = False
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Serializes changes of the registration."""
@@ -161,6 +188,11 @@ class DeviceEntry:
         device, is_recording = self.device, self.camera.reading.is_recording
         is_open = bool(device.recording_began_us) or device.recording_unconfirmed
         return bool(is_recording) or is_open or self.is_recording_held
+
+    @property
+    def may_record_unseen(self) -> bool:
+        """The same, and so of a camera that is silent since its link came up: some are while they record."""
+        return self.may_record or self.is_unseen
 
     @property
     def state(self) -> DeviceState:

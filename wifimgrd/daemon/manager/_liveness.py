@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from wifimgrd.daemon.manager._entry import DeviceEntry
+from wifimgrd.daemon.manager._notices import Notice
 from wifimgrd.daemon.manager._state import HubState
 from wifimgrd.daemon.ports import Answer, CameraContact
 from wifimgrd.domain.camera_model import Addressing, CameraModel, KeepAlive
@@ -37,6 +38,9 @@ class Liveness:
         self._tasks = tasks
         self._watches: dict[DeviceId, Tasks] = {}
         """The probes and keep-alive messages of each connected device."""
+        self.probed = Notice[DeviceEntry]()
+        """A connected camera has answered a probe, or has not: its reachability is up to date, and was
+        published."""
 
     def start(self, entry: DeviceEntry) -> None:
         """Start to probe a camera, which is connected now."""
@@ -101,3 +105,4 @@ class Liveness:
         if reachability.reachable != before.reachable:
             _log.info("reachable" if reachability.reachable else "silent", device=entry.device.id)
             self._state.publish(DeviceUpdated(self._state.status(entry)))
+        self.probed.notify(entry)

@@ -18,29 +18,38 @@ import structlog
 from wifimgrd.daemon.manager._airtime import Airtime, Listened
 from wifimgrd.daemon.manager._connections import AttemptEnd
 from wifimgrd.daemon.manager._entry import DeviceEntry
+from wifimgrd.daemon.manager._link_records import LinkRecords
+from wifimgrd.daemon.manager._port_steps import PortSteps
 from wifimgrd.daemon.manager._reconnecting import FailedSearch, Reconnecting
 from wifimgrd.daemon.manager._scans import ScanReport
 from wifimgrd.daemon.manager._state import HubState
-from wifimgrd.daemon.ports import AdapterSource, Backend
+from wifimgrd.daemon.ports import Backend
 from wifimgrd.domain import sentences
 from wifimgrd.domain.adapter import AdapterIdentity, Band
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.device import Device, DeviceId
 from wifimgrd.domain.errors import (
-    BackendUnavailable,
     Busy,
     DeviceNotReachable,
     InterfaceLost,
     InterfaceNotFound,
     InternalError,
     InvalidRequest,
-    NotSupported,
     WifimgrdError,
 )
 from wifimgrd.domain.events import AdapterRecovery, BackendState, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceState, InterfaceStatus
+from wifimgrd.domain.link_steps import LinkStep, port_hindrance
 from wifimgrd.domain.network import ScanResult
-from wifimgrd.domain.recovery import AdapterHealth, BackendStep, Health, RecoveryRules, RecoveryStep, worst
+from wifimgrd.domain.recovery import (
+    USB_DEVICE_STEPS,
+    AdapterHealth,
+    BackendStep,
+    Health,
+    RecoveryRules,
+    RecoveryStep,
+    worst,
+)
 from wifimgrd.domain.time_limits import LOST_SEARCH_S, STEP_S
 from wifimgrd.runtime.tasks import Tasks
 
@@ -50,10 +59,9 @@ _GOOD_NEWS_S: Final = 3.0
 """An adapter that has received something for the first time is told to be good with another change, or after
 so long: the messages of a connect or a scan come first."""
 _MOST_WRITTEN: Final = 256
-_Done = BackendStep | Literal[RecoveryStep.REPLUG]
+_Done = BackendStep | Literal[RecoveryStep.REPLUG, LinkStep.POWER_PORT]
 """A step that does something."""
-_OF_USB_DEVICE: Final = (RecoveryStep.RESTART, RecoveryStep.REPLUG)
-"""The steps that may end links of other interfaces of the USB device."""
+_OF_USB_DEVICE: Final = USB_DEVICE_STEPS | {LinkStep.POWER_PORT}
 
 
 class Recovering:
@@ -65,14 +73,17 @@ class Recovering:
         reconnecting: Reconnecting,
         airtime: Airtime,
         backend: Backend,
-        adapters: AdapterSource,
+        ports: PortSteps,
+        links: LinkRecords,
         tasks: Tasks,
     ) -> None:
         self._state = state
         self._reconnecting = reconnecting
         self._airtime = airtime
         self._backend = backend
-        self._adapters = adapters
+        self._ports = ports
+        self._links = links
+        """The records of adapters by dead links: an accused one is suspect, too."""
         self._health = AdapterHealth(state.settings.recovery)
         self._shown = self._health
         """The health for which the allocator is up to date."""
@@ -82,8 +93,6 @@ class Recovering:
         """Interfaces that changed since then: they may belong to another adapter now."""
         self._verifications: dict[str, asyncio.Task[None]] = {}
         """Running scans for evidence, by the interface that scans."""
-        self._returned: dict[AdapterIdentity, asyncio.Event] = {}
-        """Adapters that are being replugged."""
         self._unseen: Counter[DeviceId] = Counter()
         """How often the network of a lost device was not found."""
         self._tasks = tasks
@@ -238,15 +247,14 @@ class Recovering:
         """A listed adapter appeared."""
         identity = self._identity(interface)
         if identity is not None:
-            if identity in self._returned:
-                self._health = self._health.ended(identity)
-                self._returned[identity].set()
             self._show(interface)
             self._arm()
 
     def removed_adapter(self, identity: AdapterIdentity) -> None:
-        """An adapter was unplugged, or deauthorized by a replug step."""
+        """An adapter was unplugged, or is gone because of a step of its port."""
         self._health = self._health.removed(identity)
+        if not self._ports.is_changing(identity):
+            self._links.set(self._links.value.adapter_removed(identity))
         self._arm()
 
     # -- steps
@@ -264,6 +272,23 @@ class Recovering:
         if self._health.records:
             asyncio.get_running_loop().call_soon(self._run_due_steps)
 
+    def port_begun(self, identity: AdapterIdentity) -> None:
+        """The USB port of an adapter is being reset because of a dead link."""
+        self._health = self._health.port_reset(identity, self._now())
+        self._show_changed()
+
+    def port_over(self, identity: AdapterIdentity) -> None:
+        """That has ended, or a step of the port that was over before."""
+        self._health = self._health.ended(identity)
+        self._changed.update(self._concerned(identity))
+        self._run_due_steps()
+
+    def links_changed(self, adapters: frozenset[AdapterIdentity]) -> None:
+        """Something else is known of adapters by dead links."""
+        for identity in adapters:
+            self._changed.update(self._concerned(identity))
+        self._show_changed()
+
     def _run_due_steps(self) -> None:
         """Start due steps, publish what changed, and set the timer for the end of a quarantine."""
         now_s = self._now()
@@ -272,7 +297,7 @@ class Recovering:
             names = {identity: self._state.allocator.named(identity) for identity in self._health.records}
             idle = {identity: name for identity in names for name in names[identity] if self._is_idle(name)}
             for identity, step in self._health.due(now_s, idle):
-                if step not in _OF_USB_DEVICE or self._is_usb_device_idle(idle[identity]):
+                if step not in _OF_USB_DEVICE or self._ports.is_usb_device_idle(idle[identity]):
                     self._start_step(idle[identity], identity, step)
         self._show_changed()
         self._arm()
@@ -284,7 +309,7 @@ class Recovering:
         names, self._changed, self._shown = self._changed, set(), self._health
         changed = {one for one in before.keys() | after.keys() if before.get(one) is not after.get(one)}
         for identity in changed | (self._health.receiving ^ shown.receiving):
-            names.update(allocator.named(identity))
+            names.update(self._concerned(identity))
         stale = [name for name in names if self._marked(name) is not allocator]
         if len(stale) > 1:
             stale = [name for name in allocator.interfaces if name in stale]
@@ -294,6 +319,12 @@ class Recovering:
                 asyncio.get_running_loop().call_later(_GOOD_NEWS_S, self._show, name)
             else:
                 self._show(name)
+
+    def _concerned(self, identity: AdapterIdentity) -> Iterator[str]:
+        """The interfaces whose marks depend on the records of an adapter: also those of its USB device."""
+        allocator = self._state.allocator
+        yield from allocator.named(identity)
+        yield from allocator.in_usb_port(identity.usb_port)
 
     def _start_step(self, name: str, identity: AdapterIdentity, step: RecoveryStep) -> None:
         self._health = self._health.started(identity, step, self._now())
@@ -305,29 +336,35 @@ class Recovering:
             _log.warning("adapter_recovery", interface=name, step=step.value, reason=why)
             self._tasks.start(step.value, self._carry_out(name, identity, step))
 
-    async def recover(self, name: str, step: RecoveryStep) -> None:
+    async def recover(self, name: str, step: RecoveryStep | Literal[LinkStep.POWER_PORT]) -> None:
         """Carry a step out on an idle interface, by a client's command; returns when it is done.
 
-        Raises InterfaceNotFound, Busy, InvalidRequest for QUARANTINE, and why the step has failed:
-        InterfaceLost if the adapter has not come back, BackendUnavailable, NotSupported.
+        Raises InterfaceNotFound, Busy, InvalidRequest for QUARANTINE and for a USB port that is not named,
+        and why the step has failed: InterfaceLost if the adapter has not come back, BackendUnavailable,
+        NotSupported.
         """
         identity = self._identity(name)
         if identity is None:
             raise InterfaceNotFound.of(name)
         if step is RecoveryStep.QUARANTINE:
             raise InvalidRequest("step: a quarantine follows from evidence, not from a command")
+        rules = self._state.settings.link_recovery
+        if step is LinkStep.POWER_PORT and (error := port_hindrance(step, identity, rules)) is not None:
+            raise error
         status = self._state.allocator.status(name)
-        if not self._is_idle(name) or identity in self._returned:
+        if not self._is_idle(name):
             why = f": {status.reason}" if status.reason else ""
             raise Busy(f"{name} is {status.state.replace('-', ' ')}{why}")
-        if step in _OF_USB_DEVICE and not self._is_usb_device_idle(name):
+        if step in _OF_USB_DEVICE and not self._ports.is_usb_device_idle(name):
             raise Busy(f"another interface of the USB device of {name} is in use")
         _log.info("adapter_recovery", interface=name, step=step.value, reason="by command")
-        self._health = self._health.commanded(identity, step)
+        self._health = self._health.commanded(
+            identity, RecoveryStep.REPLUG if step is LinkStep.POWER_PORT else step
+        )
         self._show_changed()
         task = self._tasks.start(step.value, self._carry_out(name, identity, step))
-        if (error := await asyncio.shield(task)) is not None:
-            raise error
+        if (failure := await asyncio.shield(task)) is not None:
+            raise failure
 
     async def _carry_out(self, name: str, identity: AdapterIdentity, step: _Done) -> WifimgrdError | None:
         """Carry a step out; returns why it has failed, if it has."""
@@ -342,28 +379,25 @@ class Recovering:
 
     async def _take(self, name: str, identity: AdapterIdentity, step: _Done) -> None:
         """Carry a step out; raises why it has failed."""
-        returned = self._returned[identity] = asyncio.Event()
         try:
-            async with asyncio.timeout(STEP_S):
-                if step is RecoveryStep.REPLUG:
-                    await self._adapters.replug(name)
-                    await returned.wait()
-                else:
+            if step is RecoveryStep.REPLUG or step is LinkStep.POWER_PORT:
+                at_port = LinkStep.RESET_PORT if step is RecoveryStep.REPLUG else step
+                self._links.set(self._links.value.port_taken(identity, at_port, self._now()))
+                await self._ports.take(name, at_port)
+                self._links.set(self._links.value.port_ended(identity, is_done=True))
+            else:
+                async with asyncio.timeout(STEP_S):
                     await self._backend.recover(name, step)
         except TimeoutError:
             raise InterfaceLost(f"it took longer than {STEP_S:g} s") from None
-        except FileNotFoundError as error:  # it is not on USB
-            raise NotSupported(str(error)) from None
-        except OSError as error:
-            raise BackendUnavailable(f"the kernel refuses the step: {error.strerror}") from None
         except WifimgrdError:
             raise
         except Exception as crash:  # a backend's bug must not block an adapter forever
             _log.exception("recovery_step_crashed", interface=name, step=step.value)
             raise InternalError("the step ended with an internal error") from crash
         finally:
-            del self._returned[identity]
-            self._health = self._health.ended(identity)
+            if not self._ports.is_changing(identity):  # else `port_over` follows
+                self._health = self._health.ended(identity)
 
     def _show(self, name: str) -> None:
         """Copy an adapter's health into the allocator, and publish the interface if clients see a change."""
@@ -375,19 +409,22 @@ class Recovering:
             state.publish_interface(name)
 
     def _marked(self, name: str) -> Allocator:
-        """The allocator with the current health of an interface's radio; the same object where nothing
-        changes."""
-        allocator, health = self._state.allocator, self._health
+        """The allocator with the current health of an interface's radio, and what is done to its USB device;
+        the same object where nothing changes."""
+        allocator, health, links = self._state.allocator, self._health, self._links.value
         if name not in allocator.interfaces:
             return allocator
         sharers = sorted(allocator.of_radio(name))
         identities = [allocator.interfaces[one].adapter.identity for one in sharers]
-        trouble = next(filter(None, map(health.obstacle, identities)), "")
-        condition = worst(map(health.condition, identities))
+        port = allocator.interfaces[name].adapter.identity.usb_port
+        obstacles = [*map(links.obstacle, identities), *map(health.obstacle, identities)]
+        if port:
+            obstacles += links.port_obstacle(port), health.port_obstacle(port), self._ports.obstacle(port)
+        condition = worst((*map(links.condition, identities), *map(health.condition, identities)))
         return allocator.mark(
             name,
-            trouble,
-            suspect=any(map(health.is_suspect, identities)),
+            next(filter(None, obstacles), ""),
+            suspect=any(map(health.is_suspect, identities)) or any(map(links.is_suspect, identities)),
             health=condition.health,
             health_reason=sentences.adapter_condition(condition, self._time_of_day),
         )
@@ -422,14 +459,6 @@ class Recovering:
         """Whether an interface is neither assigned nor scanning."""
         status = self._state.allocator.status(name)
         return status.state is InterfaceState.AVAILABLE and name not in self._airtime
-
-    def _is_usb_device_idle(self, name: str) -> bool:
-        """Whether neither the hub nor another program uses any interface of an interface's USB device."""
-        allocator = self._state.allocator
-        return not any(
-            one in allocator.holders or allocator.interfaces[one].adapter.is_active or one in self._airtime
-            for one in allocator.of_usb_device(name)
-        )
 
     def _identity(self, name: str) -> AdapterIdentity | None:
         interface = self._state.allocator.interfaces.get(name)

@@ -263,9 +263,11 @@ class Registering:
         if replace(before, **changes) == before and amendment.passphrase is None:
             return
         await amend(self._state, entry, changes, amendment.passphrase)
-        if entry.removing:
-            return
         changed = entry.device
+        if entry.removing:
+            if changed.ssid != before.ssid:  # the removal tells only those that share the network of now
+                self._state.publish_sharing(before.ssid, changed.id)
+            return
         if changed.codename != before.codename:
             self.model_changed.notify(entry)
         if changed.pin != before.pin or changed.name != before.name:

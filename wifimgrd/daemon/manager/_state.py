@@ -19,6 +19,7 @@ from wifimgrd.daemon.manager._registry import Registry
 from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.daemon.ports import DeviceStore, EventSink
 from wifimgrd.domain import sentences
+from wifimgrd.domain.adapter import AdapterIdentity
 from wifimgrd.domain.allocator import Allocator
 from wifimgrd.domain.camera_model import GENERIC, CameraModel, closest_codename
 from wifimgrd.domain.clocks import Clocks
@@ -155,6 +156,11 @@ class HubState:
         """The interface that a device has, or None."""
         return self.allocator.assignments.get(entry.device.id)
 
+    def adapter_of(self, entry: DeviceEntry) -> AdapterIdentity | None:
+        """The adapter of the interface that a device has, or None."""
+        name = self.interface_of(entry)
+        return None if name is None else self.allocator.interfaces[name].adapter.identity
+
     def may_be_pulled(self, interface: str, error: WifimgrdError) -> bool:
         """Whether the adapter of a lost interface may have been unplugged, and the adapter source has not
         reported that yet: the interface is listed, and nothing else explains the loss."""
@@ -179,6 +185,7 @@ class HubState:
             phase=entry.activity,
             power=self._power(entry),
             camera=None if self.model(entry.device).control is None else entry.camera,
+            recovery_step=None if entry.phase in (Phase.IDLE, Phase.LEAVING) else entry.recovery_step,
             warnings=(
                 *self._unknown_model(entry.device),
                 *self.registry.same_network(entry.device),
@@ -234,7 +241,8 @@ class HubState:
         return (self.status(self.entries[device]) for device in sorted(self.entries))
 
     def assigned_statuses(self) -> Iterator[DeviceStatus]:
-        """Every device that has an interface, in order of id: all that are not DISCONNECTED."""
+        """Every device that has an interface, in order of id: all that are not DISCONNECTED, but for those
+        whose interface a recovery step has taken."""
         return (self.status(self.entries[device]) for device in sorted(self.allocator.assignments))
 
     def interface_statuses(self) -> Iterator[InterfaceStatus]:

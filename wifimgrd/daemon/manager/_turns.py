@@ -46,9 +46,9 @@ class Turns:
             self.end_promise(entry)
 
     def end_promise(self, entry: DeviceEntry) -> None:
-        """The device no longer needs what was freed for it: others get it, unless another command connects
-        the device, or more is being freed."""
-        if entry.turns or entry.connects:
+        """The device no longer needs what was freed for it, or what a recovery step has kept for it: others
+        get it, unless that step runs, another command connects the device, or more is being freed."""
+        if entry.turns or entry.connects or entry.recovery_step is not None:
             return
         state, before = self._state, self._state.allocator
         state.allocator = before.without_promise(entry.device.id)

@@ -24,6 +24,7 @@ from wifimgrd.domain.errors import (
     AssociationRefused,
     BluetoothUnavailable,
     Busy,
+    CameraBusy,
     Cancelled,
     DeviceNotReachable,
     NotPaired,
@@ -144,8 +145,9 @@ class Waking:
         """The camera of a device was paired, and has switched its access point on."""
         entry.sleep.appears_by_s = asyncio.get_running_loop().time() + _APPEARS_S
 
-    def lost(self, entry: DeviceEntry) -> None:
-        """A link ended by itself: a camera that was awake may have fallen asleep."""
+    def link_over(self, entry: DeviceEntry) -> None:
+        """A link, or an attempt at one, ends by a command or has ended by itself: it no longer keeps the
+        camera awake, and one that was awake may fall asleep."""
         if entry.sleep.sight.state is PowerState.AWAKE:
             self.forget(entry)
             self._set_sight(entry, Sight(None, entry.sleep.sight.seen_us))
@@ -281,7 +283,7 @@ class Waking:
         if asked:
             request = self.request(entry)
             await self.require_bluetooth()
-        elif self.may_wake(entry, is_commanded=not entry.work.automatic):
+        elif self.may_wake(entry, is_commanded=entry.work.is_commanded):
             request = self._possible(entry)
         lookout = Lookout(partial(self._is_visible, entry, interface))
         wake_s = 0.0 if request is None else request.timeout_s
@@ -299,7 +301,7 @@ class Waking:
             except DeviceNotReachable as error:
                 if request is None or await lookout.look(all_channels=False):
                     raise
-                if not asked and not self.may_wake(entry, is_commanded=not entry.work.automatic):
+                if not asked and not self.may_wake(entry, is_commanded=entry.work.is_commanded):
                     raise
                 first = error
             try:
@@ -349,7 +351,15 @@ class Waking:
                 return await join()
         except TimeoutError:
             raise first from None
-        except (Busy, BluetoothUnavailable, Cancelled, NotPaired, NotSupported, WakeFailed) as why:
+        except (
+            Busy,
+            BluetoothUnavailable,
+            CameraBusy,
+            Cancelled,
+            NotPaired,
+            NotSupported,
+            WakeFailed,
+        ) as why:
             _log.debug("access_point_not_restarted", device=entry.device.id, reason=why.message)
             raise first from None
 
@@ -409,6 +419,10 @@ class Waking:
         if request.beacon:
             raise TimeoutError
         await lookout.until_appeared(_APPEARS_S)
+
+    async def until_appeared(self, entry: DeviceEntry, interface: str, limit_s: float) -> None:
+        """Return when the network of a camera is received by an interface, or its time is over."""
+        await Lookout(partial(self._is_visible, entry, interface)).until_appeared(limit_s)
 
     async def _is_visible(self, entry: DeviceEntry, interface: str, all_channels: bool) -> bool:
         """Whether the network of a device is on the air, as its attempt's adapter receives."""

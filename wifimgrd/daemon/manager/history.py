@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from wifimgrd.daemon.manager._problem_history import ProblemHistory
 from wifimgrd.daemon.manager._recording_history import RecordingHistory
+from wifimgrd.daemon.manager._recovery_history import RecoveryHistory
 from wifimgrd.daemon.manager._signal_history import SignalHistory
 from wifimgrd.daemon.manager._state import Clock, Steady, loop_s
 from wifimgrd.daemon.ports import HistoryStore
@@ -24,6 +26,8 @@ from wifimgrd.domain.events import (
     Event,
     InterfaceAdded,
     InterfaceRemoved,
+    LinkStepEnded,
+    LinkStepStarted,
     RecordingFailed,
     RecordingFiles,
     RecordingRefused,
@@ -68,6 +72,8 @@ class _Session:
     """Why and since when its link is interrupted; None while it is up."""
     interrupted: Clocks | None = None
     """When that was noted."""
+    is_recovering: bool = False
+    """A recovery step takes its link down, or has: that has a row of its own."""
 
     def current(self, now: Clocks) -> HistoryRow:
         """Its row with the present values."""
@@ -110,6 +116,7 @@ class History:
         """The signal and the battery of each device, also for clients."""
         self.recordings = RecordingHistory(self._put, self._new_id, self._now)
         self._problems = ProblemHistory(self._put, self._new_id, self._now)
+        self._recoveries = RecoveryHistory(self._put, self._new_id, self._now)
 
     def keep_in(self, store: HistoryStore) -> None:
         """Keep the history in another store, before `start`."""
@@ -135,10 +142,11 @@ class History:
         for device_id in self._forgotten:
             recordings = without_device(recordings, device_id)
         self.recordings.start(recordings, statuses)
-        left = [row for row in self._store.unended if row.device_id not in self._forgotten]
-        self._problems.start((row for row in left if row.kind is HistoryKind.PROBLEM), statuses)
-        sessions = [row for row in left if row.kind is HistoryKind.SESSION]
+        rows = [row for row in self._store.unended if row.device_id not in self._forgotten]
         self._forgotten.clear()
+        self._problems.start((row for row in rows if row.kind is HistoryKind.PROBLEM), statuses)
+        self._recoveries.start(row for row in rows if row.kind is HistoryKind.RECOVERY)
+        sessions = [row for row in rows if row.kind is HistoryKind.SESSION]
         unended = {row.device_id: row for row in sessions}
         for row in sessions:
             if unended[row.device_id] is not row:
@@ -173,7 +181,11 @@ class History:
 
     def _unended(self, now: Clocks) -> list[HistoryRow]:
         sessions = (session.current(now) for session in self._sessions.values())
-        return [*sessions, *self.recordings.current(), *self._problems.current(now)]
+        return [*sessions, *self._lasting(now)]
+
+    def _lasting(self, now: Clocks) -> Iterator[HistoryRow]:
+        """The rows without an end beside those of sessions, with the present time."""
+        return chain(self.recordings.current(), self._problems.current(now), self._recoveries.current())
 
     async def takes(self, wanted: TakeFilter) -> list[Take]:
         """The newest takes that match, the newest first; raises InternalError. Not all where they are too
@@ -223,6 +235,7 @@ class History:
         self.signals.forget(device_id)
         self.recordings.forget(device_id)
         self._problems.forget(device_id)
+        self._recoveries.forget(device_id)
         self._sessions.pop(device_id, None)
         self._store.forget(device_id)
         if not self._started:
@@ -252,6 +265,8 @@ class History:
             case ConnectionFailed(device_id, failure):
                 if device_id not in self._sessions:
                     self._failed(device_id, failure.code, failure.message)
+            case LinkStepStarted() | LinkStepEnded():
+                self._of_step(event)
             case (
                 WakeEnded()
                 | RecordingStarted()
@@ -261,17 +276,8 @@ class History:
                 | RecordingFiles()
             ):
                 self._of_camera(event)
-            case InterfaceAdded(status=added):
-                adapter = added.interface.adapter
-                message = sentences.adapter_plugged_in(adapter.name, adapter.usb_product)
-                self._record(HistoryKind.ADAPTER, "plugged-in", message, interface=adapter.name)
-            case InterfaceRemoved(name):
-                self._record(
-                    HistoryKind.ADAPTER, "unplugged", sentences.adapter_unplugged(name), interface=name
-                )
-            case AdapterRecovery(interface, step):
-                message = sentences.adapter_recovery(interface, step.value)
-                self._record(HistoryKind.ADAPTER, step.value, message, interface=interface)
+            case InterfaceAdded() | InterfaceRemoved() | AdapterRecovery():
+                self._of_adapter(event)
             case BackendChanged(backend):
                 known = (backend.state.value, backend.reason)
                 if known != self._last_backend:
@@ -279,6 +285,28 @@ class History:
                     self._record(
                         HistoryKind.BACKEND, known[0], sentences.backend_state(self._backend, *known)
                     )
+
+    def _of_adapter(self, event: InterfaceAdded | InterfaceRemoved | AdapterRecovery) -> None:
+        match event:
+            case InterfaceAdded(status=added):
+                adapter = added.interface.adapter
+                name, code = adapter.name, "plugged-in"
+                message = sentences.adapter_plugged_in(name, adapter.usb_product)
+            case InterfaceRemoved(name):
+                step = self._recoveries.port_step(name)
+                code, message = "unplugged", sentences.adapter_unplugged(name, step)
+            case AdapterRecovery(name, taken):
+                code, message = taken.value, sentences.adapter_recovery(name, taken.value)
+        self._record(HistoryKind.ADAPTER, code, message, interface=name)
+
+    def _of_step(self, event: LinkStepStarted | LinkStepEnded) -> None:
+        if isinstance(event, LinkStepEnded):
+            status = self._statuses.get(event.device_id)
+            self._recoveries.ended(event, (status.interface or "") if status else "")
+            return
+        if (session := self._sessions.get(event.device_id)) is not None:
+            session.is_recovering = True
+        self._recoveries.started(event, self._name_of(event.device_id))
 
     def _of_camera(
         self,
@@ -364,13 +392,17 @@ class History:
         """A link dropped and may come back: written now, in case the hub is killed meanwhile."""
         now = session.interrupted = self._now()
         at_us = session.noted.time_of(now)
-        session.interruption = replace(failure or Failure(ErrorCode.CONNECTION_LOST, ""), at_us=at_us)
+        message = sentences.taken_down() if session.is_recovering else ""
+        session.interruption = replace(failure or Failure(ErrorCode.CONNECTION_LOST, message), at_us=at_us)
         self._put(session.stored(now))
 
     def _restored(self, session: _Session) -> None:
-        """A link came back, if it was interrupted."""
+        """A link came back, if it was interrupted, or a recovery step had taken it down."""
         failure, session.interruption, session.interrupted = session.interruption, None, None
-        if failure is not None:
+        was_recovering, session.is_recovering = session.is_recovering, False
+        if failure is not None and was_recovering:
+            self._put(session.stored(self._now()))
+        elif failure is not None:
             self._record(
                 HistoryKind.INTERRUPTION,
                 failure.code.value,
@@ -441,8 +473,8 @@ class History:
         self._check_later()
 
     def _check_later(self) -> None:
-        lasts = bool(self._sessions) or self.recordings.any_runs or self._problems.any_lasts
-        if self._started and self._checkpoint is None and lasts:
+        lasts = self.recordings.any_runs or self._problems.any_lasts or self._recoveries.any_runs
+        if self._started and self._checkpoint is None and (self._sessions or lasts):
             self._checkpoint = asyncio.get_running_loop().call_later(_CHECKPOINT_S, self._write_unended)
 
     def _write_unended(self) -> None:
@@ -452,6 +484,6 @@ class History:
             self._checkpoint = None
         now = self._now()
         sessions = (session.stored(now) for session in self._sessions.values())
-        if rows := [*sessions, *self.recordings.current(), *self._problems.current(now)]:
+        if rows := [*sessions, *self._lasting(now)]:
             self._store.put(rows)
             self._check_later()

@@ -7,25 +7,33 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
-from wifimgrd.daemon.manager._absent import NoBluetooth, NoControl, RightClock
+from wifimgrd.daemon.manager._absent import NoBluetooth, NoControl, NoEvidence, RightClock
 from wifimgrd.daemon.manager._adapter_events import AdapterEvents
 from wifimgrd.daemon.manager._airtime import Airtime
 from wifimgrd.daemon.manager._arrivals import Arrivals
 from wifimgrd.daemon.manager._backend_events import BackendEvents
 from wifimgrd.daemon.manager._bluetooth_commands import BluetoothCommands
 from wifimgrd.daemon.manager._bonds import Bonds
+from wifimgrd.daemon.manager._camera_steps import CameraSteps
 from wifimgrd.daemon.manager._cameras import Cameras
 from wifimgrd.daemon.manager._connections import Connections
+from wifimgrd.daemon.manager._dead_links import DeadLinks
 from wifimgrd.daemon.manager._groups import Groups
+from wifimgrd.daemon.manager._link_evidence import LinkObserver
+from wifimgrd.daemon.manager._link_records import LinkRecords
+from wifimgrd.daemon.manager._link_steps import LinkSteps
 from wifimgrd.daemon.manager._liveness import Liveness
+from wifimgrd.daemon.manager._operations import Operations
 from wifimgrd.daemon.manager._over_bluetooth import OverBluetooth
 from wifimgrd.daemon.manager._pairing import Pairing
+from wifimgrd.daemon.manager._port_steps import PortSteps
 from wifimgrd.daemon.manager._reconciling import Reconciling
 from wifimgrd.daemon.manager._reconnecting import Reconnecting
 from wifimgrd.daemon.manager._recovering import Recovering
 from wifimgrd.daemon.manager._registering import Registering
+from wifimgrd.daemon.manager._rejoining import Rejoining
 from wifimgrd.daemon.manager._reservations import Reservations
 from wifimgrd.daemon.manager._scans import ScanReport, Scans
 from wifimgrd.daemon.manager._state import Clock, HubState, Steady, loop_s
@@ -42,6 +50,7 @@ from wifimgrd.daemon.ports import (
     DeviceStore,
     EventSink,
     HostClock,
+    LinkEvidence,
 )
 from wifimgrd.domain.addresses import SocketKind
 from wifimgrd.domain.camera_control import CameraControl
@@ -49,6 +58,7 @@ from wifimgrd.domain.commands import (
     CONNECT,
     DISCONNECT,
     PAIR,
+    RECOVER,
     SET_CLOCK,
     SLEEP,
     START_RECORDING,
@@ -60,6 +70,7 @@ from wifimgrd.domain.device import DeviceId, DeviceStatus
 from wifimgrd.domain.errors import DeviceNotReachable, WifimgrdError
 from wifimgrd.domain.events import BackendState, BackendStatus, DeviceUpdated
 from wifimgrd.domain.interface import InterfaceCounts, InterfaceStatus
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.network import Network
 from wifimgrd.domain.recovery import RecoveryStep
 from wifimgrd.domain.reservation import AbsentAdapter
@@ -87,10 +98,12 @@ class Hub:
         bluetooth: CameraBluetooth | None = None,
         control: CameraControl | None = None,
         host_clock: HostClock | None = None,
+        evidence: LinkEvidence | None = None,
         steady_s: Steady = loop_s,
     ) -> None:
         """`routes` are None where the addresses of cameras lead nowhere, `bluetooth` where no camera can be
-        woken, `control` where none can be commanded, `host_clock` where this host's is always right."""
+        woken, `control` where none can be commanded, `host_clock` where this host's is always right,
+        `evidence` where nothing is known of a link that is up and dead."""
         self._backend = backend
         self.backend_choice = ""
         """Why it is this backend, as the end of a sentence; empty where the configuration names it."""
@@ -120,8 +133,10 @@ class Hub:
         self._reconnecting = Reconnecting(
             state, connections, waking, airtime, backend, tasks.part("reconnecting")
         )
+        self._links = links = LinkRecords(settings.link_recovery)
+        self._ports = ports = PortSteps(state, links, airtime, backend, adapters, tasks.part("ports"))
         self._recovering = Recovering(
-            state, self._reconnecting, airtime, backend, adapters, tasks.part("recovery")
+            state, self._reconnecting, airtime, backend, ports, links, tasks.part("recovery")
         )
         self._backend_events = BackendEvents(state, connections, arrivals, backend, event_tasks)
         self._reconciling = Reconciling(
@@ -140,22 +155,46 @@ class Hub:
         )
         self._scans = Scans(state, airtime, backend)
         self._pairing = pairing = Pairing(state, waking, bonds, control, tasks.part("pairing"))
+        operations = Operations(state, tasks.part("power"))
         self.bluetooth = power = BluetoothCommands(
-            state, connections, waking, self._scans, pairing, bluetooth, tasks.part("power")
+            state, connections, waking, self._scans, pairing, bluetooth, operations
         )
         """Wakes, pairs and finds cameras, also for clients."""
         self._registering = Registering(
             state, reservations, connections, self._reconnecting, pairing, tasks.part("registering")
         )
+        over_bluetooth = OverBluetooth(state, waking, bluetooth)
         self.cameras = cameras = Cameras(
-            state,
-            control,
-            host_clock or RightClock(),
-            OverBluetooth(state, waking, bluetooth),
-            tasks.part("cameras"),
+            state, control, host_clock or RightClock(), over_bluetooth, tasks.part("cameras")
         )
         """The commands to cameras, also for clients, and what cameras say of themselves."""
         self._liveness = Liveness(state, contact, tasks.part("liveness"))
+        self._observer = observer = LinkObserver(
+            state, evidence or NoEvidence(), airtime, backend, tasks.part("listening")
+        )
+        camera_steps = CameraSteps(state, waking, over_bluetooth, bluetooth, tasks.part("camera-steps"))
+        self._link_steps = steps = LinkSteps(
+            state,
+            links,
+            connections,
+            Rejoining(state, connections, backend, tasks.part("rejoining")),
+            turns,
+            ports,
+            camera_steps,
+            operations,
+        )
+        self._dead_links = dead_links = DeadLinks(
+            state,
+            links,
+            observer,
+            connections,
+            ports,
+            camera_steps,
+            steps,
+            operations,
+            backend,
+            tasks.part("dead-links"),
+        )
         self.device_commands: Mapping[str, Callable[..., Awaitable[None]]] = {
             CONNECT.name: connections.connect,
             DISCONNECT.name: connections.disconnect,
@@ -163,6 +202,7 @@ class Hub:
             SLEEP.name: power.sleep,
             PAIR.name: power.pair,
             UNPAIR.name: power.unpair,
+            RECOVER.name: dead_links.recover,
             START_RECORDING.name: cameras.start_recording,
             STOP_RECORDING.name: cameras.stop_recording,
             SET_CLOCK.name: cameras.set_clock,
@@ -172,16 +212,20 @@ class Hub:
 
     def _subscribe(self) -> None:
         """Subscribe the parts to each other's notices: all who hear one, in the order in which they do."""
-        state, connections = self._state, self.connections
+        state, connections, ports = self._state, self.connections, self._ports
+        dead_links = self._dead_links
         reconnecting, recovering = self._reconnecting, self._recovering
         connections.device_commanded.subscribe(reconnecting.commanded)
         connections.device_commanded.subscribe(self.bluetooth.commanded)
+        connections.released.subscribe(dead_links.released)
+        connections.released.subscribe(self._waking.link_over)
         connections.device_waits.subscribe(reconnecting.waits)
         connections.attempt_started.subscribe(reconnecting.attempt_started)
         connections.attempt_over.subscribe(recovering.attempt_over)
         connections.attempt_over.subscribe(reconnecting.attempt_over)
         self._airtime.over.subscribe(reconnecting.listened)
         self._airtime.over.subscribe(recovering.listened)
+        self._airtime.over.subscribe(ports.look)
         state.waiting_over.subscribe(reconnecting.end)
         state.device_connected.subscribe(self._reservations.gone.connected)
         state.device_connected.subscribe(reconnecting.end)
@@ -192,7 +236,8 @@ class Hub:
         state.device_connected.subscribe(self.cameras.readings.connected)
         state.link_ended.subscribe(self._liveness.link_ended)
         state.link_ended.subscribe(self.cameras.readings.link_ended)
-        state.device_lost.subscribe(self._waking.lost)
+        state.link_ended.subscribe(dead_links.link_ended)
+        state.device_lost.subscribe(self._waking.link_over)
         state.device_lost.subscribe(reconnecting.lost)
         state.device_lost.subscribe(self.cameras.readings.lost)
         self._waking.bluetooth_ready.subscribe(self._pairing.bluetooth_ready)
@@ -200,14 +245,33 @@ class Hub:
         self._reservations.applied.subscribe(self.groups.resolve)
         state.interface_may_be_free.subscribe(reconnecting.interface_changed)
         state.interface_may_be_free.subscribe(recovering.interface_changed)
+        state.interface_may_be_free.subscribe(self._observer.interface_changed)
+        state.interface_may_be_free.subscribe(self._link_steps.interface_changed)
+        state.interface_may_be_free.subscribe(ports.look)
         self._backend_events.status_changed.subscribe(self._reconciling.backend_changed)
         reconnecting.network_not_found.subscribe(recovering.network_not_found)
         self._registering.device_removed.subscribe(reconnecting.end)
         self._registering.device_removed.subscribe(recovering.removed)
         self._registering.device_removed.subscribe(self.bluetooth.removed)
         self._registering.device_removed.subscribe(self.cameras.readings.removed)
+        self._registering.device_removed.subscribe(dead_links.removed)
         self._registering.model_changed.subscribe(self.cameras.readings.model_changed)
+        self._registering.model_changed.subscribe(dead_links.model_changed)
         self.cameras.readings.not_recording.subscribe(self.cameras.not_recording)
+        self._subscribe_to_links()
+
+    def _subscribe_to_links(self) -> None:
+        """The same of what is known by dead links."""
+        ports, dead_links, links = self._ports, self._dead_links, self._links
+        self._liveness.probed.subscribe(dead_links.probed)
+        self.cameras.readings.read.subscribe(dead_links.answered)
+        links.adapters_changed.subscribe(self._recovering.links_changed)
+        links.adapters_changed.subscribe(ports.look)
+        links.port_expired.subscribe(self._recovering.port_over)
+        links.expired.subscribe(self._link_steps.expired)
+        links.expired.subscribe(ports.look)
+        ports.begun.subscribe(self._recovering.port_begun)
+        ports.over.subscribe(self._recovering.port_over)
 
     # -- start, stop, settings
 
@@ -227,6 +291,7 @@ class Hub:
     async def stop_work(self) -> None:
         """End attempts and their waiting callers; no further commands may be given."""
         await self._registering.stop()
+        await self._dead_links.stop()
         await self.bluetooth.stop()
         await self._recovering.stop()
         await self._reconnecting.stop()
@@ -269,6 +334,7 @@ class Hub:
         self._reservations.apply()
         self._reconnecting.reconfigured()
         self._recovering.reconfigure(settings.recovery)
+        self._links.reconfigure(settings.link_recovery)
         self._reservations.log()
         for name, interface in list(state.allocator.interfaces.items()):
             if interface.exclusion == before.interfaces[name].exclusion:
@@ -366,7 +432,9 @@ class Hub:
             self._reconnecting.seen({network.ssid for network in await self._scans.networks(interface)})
         return report
 
-    async def recover_interface(self, interface: str, step: RecoveryStep) -> None:
+    async def recover_interface(
+        self, interface: str, step: RecoveryStep | Literal[LinkStep.POWER_PORT]
+    ) -> None:
         """See Recovering.recover."""
         await self._recovering.recover(interface, step)
 

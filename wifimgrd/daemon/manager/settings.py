@@ -9,6 +9,7 @@ from wifimgrd.domain.addresses import AddressPlan
 from wifimgrd.domain.allocator import AllocationRules
 from wifimgrd.domain.camera_model import CameraModels
 from wifimgrd.domain.group import Group
+from wifimgrd.domain.link_steps import LinkRules
 from wifimgrd.domain.recovery import RecoveryRules
 from wifimgrd.domain.reservation import ReservationRule
 
@@ -39,3 +40,5 @@ class HubSettings:
     """Whether the clock of a camera is set when it is connected."""
     recovery: RecoveryRules = field(default_factory=RecoveryRules)
     """The recovery steps for adapters that stop working."""
+    link_recovery: LinkRules = field(default_factory=LinkRules)
+    """The recovery steps for links that are up and dead."""

@@ -42,10 +42,7 @@ _LAST_RECORDINGS: Final = (
 )
 _FIRST_OF_TAKE: Final = SELECT + " WHERE kind = 'recording' AND id >= ? ORDER BY id LIMIT 1"
 """All rows of a take come one after the other, since only one runs at a time."""
-_UNENDED: Final = tuple(
-    SELECT + f" WHERE kind = '{kind}' AND ended_us = 0" for kind in (HistoryKind.SESSION, HistoryKind.PROBLEM)
-)
-"""One by one, so that the index of the sessions is used; problems have that of the subjects."""
+_UNENDED: Final = SELECT + " WHERE kind IN ('session', 'problem', 'recovery') AND ended_us = 0 ORDER BY id"
 _IS_KNOWN: Final = f"kind IN ({', '.join(repr(kind.value) for kind in HistoryKind)})"
 _SUBJECTS: Final = "SELECT DISTINCT kind, coalesce(device_id, interface) FROM history"
 _OF_SUBJECT: Final = "FROM history WHERE kind = ?1 AND coalesce(device_id, interface) = ?2"
@@ -169,8 +166,7 @@ class SqliteHistory:
         self.next_id: int = connection.execute(
             "SELECT max(coalesce((SELECT max(id) + 1 FROM history), 1), (SELECT next_id FROM counter))"
         ).fetchone()[0]
-        found = [row for query in _UNENDED for row in map(row_of, connection.execute(query))]
-        self.unended: Sequence[HistoryRow] = sorted(found, key=lambda row: row.id)
+        self.unended: Sequence[HistoryRow] = [row_of(one) for one in connection.execute(_UNENDED)]
         self.last_recordings: Sequence[HistoryRow] = _last_recordings(connection)
 
     @classmethod

@@ -1,10 +1,11 @@
-"""Build an `Adapter` from a network device of udev: identity, driver, rfkill state.
+"""Read devices of udev: an `Adapter` with its identity, driver and rfkill state, and which one has failed.
 
 The strings of a USB device are untrusted input: any bytes, any length. They are cleaned before use.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +29,10 @@ _LONGEST_TEXT: Final = 128
 _MAC: Final = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NAME_BY_MAC: Final = re.compile(r"wl(?:an)?x([0-9a-f]{12})")
 _USB_PATH: Final = re.compile(r"-usb(?:v[23])?-(\d+):(\d+(?:\.\d+)*)(?::|$)")
+_FAILING: Final = "failing_device"
+_SYNTHETIC: Final = "SYNTH_UUID"
+"""A property of synthetic events, e.g. of `udevadm trigger`:
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-uevent."""
 _USB_ID: Final = re.compile(r"[0-9a-f]{4}")
 
 
@@ -100,6 +105,26 @@ def describe(device: UdevDevice) -> Adapter:
         mode=mode,
         is_active=_is_active(device, mode),
     )
+
+
+def failing_device(dump: UdevDevice) -> str | None:
+    """The sysfs path of the device that a new dump belongs to; None for other events, and where the dump is
+    gone already."""
+    if dump.action != "add" or _SYNTHETIC in dump.properties:
+        return None
+    link = Path(dump.sys_path, _FAILING)
+    return os.path.realpath(link) if link.is_symlink() else None
+
+
+def is_part_of(failing: str, interface: UdevDevice) -> bool:
+    """Whether a failing device is the adapter of a wireless interface. Drivers report the interface, its phy,
+    the phy's parent (mostly a USB interface), or the USB device.
+
+    Other USB interfaces of that device do not count: many adapters have Bluetooth with its own firmware.
+    """
+    radio = os.path.realpath(Path(interface.sys_path, "phy80211"))
+    carriers = (interface.parent, interface.find_parent("usb", "usb_device"))
+    return failing in {interface.sys_path, radio, *(one.sys_path for one in carriers if one is not None)}
 
 
 def clean(text: str | bytes) -> str:

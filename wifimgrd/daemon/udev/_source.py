@@ -7,10 +7,11 @@ events costs one read, and lost events cost no more than an enumeration.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,8 +19,15 @@ from typing import Final, Protocol
 import structlog
 
 from wifimgrd.daemon.ports import AdapterListener
-from wifimgrd.daemon.udev._describe import UdevDevice, describe, ifindex, is_wireless
-from wifimgrd.daemon.udev._usb import UsbDevices
+from wifimgrd.daemon.udev._describe import (
+    UdevDevice,
+    describe,
+    failing_device,
+    ifindex,
+    is_part_of,
+    is_wireless,
+)
+from wifimgrd.daemon.udev._usb_ports import Comeback, UsbPorts
 from wifimgrd.domain.adapter import Adapter
 from wifimgrd.kernel.events import Event, NetworkEvents, Topic
 from wifimgrd.kernel.links import Link
@@ -36,16 +44,16 @@ _EVENTS_AT_ONCE: Final = 512
 """Events per callback, before the event loop runs other callbacks."""
 _RETRY_S: Final = 5.0
 """Between attempts to connect where udev is not running."""
+_UNSWITCHED: Final = (
+    ": its hub may not switch the power of a single port; unplug the adapter and plug it in, and take the"
+    " port out of `power_ports`"
+)
 _UDEVD: Final = Path("/run/udev/control")
 """Exists while udevd runs; libudev checks it too."""
 _DUMPS: Final = "devcoredump"
 """The class in which a memory dump appears when firmware crashes, as drivers report it. The kernel creates
 one dump per device at a time, and keeps it until it is read, for five minutes at most:
 https://elixir.bootlin.com/linux/v6.1/source/drivers/base/devcoredump.c. The dump itself is not read here."""
-_FAILING: Final = "failing_device"
-_SYNTHETIC: Final = "SYNTH_UUID"
-"""A property of synthetic events, e.g. of `udevadm trigger`:
-https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-uevent."""
 
 
 class _Context(Protocol):
@@ -81,6 +89,10 @@ class _Present:
         """The parts that it may share with other interfaces: its radio and its USB device."""
         return tuple(filter(None, {self.adapter.radio, self.adapter.identity.usb_port}))
 
+    def is_in(self, usb_port: str) -> bool:
+        """Whether it is in a USB port."""
+        return self.adapter.identity.usb_port == usb_port
+
 
 class UdevAdapterSource:
     """Implements `AdapterSource` (wifimgrd.daemon.ports): every wireless interface, on USB or not.
@@ -91,10 +103,10 @@ class UdevAdapterSource:
     What an interface is and whether it uses its radio are the kernel's to report; udev has no event for that.
     """
 
-    def __init__(self, udevd: Path = _UDEVD) -> None:
+    def __init__(self, ports: UsbPorts, udevd: Path = _UDEVD) -> None:
         """`udevd` is a file that exists while udevd runs."""
+        self._ports = ports
         self._udevd = udevd
-        self._usb = UsbDevices()
         self._listener: AdapterListener | None = None
         self._context: _Context | None = None
         self._monitor: _Monitor | None = None
@@ -105,6 +117,8 @@ class UdevAdapterSource:
         self._known: dict[str, _Present] = {}
         self._told: dict[str, tuple[int, bytes, bytes]] = {}
         """The relevant part of the kernel's last message about each interface."""
+        self._reported = asyncio.Event()
+        """Set by each report of an interface that is present."""
         self._touched: dict[str, None] = {}
         """Interfaces to read when the messages that have come are taken."""
         self._trouble = ""
@@ -112,6 +126,7 @@ class UdevAdapterSource:
 
     async def start(self, listener: AdapterListener) -> None:
         """Subscribe, then report every adapter that is present; never raises for a missing udev."""
+        await self._ports.restore()
         self._listener = listener
         try:
             self._links.open()
@@ -119,12 +134,40 @@ class UdevAdapterSource:
             _log.warning("links_not_watched", reason=str(error))
         self._subscribe()
 
-    async def replug(self, name: str) -> None:
-        """Deauthorize and authorize an adapter on the USB bus; raises OSError."""
-        await asyncio.to_thread(self._usb.replug, name)
+    async def reset_port(self, name: str) -> None:
+        """See AdapterSource.reset_port."""
+        await self._step(name, self._ports.reset)
+
+    async def power_port(self, name: str) -> None:
+        """See AdapterSource.power_port."""
+        await self._step(name, self._ports.cycle, _UNSWITCHED)
+
+    async def _step(self, name: str, step: Callable[[str], Awaitable[Comeback]], hint: str = "") -> None:
+        """Carry a step out on the port of an adapter, and return once its interface is reported, which is a
+        new one unless its driver has kept it."""
+        usb, limit_s = self._ports.devices, self._ports.times.return_s
+        port = usb.port_of(name)
+        before = {usb.index_of(name)} | {known.ifindex for known in self._known.values() if known.is_in(port)}
+        expected = await step(port)
+
+        def is_back() -> bool:
+            if not expected.is_new and name in self._known and usb.index_of(name) in before:
+                return True
+            present = (known for known in self._known.values() if any(map(known.is_in, expected.ports)))
+            return any(known.ifindex not in before for known in present)
+
+        try:
+            async with asyncio.timeout(limit_s):
+                while not is_back():
+                    self._reported.clear()
+                    await self._reported.wait()
+        except TimeoutError:
+            why = f"no adapter has come back in the USB port {port} within {limit_s:g} s{hint}"
+            raise OSError(errno.ETIMEDOUT, why) from None
 
     async def stop(self) -> None:
         """Stop watching; nothing is reported from then on."""
+        await self._ports.stop()
         self._listener = None
         if self._retry is not None:
             self._retry.cancel()
@@ -211,7 +254,7 @@ class UdevAdapterSource:
         """Record the interface of one event, name -> the ifindex that was removed, or None; or the path of a
         device that failed."""
         if device.subsystem == _DUMPS:
-            if (path := _failing_device(device)) is not None:
+            if (path := failing_device(device)) is not None:
                 failing.append(path)
             return
         if device.subsystem == "rfkill":
@@ -312,7 +355,7 @@ class UdevAdapterSource:
                 interface = pyudev.Devices.from_name(self._context, "net", name)
             except pyudev.DeviceNotFoundError:  # its `remove` is under way
                 continue
-            if self._listener is not None and _is_part_of(path, interface):
+            if self._listener is not None and is_part_of(path, interface):
                 self._listener.adapter_firmware_failed(name)
 
     def _report(self, found: Mapping[str, _Present | None]) -> None:
@@ -329,6 +372,7 @@ class UdevAdapterSource:
         for name, now in found.items():
             if now is not None and self._known.get(name) != now:
                 self._known[name] = now
+                self._reported.set()
                 listener.adapter_present(now.adapter)
 
 
@@ -349,23 +393,3 @@ def _new_context() -> _Context:
 
     context: _Context = pyudev.Context()
     return context
-
-
-def _failing_device(dump: UdevDevice) -> str | None:
-    """The sysfs path of the device that a new dump belongs to; None for other events, and where the dump is
-    gone already."""
-    if dump.action != "add" or _SYNTHETIC in dump.properties:
-        return None
-    link = Path(dump.sys_path, _FAILING)
-    return os.path.realpath(link) if link.is_symlink() else None
-
-
-def _is_part_of(failing: str, interface: UdevDevice) -> bool:
-    """Whether a failing device is the adapter of a wireless interface. Drivers report the interface, its phy,
-    the phy's parent (mostly a USB interface), or the USB device.
-
-    Other USB interfaces of that device do not count: many adapters have Bluetooth with its own firmware.
-    """
-    radio = os.path.realpath(Path(interface.sys_path, "phy80211"))
-    carriers = (interface.parent, interface.find_parent("usb", "usb_device"))
-    return failing in {interface.sys_path, radio, *(one.sys_path for one in carriers if one is not None)}

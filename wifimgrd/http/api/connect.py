@@ -33,6 +33,7 @@ from wifimgrd.http._requests import query_id, query_wait, query_wake, query_when
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
 from wifimgrd.http.api.body_types import CommandAnswer, ConnectAnswer, DisconnectAnswer, WaitingAnswer
+from wifimgrd.http.api.device_commands import WITH_RESOURCE
 from wifimgrd.http.platform.answer_first import CommandEvents, answer_first
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
@@ -87,7 +88,7 @@ class Connect:
     def add_to(self, routes: Routes) -> None:
         """Add the routes; a GET that changes state has no HEAD."""
         for command in DEVICE_COMMANDS.values():
-            if command.interface in OPTIONAL_INTERFACES:
+            if command.interface in OPTIONAL_INTERFACES or command.name in WITH_RESOURCE:
                 continue  # at P/{id}/, see device_commands.py
             routes.add("GET POST", f"{self._prefix}/wifi/{command.name}", self._handler(command))
         routes.add("GET HEAD", self._prefix + "/wifi/status", self.status)

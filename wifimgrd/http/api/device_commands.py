@@ -1,21 +1,34 @@
-"""The commands to a device that have a resource of their own: wake, sleep, pairing and the clock."""
+"""The commands to a device that have a resource of their own: power, pairing, recovery and the clock."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final
 
 from aiohttp import web
 
 from wifimgrd.client.commands import available, carry_out, known_device
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import DeviceJson
-from wifimgrd.domain.commands import ADDRESS, PAIR, SET_CLOCK, SLEEP, UNPAIR, WAIT, WAKE, DeviceCommand
+from wifimgrd.client.json_types import Keywords
+from wifimgrd.domain.commands import (
+    ADDRESS,
+    PAIR,
+    RECOVER,
+    SET_CLOCK,
+    SLEEP,
+    STEP,
+    UNPAIR,
+    WAIT,
+    WAKE,
+    DeviceCommand,
+)
 from wifimgrd.domain.errors import ErrorCode
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.http._errors import PAYLOAD_TOO_LARGE, Handler
 from wifimgrd.http._json_text import json_response
-from wifimgrd.http._operations import Operation
+from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http._requests import invalid, json_body, path_id, query_wait
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.request_safety import own_site_only
@@ -23,6 +36,17 @@ from wifimgrd.http.api.body_types import PairingInput
 
 _OF_ALL: Final = (ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE)
 _NO_BODY: Final = 'The body, if there is one, must be an object: {"address": "F4:DD:12:34:56:78"}.'
+
+
+@Parameter(
+    STEP, Annotated[str, Keywords(enum=[one.value for one in LinkStep])], "The step; by default the next one."
+)
+def query_step(request: web.Request) -> str | None:
+    """The query parameter `step`, if it is given."""
+    text, *again = request.query.getall(STEP, [None])
+    if again or text not in (None, *LinkStep):
+        raise invalid(f"step must be one of {', '.join(LinkStep)}")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +60,10 @@ class _Resource:
     tag: str
     text: str
     """A summary, and a description after an empty line."""
+    body: type | None = None
+    """The type of the body, which has the command's texts and may be left out."""
+    texts: Mapping[str, Callable[[web.Request], str | None]] = field(default_factory=dict)
+    """Those of the command's texts that are query parameters, with what reads them."""
 
 
 _RESOURCES: Final = (
@@ -70,6 +98,7 @@ _RESOURCES: Final = (
         Answers as `wake` does. Without an `address` it is the one that it was paired with before, or the only
         camera of its model in pairing mode.
         """,
+        body=PairingInput,
     ),
     _Resource(
         UNPAIR,
@@ -82,6 +111,20 @@ _RESOURCES: Final = (
         """,
     ),
     _Resource(
+        RECOVER,
+        "POST",
+        "recover",
+        "connection",
+        """Take a recovery step for a connected camera, as the hub does if it does not answer for long.
+
+        Answers as `wake` does: with `wait` when the camera answers again or could not be asked, or with the
+        reason why it does not.
+        Without a `step` it is the next one that is switched on and possible, of those that were not taken in
+        the last hour. `recovery_step` names the step while it runs; a disconnect ends it.
+        """,
+        texts={STEP: query_step},
+    ),
+    _Resource(
         SET_CLOCK,
         "POST",
         "clock",
@@ -92,6 +135,10 @@ _RESOURCES: Final = (
         """,
     ),
 )
+
+
+WITH_RESOURCE: Final = frozenset(one.command.name for one in _RESOURCES)
+"""The names of these commands."""
 
 
 class DeviceCommands:
@@ -129,14 +176,14 @@ class DeviceCommands:
 
     def _operation(self, resource: _Resource) -> Handler:
         """The handler of a command that goes on after the answer, unless that waits."""
-        command, has_body = resource.command, bool(resource.command.texts)
+        command, has_body = resource.command, resource.body is not None
 
         @own_site_only
         @Operation(
             command.name,
             resource.tag,
-            reads=(path_id, query_wait),
-            body=PairingInput if has_body else None,
+            reads=(path_id, *resource.texts.values(), query_wait),
+            body=resource.body,
             is_body_optional=True,
             text=resource.text,
             status=202,
@@ -152,7 +199,10 @@ class DeviceCommands:
             client = available(self._client)
             device_id = known_device(client, path_id(request)).id
             wait_s = query_wait(request)
-            texts = await _address(request) if has_body else {}
+            given = {name: read(request) for name, read in resource.texts.items()}
+            texts = {name: text for name, text in given.items() if text is not None}
+            if has_body:
+                texts |= await _address(request)
             outcome = await carry_out(client, command, device_id, texts, wait_s=wait_s)
             device = known_device(client, device_id)
             return json_response(

@@ -33,7 +33,7 @@ from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState
 from wifimgrd.domain.power import BluetoothState
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
-from wifimgrd.domain.recovery import RecoveryStep
+from wifimgrd.domain.recovery import RECOVERY_STEPS
 from wifimgrd.http._operations import Operation
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.channel.channel import now_us
@@ -231,11 +231,11 @@ class Metrics:
             yield from _interfaces(client, current=current)
         recoveries = CounterMetricFamily(
             "wifimgrd_adapter_recoveries",
-            "Recovery steps taken on adapters that do not work, since the daemon started.",
+            "Recovery steps taken, on adapters and for cameras, since the daemon started.",
             labels=["step"],
         )
-        for step in RecoveryStep:
-            recoveries.add_metric([step.value], client.service.recoveries.get(step.value, 0))
+        for step in RECOVERY_STEPS:
+            recoveries.add_metric([step], client.service.recoveries.get(step, 0))
         yield recoveries
         yield _gauge("wifimgrd_websocket_clients", "Clients on the channel.", audience.listeners)
         dropped = CounterMetricFamily(
@@ -293,7 +293,7 @@ class Metrics:
         match before.state, device.state:
             case DeviceState.DISCONNECTED, DeviceState.CONNECTING:
                 self._attempting.add(device.id)
-            case DeviceState.CONNECTED, DeviceState.CONNECTING:
+            case DeviceState.CONNECTED, DeviceState.CONNECTING if device.recovery_step is None:
                 self._interruptions.inc()
             case DeviceState.CONNECTING, DeviceState.CONNECTED:
                 self._connected(before, device)
@@ -307,7 +307,7 @@ class Metrics:
             self._attempting.discard(device.id)
             self._attempts.labels(_SUCCESS).inc()
             self._connect_time.observe(_seconds_to_connect(device))
-        if before.lost_at is not None or not is_attempt:
+        if before.recovery_step is None and (before.lost_at is not None or not is_attempt):
             self._reconnects.inc()
         if before.lost_at is not None:
             back_us = device.last_successful_connection or before.lost_at
@@ -327,9 +327,10 @@ class _Now(Collector):
 
 
 def _is_attempt(device: DeviceRecord) -> bool:
-    return (
-        device.state == DeviceState.CONNECTING and device.connection_error_code != ErrorCode.CONNECTION_LOST
+    is_restored = (
+        device.connection_error_code == ErrorCode.CONNECTION_LOST or device.recovery_step is not None
     )
+    return device.state == DeviceState.CONNECTING and not is_restored
 
 
 def _seconds_to_connect(device: DeviceRecord) -> float:

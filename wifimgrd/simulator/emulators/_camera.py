@@ -121,6 +121,8 @@ class EmulatedCamera:
         self.settings = settings
         self.on_sleep: Callable[[], None] = _nothing
         """Called when a client puts it to sleep."""
+        self.on_reboot: Callable[[], None] = _nothing
+        """Called when one reboots it."""
         self.refuses_recording = False
         self.silent = False
         """Its servers accept, read and never answer."""

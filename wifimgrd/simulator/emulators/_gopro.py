@@ -203,6 +203,15 @@ class GoProEmulator(HttpEmulator):
         return self._generation >= _HERO11
 
     @property
+    def reboots(self) -> bool:
+        """Whether it takes the command for that."""
+        return self._generation >= _HERO12
+
+    def reboot(self) -> None:
+        """Reboot, as if its battery were pulled out."""
+        self._camera.on_reboot()
+
+    @property
     def zone_min(self) -> int:
         """Its time zone, minutes east of UTC."""
         return self._camera.zone_min

@@ -57,6 +57,9 @@ class GoProBluetooth:
             case 0x3E if len(parameters) == 3:
                 self._emulator.set_group(int.from_bytes(parameters[1:], "big"))
                 return _OK
+            case 0x11 if not parameters and self._emulator.reboots:
+                self._emulator.reboot()
+                return _OK
             case 0x13 | 0x53:
                 return _OK + self._statuses(parameters)
         return _INVALID

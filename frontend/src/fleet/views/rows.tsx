@@ -5,7 +5,7 @@ import { countOf, doubtOf, isFree, isFreeFor, isKept, isRecordingTrouble, type L
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
 import { batteryWords, problemsOf } from "../../reading";
-import { detailOf, failureText, headingFor, printable } from "../../sentences";
+import { detailOf, failureText, headingFor, printable, stepWords } from "../../sentences";
 import { notify } from "../../toasts";
 import { Badge, RecordingBadge } from "../../views/badge";
 import { BatteryLevel, Name, Signal } from "../../views/parts";
@@ -87,8 +87,7 @@ const isRecording = ({ record, state }: Camera): boolean => state === "connected
 export function CameraRow({ hub, camera, isLive }: CameraProps) {
   const { record, state, link } = camera;
   const isKnown = isCurrent(hub, isLive);
-  const code = record.connection_error_code;
-  const why = link === "failed" || link === "no-adapter" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+  const why = whyOf(record, link);
   const battery = record.camera && batteryWords(record.camera);
   // Of a camera that is not connected only what stands as its state is so now.
   const [problem] = record.camera ? problemsOf(record.camera).filter(({ code }) => record.connected || isRecordingTrouble(code)) : [];
@@ -121,6 +120,13 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
   );
 }
 
+/** What its state is about, beside its word. */
+function whyOf(record: Camera["record"], link: LinkState): string {
+  if (link === "recovering") return t.trouble.recovering(stepWords(record.recovery_step ?? ""));
+  const code = record.connection_error_code;
+  return link === "failed" || link === "no-adapter" ? [headingFor(code), detailOf(code, record.connection_error_message ?? "")].join(" ") : "";
+}
+
 interface Choice {
   verb: Verb;
   words: string;
@@ -131,6 +137,7 @@ interface Choice {
 const CHOICES: Record<LinkState, Choice> = {
   connected: { verb: "disconnect", words: t.camera.disconnect },
   "not-answering": { verb: "disconnect", words: t.camera.disconnect },
+  recovering: { verb: "disconnect", words: t.camera.stop },
   connecting: { verb: "disconnect", words: t.camera.stop },
   waking: { verb: "disconnect", words: t.camera.stop },
   waiting: { verb: "disconnect", words: t.camera.stopWaiting },
