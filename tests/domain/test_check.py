@@ -17,6 +17,7 @@ from wifimgrd.domain.camera import CameraReading, CameraStatus, Problem, Recordi
 from wifimgrd.domain.check import Checked, Wanted, check_rig, parse_wanted
 from wifimgrd.domain.device import Device, DeviceId, DeviceState, DeviceStatus, Failure, Ssid
 from wifimgrd.domain.errors import ErrorCode, InvalidRequest
+from wifimgrd.domain.link_steps import LinkStep
 from wifimgrd.domain.records import device_record
 
 NOTHING: Final = Wanted()
@@ -65,6 +66,22 @@ def test_of_a_camera_that_is_not_connected_nothing_else_is_told() -> None:
 def test_a_camera_that_does_not_answer_is_told_with_its_problems() -> None:
     silent = replace(camera(1, FIT, Problem.CLOCK_WRONG), reachable=False)
     assert codes(check([silent], NOTHING)) == [(1, "not-answering"), (1, "clock-wrong")]
+
+
+@pytest.mark.parametrize(
+    ("state", "is_reachable", "code"),
+    [
+        (DeviceState.CONNECTED, False, Want.NOT_ANSWERING),
+        (DeviceState.CONNECTED, True, Want.NOT_ANSWERING),  # the step was commanded
+        (DeviceState.CONNECTING, False, Want.NOT_CONNECTED),
+    ],
+)
+def test_a_camera_that_is_being_recovered_is_not_ready_and_the_step_is_told(
+    state: DeviceState, is_reachable: bool, code: Want
+) -> None:
+    recovered = replace(camera(1), state=state, reachable=is_reachable, recovery_step=LinkStep.REJOIN)
+    assert codes(check([recovered], NOTHING)) == [(1, code.value)]
+    assert sentences.check_finding(code, recovered) == "The hub is joining the camera's network again."
 
 
 def test_the_most_urgent_finding_is_the_first_whatever_the_device() -> None:

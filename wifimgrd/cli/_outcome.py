@@ -28,6 +28,7 @@ _UNDER_WAY: Final = (
     CameraState.WAKING,
     CameraState.WAITING,
     CameraState.NOT_ANSWERING,
+    CameraState.RECOVERING,
 )
 """The states that tell how far a connect has come."""
 _TICK_S: Final = 0.2

@@ -14,6 +14,7 @@ class Want(StrEnum):
     NOT_CONNECTED = "not-connected"
     """Nothing else is told of such a camera."""
     NOT_ANSWERING = "not-answering"
+    """Or a recovery step runs for it, which may take its link down at any moment."""
     RECORDING_UNKNOWN = "recording-unknown"
     BATTERY_UNKNOWN = "battery-unknown"
     STORAGE_UNKNOWN = "storage-unknown"

@@ -86,7 +86,7 @@ def found_at(device: DeviceRecord, wanted: Wanted = NOTHING_MORE) -> Iterator[Wa
     if not device.is_connected:
         yield Want.NOT_CONNECTED
         return
-    if not device.reachable:
+    if not device.reachable or device.recovery_step is not None:
         yield Want.NOT_ANSWERING
     if device.camera is not None:
         yield from _problems(device.camera, wanted)

@@ -683,9 +683,9 @@ class FindingRecord(Record):
         str,
         Field(
             Kind.TEXT,
-            "What it is: `not-connected` (nothing else is told of such a device), `not-answering`, a problem"
-            " of the camera; `recording-unknown`, `battery-unknown`, `storage-unknown` or `clock-unknown` if"
-            " the value was asked for and is not known.",
+            "What it is: `not-connected` (nothing else is told of such a device), `not-answering` (also while"
+            " a recovery step runs for it), a problem of the camera; `recording-unknown`, `battery-unknown`,"
+            " `storage-unknown` or `clock-unknown` if the value was asked for and is not known.",
             {"enum": [str(one) for one in ORDER]},
         ),
     ]

@@ -226,6 +226,9 @@ _WANTS: Final = {
 def check_finding(code: Want | Problem, status: DeviceStatus) -> str:
     """A finding of a check, as a sentence."""
     camera, power, failure = status.camera, status.power, status.device.failure
+    step = status.recovery_step
+    if step is not None and (code is Want.NOT_CONNECTED or code is Want.NOT_ANSWERING):
+        return f"The hub is {STEP_WORDS[step]}."
     if code is Want.NOT_CONNECTED:
         if status.state is DeviceState.CONNECTING:
             return "It is being connected."
