@@ -134,6 +134,7 @@ const en = {
     noneAdvice: "Switch a camera on, then add it here: choose its network and enter its password.",
     find: "Find a camera",
     findHint: "Name, network, model or address",
+    search: "Search",
     noMatches: "No matches",
     all: "All",
     attention: "Attention",

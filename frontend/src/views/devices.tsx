@@ -62,7 +62,7 @@ export function Devices() {
         </h2>
         {hasFilters && <Filters everyone={everyone} />}
         {isNarrow.value && isList() && (
-          <button type="button" class="quiet icon" aria-label={t.cameras.find} aria-expanded={isFinding} onClick={find}>
+          <button type="button" class="quiet icon" aria-label={t.cameras.search} aria-expanded={isFinding} onClick={find}>
             <svg class="picture" viewBox="0 0 12 12" aria-hidden="true">
               <path d="M5 1.5a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7M7.6 7.6 11 11" />
             </svg>

@@ -32,7 +32,8 @@ export function RigBand() {
     <section class={`rig ${tone}`} aria-labelledby="rig-title">
       <div class="frame">
         <Sign tone={tone} />
-        <div class="rig-words">
+        {/* Another sentence takes the place of this one; nothing of it moves. */}
+        <div class="rig-words" key={sentence}>
           <h2 id="rig-title" title={sentence}>
             <strong>{isNarrow.value ? short : head}</strong> {!isNarrow.value && cause}
           </h2>
