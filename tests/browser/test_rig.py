@@ -105,7 +105,7 @@ async def test_the_height_is_the_same_whatever_is_said(page: Page, hub: RunningH
     heights = [await page.locator(".rig").evaluate("one => one.offsetHeight")]
     await connected(hub, "Front")
     device = min(hub.client.devices)
-    await hub.client.update_device(device, {"name": "Front, " + "below the keel and far behind, " * 5})
+    await hub.client.update_device(device, {"name": "Front, " + "below the keel and far behind, " * 3})
     await expect(page.locator(".rig h2")).to_contain_text("below the keel")
     heights.append(await page.locator(".rig").evaluate("one => one.offsetHeight"))
     assert len(set(heights)) == 1

@@ -21,6 +21,7 @@ async def test_the_system_is_followed_until_a_person_chooses(page: Page, hub: Ru
     await opened(page, hub)
     assert await page.evaluate(GROUND) == LIGHT
     await page.emulate_media(color_scheme="dark")
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     assert (await page.evaluate(GROUND), await page.evaluate(SCHEME)) == (DARK, "dark")
     theme = page.get_by_role("group", name="Theme")
     await theme.get_by_role("button", name="Light theme").click()

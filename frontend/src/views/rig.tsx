@@ -32,8 +32,8 @@ export function RigBand() {
     <section class={`rig ${tone}`} aria-labelledby="rig-title">
       <div class="frame">
         <Sign tone={tone} />
-        {/* Another sentence takes the place of this one; nothing of it moves. */}
-        <div class="rig-words" key={sentence}>
+        {/* Other words take the place of these, which do not move. */}
+        <div class="rig-words" key={`${sentence} ${rest}`}>
           <h2 id="rig-title" title={sentence}>
             <strong>{isNarrow.value ? short : head}</strong> {!isNarrow.value && cause}
           </h2>

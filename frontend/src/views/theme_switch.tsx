@@ -1,6 +1,6 @@
 // Light, dark, or as the system: on deck in the sun, and at night.
 
-import { useState } from "preact/hooks";
+import { signal } from "@preact/signals";
 import { t } from "../messages";
 import { chooseTheme, chosenTheme, type Theme, THEMES } from "../theme";
 import type { Item } from "./menu";
@@ -11,16 +11,19 @@ const SIGNS: Record<Theme, string> = {
   dark: "M9.8 7.6A4.4 4.4 0 1 1 4.6 2.2a3.6 3.6 0 0 0 5.2 5.4z",
 };
 
+const chosen = signal(chosenTheme());
+addEventListener("storage", () => (chosen.value = chosenTheme()));
+
+function choose(theme: Theme): void {
+  chooseTheme(theme);
+  chosen.value = theme;
+}
+
 export function ThemeSwitch() {
-  const [chosen, setChosen] = useState(chosenTheme);
-  const choose = (theme: Theme) => {
-    chooseTheme(theme);
-    setChosen(theme);
-  };
   return (
     <span class="segments theme" role="group" aria-label={t.theme.title}>
       {THEMES.map((theme) => (
-        <button key={theme} type="button" aria-pressed={theme === chosen} aria-label={t.theme[theme]} title={t.theme[theme]} onClick={() => choose(theme)}>
+        <button key={theme} type="button" aria-pressed={theme === chosen.value} aria-label={t.theme[theme]} title={t.theme[theme]} onClick={() => choose(theme)}>
           <svg class="picture" viewBox="0 0 12 12" aria-hidden="true">
             <path d={SIGNS[theme]} />
             {theme === "system" && <path class="full" d="M6 1.5a4.5 4.5 0 0 1 0 9z" />}
@@ -33,4 +36,4 @@ export function ThemeSwitch() {
 
 /** The same as items of a menu. */
 export const themeItems = (): Item[] =>
-  THEMES.map((theme) => ({ key: theme, words: t.theme[theme], isChecked: theme === chosenTheme(), act: () => chooseTheme(theme) }));
+  THEMES.map((theme) => ({ key: theme, words: t.theme[theme], isChecked: theme === chosen.value, act: () => choose(theme) }));
