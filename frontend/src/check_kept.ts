@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { NOTHING_MORE, type Wanted } from "./check";
+import { onForget } from "./state";
 
 const LIMITS = "wifimgrd-check";
 const ACCEPTED = "wifimgrd-accepted";
@@ -32,6 +33,9 @@ export function keepLimits(wanted: Wanted): void {
 
 /** What a finding said when it was accepted, by the camera and the code; once it says something else, it counts again. */
 export const accepted = signal<Readonly<Record<string, string>>>(stored(ACCEPTED, {}));
+
+// Whoever is at this screen next may not have the token.
+onForget(() => forgetAccepted(Object.keys(accepted.value)));
 
 export function accept(finding: string, said: string): void {
   accepted.value = { ...accepted.value, [finding]: said };

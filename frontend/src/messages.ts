@@ -577,6 +577,7 @@ const en = {
 
   events: {
     title: "Events",
+    loading: "Loading the events",
     none: "No events.",
     allCameras: "All cameras",
     kind: "Kind",
@@ -710,6 +711,7 @@ const en = {
 
   adapters: {
     title: "Adapters",
+    loading: "Loading the adapters",
     count: (free: number, total: number, checked: number) => `${free} of ${total} free${checked ? `, ${checked} being checked` : ""}`,
     countUnknown: (total: number) => `${plural(total, "adapter", "adapters")}, states unknown`,
     none: "No USB Wi-Fi adapter is plugged in. Each connected camera needs one.",

@@ -68,7 +68,11 @@ async def test_signing_out_shows_the_form_for_the_token(
         await sign_in(page, locked_hub)
         assert await no_scrolling_sideways(page)
         assert await findings(page) == []
-        await page.get_by_role("button", name="Sign out").press("Enter")
+        if size == "phone":
+            await page.get_by_role("button", name="More", exact=True).press("Enter")
+            await page.get_by_role("menuitem", name="Sign out").press("Enter")
+        else:
+            await page.get_by_role("button", name="Sign out").press("Enter")
         field = page.get_by_role("textbox", name="Access token")
         await expect(field).to_be_focused()
         await expect(page.get_by_text("Front")).to_have_count(0)

@@ -10,10 +10,8 @@ import { capitalised } from "../sentences";
 import { interfaces, isCurrent, link, linkReason, service } from "../state";
 import { tilesets } from "../tilesets";
 import { isNarrow } from "../width";
-import { Adapters, AdaptersAtAGlance } from "./adapters";
 import { CameraPage } from "./camera_page";
 import { Devices, isList } from "./devices";
-import { Events, EventsAtAGlance } from "./events";
 import { Later } from "./later";
 import { Login } from "./login";
 import { openedForm } from "./open_form";
@@ -52,6 +50,9 @@ const licenses = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-li
 /** The page of all hubs, if this hub has it. */
 const fleet = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-fleet"]')?.content ?? "";
 
+const loadAdapters = () => import("./adapters").then(({ Adapters }) => ({ default: Adapters }));
+const loadBeside = () => import("./beside");
+const loadEvents = () => import("./events").then(({ Events }) => ({ default: Events }));
 const loadCheck = () => import("./check");
 const loadTakes = () => import("./takes");
 const loadMap = () => import("./map");
@@ -62,6 +63,10 @@ const VIEWS = ["cameras", "takes", "adapters", "events", "map"] as const;
 export function Shell({ onDrawn }: { onDrawn: () => void }) {
   useFocusAfterRoute();
   const isWhole = useAfterFirstFrame(onDrawn);
+  useEffect(() => {
+    // Adapters and events can be opened also once the hub is away.
+    if (isWhole) void loadBeside().catch(() => undefined);
+  }, [isWhole]);
   if (link.value === "locked") return <Login />;
   const shown = route.value;
   const view = shown.view === "camera" || shown.view === "add" ? "cameras" : shown.view;
@@ -88,16 +93,11 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
       <Banner />
       <main id="content" tabIndex={-1} class={`${hasOverview ? "with-overview" : ""}${isCurrent.value ? "" : " stale"}`}>
         {view === "cameras" && (shown.view === "camera" ? <CameraPage id={shown.id} /> : <Devices />)}
-        {hasOverview && isWhole && (
-          <aside class="beside" aria-label={t.hub.glance}>
-            <AdaptersAtAGlance />
-            <EventsAtAGlance limit={12} of={shown.view === "camera" ? shown.id : null} />
-          </aside>
-        )}
+        {hasOverview && isWhole && <Later load={loadBeside} props={{ of: shown.view === "camera" ? shown.id : null }} />}
         {view === "check" && <Later key="check" load={loadCheck} props={{}} loading={t.check.loading} />}
         {view === "takes" && <Later key="takes" load={loadTakes} props={{}} loading={t.takes.loading} />}
-        {view === "adapters" && <Adapters />}
-        {view === "events" && <Events />}
+        {view === "adapters" && <Later key="adapters" load={loadAdapters} props={{}} loading={t.adapters.loading} />}
+        {view === "events" && <Later key="events" load={loadEvents} props={{}} loading={t.events.loading} />}
         {view === "map" && <Later key="map" load={loadMap} props={{}} loading={t.hub.mapLoading} fault={t.hub.mapUnreadable} />}
       </main>
       <footer>
