@@ -1,6 +1,6 @@
 // How the rig is, in the fewest words: whether it is ready, and once it is told to record, whether all of it does.
 
-import { computed } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { linkOf } from "./camera_state";
 import { type Checkable, check, clausesOf, type Finding, type Found, NOTHING_MORE, readiness, type Told, worstOf } from "./check";
 import { t } from "./messages";
@@ -81,8 +81,25 @@ function absence(): string | null {
   return backend === "ready" ? null : backend === "starting" ? t.hub.starting : t.hub.unavailable;
 }
 
+/** Once for each picture is enough, though two hundred cameras change each second. */
+const picture = signal(0);
+let isAsked = false;
+devices.subscribe(() => {
+  if (isAsked) return;
+  isAsked = true;
+  requestAnimationFrame(() => {
+    isAsked = false;
+    picture.value += 1;
+  });
+});
+
+function now(): Device[] {
+  void picture.value;
+  return [...devices.peek().values()];
+}
+
 function tell(): Rig {
-  const everyone = [...devices.value.values()];
+  const everyone = now();
   const expected = everyone.filter((one) => one.expected).sort((one, other) => one.id - other.id);
   const isRolling = expected.some((one) => isOfRig(one) && (records(one) || one.camera?.recording_requested));
   const found = check(expected, { ...NOTHING_MORE, recording: isRolling });
@@ -94,7 +111,7 @@ function tell(): Rig {
   const only = (tone: Tone, text: string, rest: string): Rig => ({ tone, head: text, short: text, cause: "", rest, sentence: text });
   if (away) return only("unknown", t.check.sentence(away, []), everyone.length ? t.rig.lastKnown(sentence) : "");
   if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected(everyone.length));
-  const isBad = found.some((one) => isGrave(one, devices.value.get(one.id) as Device));
+  const isBad = found.some((one) => isGrave(one, devices.peek().get(one.id) as Device));
   const tone = isBad ? "bad" : found.length > 0 ? "busy" : isRolling ? "recording" : "good";
   const first = firstToStop(expected.filter((one) => (isRolling ? records(one) : one.connected)));
   const rest = [others.length > 0 && t.check.sentence("", clauses.slice(1)), first && t.rig.lasts(first.seconds, first.name)];
@@ -121,7 +138,9 @@ export interface Recordings {
 }
 
 const counted = computed(() => {
-  const everyone = [...devices.value.values()];
+  // The first picture has what came with the connection.
+  void link.value;
+  const everyone = now();
   const ofRig = everyone.filter(isOfRig);
   return JSON.stringify({
     able: everyone.filter((one) => one.camera).length,
