@@ -32,11 +32,15 @@ const options = {
 // time before the first picture: the hub's page, which has to be quick, shares with none.
 const TOGETHER = [
   { page: "src/main.tsx", style: "src/style.css", icon: "src/icon.svg" },
-  { first: "src/first.ts" },
   { gallery: "src/gallery.tsx" },
   { docs: "src/docs.tsx", missing: "src/missing.tsx", fleet: "src/fleet/main.tsx" },
 ];
-const built = await Promise.all(TOGETHER.map((entryPoints) => build({ ...options, entryPoints })));
+// These run before anything is drawn, and so are no modules, which wait for the document.
+const BEFORE = { first: "src/first.ts", themed: "src/themed.ts" };
+const built = await Promise.all([
+  ...TOGETHER.map((entryPoints) => build({ ...options, entryPoints })),
+  build({ ...options, entryPoints: BEFORE, format: "iife", splitting: false }),
+]);
 const outputs = Object.assign({}, ...built.map((one) => one.metafile.outputs));
 
 const assets = {};
@@ -94,7 +98,7 @@ const documents = {
     title: "Camera hub",
     first: "src/first.ts", // which begins `script`
     script: "src/main.tsx",
-    outline: "<header><h1>Camera hub</h1></header>", // drawn before any script has run
+    outline: "<header class=\"top\"><div class=\"frame\"><h1>Camera hub</h1></div></header>", // drawn before any script has run
   },
   "docs.html": { title: "Camera hub API", script: "src/docs.tsx" },
   "style.html": { title: "Parts of the page", script: "src/gallery.tsx" },
@@ -104,8 +108,8 @@ const documents = {
 for (const [name, parts] of Object.entries(documents)) {
   const template = await readFile(join(here, parts.template ?? "src/document.html"), "utf8");
   const scripts = [
-    `<script type="module" src="asset:${parts.first ?? parts.script}"></script>`,
-    ...(parts.first ? [`<link rel="modulepreload" data-page href="asset:${parts.script}">`] : []),
+    parts.first ? `<link rel="modulepreload" data-page href="asset:${parts.script}">` : `<script type="module" src="asset:${parts.script}"></script>`,
+    `<script src="asset:${parts.first ?? "src/themed.ts"}"></script>`,
     ...neededBy(parts.script).map((file) => `<link rel="modulepreload" href="{root}assets/${file}">`),
   ];
   const made = { outline: "", ...parts, scripts: scripts.join("\n    ") };

@@ -7,7 +7,7 @@ import { t, textOf } from "./messages";
 import { takesCommands } from "./reading";
 import { failureSentences, failureText, headingFor, printable } from "./sentences";
 import { devices, interfaces, nameOf, toldTogether } from "./state";
-import { notify, type Tone } from "./toasts";
+import { notify, type Step, type Tone } from "./toasts";
 import type { Camera, Device } from "./types";
 
 export type Verb = "connect" | "disconnect";
@@ -167,7 +167,8 @@ export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): P
     const options = { method: "POST", body, timeoutMs: RECORDING_S * 1_000 };
     const { results } = await whileUnderWay(ids, () => request<{ results: Result[] }>(deviceAddress("recording"), options));
     const done = results.filter((one) => one.done).length;
-    notifyMany("many", results.length ? t.answers.recordedOnMany(isOn, done, results.length) : t.answers.noneToRecord, results);
+    const told = results.length ? t.answers.recordedOnMany(isOn, done, results.length) : t.answers.noneToRecord;
+    notifyMany("many", told, results, stepAfter(results, () => void recordOnMany(isOn, chosen)));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     if (isUnconfirmed(error)) notify("many", `${t.answers.notKnownOfMany} ${error.message}`, "warn", true);
@@ -175,6 +176,17 @@ export async function recordOnMany(isOn: boolean, chosen?: readonly Device[]): P
   } finally {
     isCommandingMany.value = false;
   }
+}
+
+/** What leads on: whoever is not connected is connected first, everything else is tried again. */
+function stepAfter(results: readonly Result[], again: () => void): Step | undefined {
+  const lacking = results.filter((one) => !one.done);
+  if (lacking.length === 0) return undefined;
+  const away = lacking.flatMap(({ code, device_id: id }) => (code === "not-connected" ? (devices.value.get(id) ?? []) : []));
+  if (away.length < lacking.length) return { words: t.answers.tryAgain, act: again };
+  const [only] = away;
+  const act = () => void (away.length === 1 && only ? command(only, "connect") : commandMany(away, "connect"));
+  return { words: t.answers.connectThem(namesOf(away)), act };
 }
 
 /** What stands in place of a reason that needs no words of the hub's. */
@@ -199,11 +211,11 @@ function lackOf(results: readonly Result[]): string[] {
 }
 
 /** Say what came of a command to several: how many have done it, and by their names who has not; good only where all have. */
-export function notifyMany(about: string, first: string, results: readonly Result[]): void {
+export function notifyMany(about: string, first: string, results: readonly Result[], step?: Step): void {
   const lacking = results.filter((one) => !one.done);
   const isGood = results.length > 0 && lacking.length === 0;
   const tone: Tone = isGood ? "good" : results.length > 0 && lacking.every(({ code }) => isShared(code)) ? "warn" : "bad";
-  notify(about, [first, ...lackOf(results)].join(" "), tone, !isGood);
+  notify(about, [first, ...lackOf(results)].join(" "), tone, !isGood, step);
 }
 
 const namesOf = (those: readonly Device[]): string[] => those.map((one) => printable(one.name));

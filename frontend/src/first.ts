@@ -1,7 +1,8 @@
-// The first script to run, and a small one: it opens the channel, so that what the hub says is there when the page is,
-// and lets the browser draw the outline before it is busy with the page itself.
+// The first script to run, and a small one: it gives the page its colours before anything is drawn, opens the channel, so
+// that what the hub says is there when the page is, and lets the browser draw the outline before it is busy with the page.
 
 import { channelAddress } from "./channel_address";
+import { followTheme } from "./theme";
 
 /** The channel's first connection, and what came over it so far. */
 interface FirstChannel {
@@ -15,6 +16,8 @@ declare global {
     firstChannel?: FirstChannel | null;
   }
 }
+
+followTheme();
 
 /** A page that nobody sees is never drawn. */
 const LONGEST_WAIT_MS = 100;

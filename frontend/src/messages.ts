@@ -1,6 +1,7 @@
 // Every text of the page, in one catalog. Another language is another value of the type Messages, in CATALOGS;
 // a text with a number or a name in it is a function, so that each language has its own order and plurals.
 
+import type { Finding } from "./check";
 import type { Camera, Device, RecordingStopped } from "./records";
 
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
@@ -25,6 +26,10 @@ const bandOf = (megahertz: number) => (megahertz < 5_000 ? "2.4 GHz" : megahertz
 const rateOf = (kbits: number) => (kbits < 1_000 ? `${kbits} kbit/s` : `${Math.round(kbits / 1_000)} Mbit/s`);
 /** What lies between begins. */
 const spreadOf = (ms: number) => (ms < 1_000 ? `${Math.max(1, Math.round(ms))} ms` : ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : duration(ms / 1_000));
+/** A finding at one camera, and at several. */
+type Predicate = readonly [one: string, several: string];
+const NOT_READY: Predicate = ["is not ready", "are not ready"];
+const NAMED_IN_A_CLAUSE = 3;
 const NAMED = 8;
 /** The first of many names, and how many others there are. */
 const someOf = (names: readonly string[]) => listOf(names.length > NAMED ? [...names.slice(0, NAMED), `${names.length - NAMED} more`] : names);
@@ -48,10 +53,8 @@ const en = {
     metrics: "Metrics",
     opening: "Opening",
     noConnection: "No connection",
-    ready: "Ready",
     starting: "Starting",
     unavailable: "Unavailable",
-    noAdapter: "No adapter",
     simulated: "simulated",
     tryNow: "Try now",
     remembered: "This is the last known state. The page reconnects automatically.",
@@ -137,6 +140,7 @@ const en = {
     noneAdvice: "Switch a camera on, then add it here: choose its network and enter its password.",
     find: "Find a camera",
     findHint: "Name, network, model or address",
+    search: "Search",
     noMatches: "No matches",
     all: "All",
     attention: "Attention",
@@ -150,7 +154,9 @@ const en = {
     stepFold: (count: number, state: string) => ` ${count} cameras: ${state.toLowerCase()}`,
     selected: (count: number) => `${count} selected`,
     recordOnAll: "Record on all",
+    allRecord: "All record",
     stopAll: "Stop all",
+    stopAllAsking: "Stop all …",
     stopAllTitle: "Stop all recordings?",
     recordNow: (count: number, unknown: readonly string[]) =>
       `${plural(count, "camera records", "cameras record")} now.${unknown.length ? ` Not known: ${unknown.join(", ")}.` : ""}`,
@@ -158,11 +164,113 @@ const en = {
     keepRecording: "Keep recording",
   },
 
+  /** How the rig is, at the top of the page. */
+  rig: {
+    title: "The rig",
+    check: "Check",
+    more: "More",
+    noneExpected: (total: number) => (total === 0 ? "Add a camera to begin." : "None was asked to connect."),
+    /** How long all can go on, and who stops then. */
+    lasts: (seconds: number, name: string) => `Room for ${remaining(seconds)}: then the card of ${name} is full.`,
+    because: (clause: string, [predicate]: Predicate) => `${clause}: it ${predicate}`,
+    lastKnown: (sentence: string) => `Last known: ${sentence}`,
+  },
+
+  theme: { title: "Theme", system: "Theme as the system", light: "Light theme", dark: "Dark theme" },
+
+  /** Whether cameras are ready, in the words of `wifimgrctl check`. */
+  check: {
+    nobody: "There is no camera to check",
+    loading: "Loading the check",
+    live: "It is checked again with each change.",
+    findings: "What stands in the way",
+    accepted: (count: number) => `${plural(count, "finding is", "findings are")} accepted here: the command still counts ${count === 1 ? "it" : "them"}.`,
+    accept: "Accept",
+    takeBack: "Do not accept",
+    show: "Show the camera",
+    limits: "What is asked of each camera",
+    recordingNow: "Recording now",
+    atLeast: { battery: "Battery at least", minutes: "Time left at least", clock: "Clock within" },
+    units: { battery: "%", minutes: "min", clock: "ms" },
+    any: "any",
+    asked: (limits: readonly string[]) => `Asked for: ${limits.length > 0 ? limits.join(", ") : "the hub's own limits"}.`,
+    asks: {
+      recording: "recording now",
+      battery: (percent: number) => `battery ${percent} % or more`,
+      minutes: (minutes: number) => `${minutes} min left`,
+      clock: (ms: number) => `clock within ${ms} ms`,
+    },
+    askedBattery: (percent: number) => `Asked for: ${percent} % or more.`,
+    askedMinutes: (minutes: number) => `Asked for: ${minutes} min or more.`,
+    askedClock: (ms: number) => `Asked for: within ${ms} ms of the hub's.`,
+    askedRecording: "Asked for: recording now.",
+    asCommand: "The same as a command:",
+    beingConnected: "It is being connected.",
+    noAttempt: "Connect it, or disconnect it for good: then it is not of the rig.",
+    lookAtIt: "Look at the camera's own screen.",
+    battery: (level: string) => `Battery ${level}`,
+    left: (seconds: number) => `${remaining(seconds)} left`,
+    clock: (words: string) => `Clock ${words}`,
+    other: "Not ready",
+    what: {
+      "not-connected": "Not connected",
+      "not-answering": "Not answering",
+      "not-recording": "Not recording",
+      "recording-unknown": "Recording not known",
+      "battery-unknown": "Battery not known",
+      "storage-unknown": "Time left not known",
+      "clock-unknown": "Clock not known",
+    } as Record<string, string>,
+    all: (names: readonly string[]) =>
+      names.length === 1 ? `${names[0] ?? ""} is ready` : names.length === 2 ? "Both cameras are ready" : `All ${names.length} cameras are ready`,
+    count: (ready: number, total: number) => `${ready || "None"} of ${total} cameras ${ready > 1 ? "are" : "is"} ready`,
+    record: (count: number, total: number) => `${count} of ${total} cameras record`,
+    /** The same three where little fits. */
+    short: {
+      all: (names: readonly string[]) => (names.length === 1 ? `${names[0] ?? ""} is ready` : names.length === 2 ? "Both are ready" : `All ${names.length} are ready`),
+      count: (ready: number, total: number) => `${ready || "None"} of ${total} ${ready > 1 ? "are" : "is"} ready`,
+      record: (count: number, total: number) => `${count} of ${total} record`,
+    },
+    sentence: (head: string, clauses: readonly string[]) => `${[head, clauses.join(", ")].filter(Boolean).join(": ")}.`,
+    colon: (head: string) => `${head}:`,
+    clause: (names: readonly string[], [one, several]: Predicate = NOT_READY) => {
+      if (names.length === 1) return `${names[0] ?? ""} ${one}`;
+      const others = names.length - NAMED_IN_A_CLAUSE;
+      const who = others > 1 ? `${names.slice(0, NAMED_IN_A_CLAUSE).join(", ")} and ${others} others` : listOf(names);
+      return `${who} ${several}`;
+    },
+    they: ([, several]: Predicate = NOT_READY) => `they ${several}`,
+    more: (count: number) => `${count} more ${NOT_READY[count > 1 ? 1 : 0]}`,
+    found: {
+      "not-connected": ["is not connected", "are not connected"],
+      "not-answering": ["does not answer", "do not answer"],
+      "not-recording": ["does not record", "do not record"],
+      "still-recording": ["still records", "still record"],
+      "recording-unconfirmed": ["may not do as it was told", "may not do as they were told"],
+      unstable: ["contradicts itself", "contradict themselves"],
+      "too-hot": ["is too hot", "are too hot"],
+      "too-cold": ["is too cold", "are too cold"],
+      "battery-low": ["has a low battery", "have low batteries"],
+      "storage-missing": ["has no card", "have no card"],
+      "storage-full": ["has a full card", "have full cards"],
+      "storage-error": ["has an unusable card", "have unusable cards"],
+      "storage-slow": ["has a slow card", "have slow cards"],
+      "storage-low": ["has an almost full card", "have almost full cards"],
+      "clock-wrong": ["has a wrong clock", "have wrong clocks"],
+      "recording-unknown": ["does not say whether it records", "do not say whether they record"],
+      "battery-unknown": ["does not tell its battery", "do not tell their batteries"],
+      "storage-unknown": ["does not tell its time left", "do not tell their time left"],
+      "clock-unknown": ["does not tell its clock", "do not tell their clocks"],
+    } satisfies Record<Finding, Predicate>,
+  },
+
   stills: {
     at: (name: string, time: string) => `${name} at ${time}`,
     none: (name: string) => `${name}: no picture yet`,
+    noneNow: (name: string) => `${name}: no picture while it records`,
     taken: (time: string) => `The camera's view at ${time}`,
     notYet: "No picture from the camera yet",
+    notNow: "The camera gives no picture while it records",
   },
   camera: {
     name: "Name",
@@ -449,6 +557,9 @@ const en = {
     notConnected: (names: readonly string[]) => `Not connected: ${names.join(", ")}.`,
     unknown: (names: readonly string[]) => `Not known: ${names.join(", ")}.`,
     because: (names: readonly string[], why: string) => `${names.join(", ")}: ${why.replace(/\.$/, "")}.`,
+    /** The one step that leads on from an answer that is not good. */
+    connectThem: (names: readonly string[]) => `Connect ${names.length === 1 ? names[0] : plural(names.length, "camera", "cameras")}`,
+    tryAgain: "Try again",
     awake: (name: string) => `${name} is awake.`,
     asleep: (name: string) => `${name} is asleep.`,
     paired: (name: string) => `Paired ${name}.`,
@@ -488,6 +599,7 @@ const en = {
 
   events: {
     title: "Events",
+    loading: "Loading the events",
     none: "No events.",
     allCameras: "All cameras",
     kind: "Kind",
@@ -621,6 +733,7 @@ const en = {
 
   adapters: {
     title: "Adapters",
+    loading: "Loading the adapters",
     count: (free: number, total: number, checked: number) => `${free} of ${total} free${checked ? `, ${checked} being checked` : ""}`,
     countUnknown: (total: number) => `${plural(total, "adapter", "adapters")}, states unknown`,
     none: "No USB Wi-Fi adapter is plugged in. Each connected camera needs one.",

@@ -5,12 +5,19 @@ import { signal } from "@preact/signals";
 /** `warn`: not known to be done, and not known to have failed. */
 export type Tone = "good" | "warn" | "bad" | "plain";
 
+/** What leads on from a message. */
+export interface Step {
+  words: string;
+  act: () => void;
+}
+
 export interface Toast {
   /** What it is about; a newer one about the same takes its place. */
   about: string;
   number: number;
   text: string;
   tone: Tone;
+  step: Step | undefined;
 }
 
 const MOST = 3;
@@ -29,11 +36,11 @@ export function announce(text: string): void {
 }
 
 /** Show a message; one that `stays` does so until it is dismissed, or another one takes its place. */
-export function notify(about: string, text: string, tone: Tone, stays = false): void {
+export function notify(about: string, text: string, tone: Tone, stays = false, step?: Step): void {
   announce(text);
   const number = numbered;
   const others = toasts.value.filter((one) => one.about !== about);
-  toasts.value = [...others.slice(1 - MOST), { about, number, text, tone }];
+  toasts.value = [...others.slice(1 - MOST), { about, number, text, tone, step }];
   const isTrouble = tone === "bad" || tone === "warn";
   if (!stays) setTimeout(() => dismiss(number), isTrouble ? TROUBLE_SHOWN_MS : SHOWN_MS);
 }

@@ -18,7 +18,7 @@ SIZES: Final = {"phone": (390, 844), "tablet": (820, 1180), "desktop": (1280, 80
 async def opened(page: Page, hub: RunningHub, view: str = "") -> None:
     """Open the page and wait until it is live."""
     await page.goto(hub.url + view)
-    await expect(page.locator(".hub-state.ready")).to_be_visible()
+    await expect(page.locator("[data-hub=ready]")).to_be_attached()
 
 
 UNFOLD: Final = """

@@ -123,7 +123,7 @@ async def test_a_camera_is_added_looked_at_dies_and_returns(page: Page, tmp_path
     expect.set_options(timeout=RADIO_MS)
     async with on_stage(tmp_path) as (lab, url):
         await page.goto(url)
-        await expect(page.locator(".hub-state.ready")).to_be_visible()
+        await expect(page.locator("[data-hub=ready]")).to_be_attached()
         await mark(page)
         await page.get_by_role("button", name="Add a camera").click()
         dialog = page.get_by_role("dialog", name="Add a camera")

@@ -25,8 +25,10 @@ async def findings(page: Page) -> list[str]:
         await page.evaluate(axe())
     found = await violations(page, RULES)
     await page.emulate_media(color_scheme="dark")
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     found += await violations(page, OF_COLOURS)
     await page.emulate_media(color_scheme="light")
+    await expect(page.locator("html")).to_have_attribute("data-theme", "light")
     return found
 
 

@@ -85,7 +85,7 @@ async def test_the_outline_is_drawn_and_the_channel_opened_before_the_page_is_re
     async with (await opening.value).expect_event("framereceived"):
         pass
     await expect(page.get_by_role("heading", name="Camera hub", level=1)).to_be_visible()
-    await expect(page.locator(".hub-state")).to_have_count(0)
+    await expect(page.locator(".rig")).to_have_count(0)
     is_let.set()
     await shows(page, "Front", "Connected")
     await hub.power(1, on=False)
@@ -161,7 +161,7 @@ async def test_names_are_sorted_without_case_and_accents_and_by_the_value_of_num
 async def test_a_hub_that_says_nothing_is_said_to_be_opened(page: Page, hub: RunningHub) -> None:
     await page.route_web_socket("**/ws/management/**", lambda _: None)
     await page.goto(hub.url)
-    await expect(page.locator(".hub-state")).to_have_text("Opening")
+    await expect(page.locator(".rig h2")).to_have_text("Opening.")
 
 
 async def test_the_simulated_world_says_its_passwords(page: Page, hub: RunningHub) -> None:
@@ -257,7 +257,7 @@ async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
     await expect(page.get_by_text("There is nothing at /no/such/place.")).to_be_visible()
     assert await findings(page) == []
     await page.get_by_role("link", name="Back to the cameras").click()
-    await expect(page.locator(".hub-state.ready")).to_be_visible()
+    await expect(page.locator("[data-hub=ready]")).to_be_attached()
 
 
 @pytest.mark.parametrize("size", SIZES)

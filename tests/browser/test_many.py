@@ -230,6 +230,8 @@ async def test_several_are_commanded_at_once(browser: Browser, hub: RunningHub, 
         await expect(row(page, "Camera 2").locator(".badge")).to_have_text("Connected")
         told = toast(page, re.compile(r"^2 cameras disconnect(ing|ed)\. Not connected: Camera 4\.✕$"))
         await expect(told).to_be_visible()
+        if size == "phone":
+            await page.get_by_role("button", name="Search").click()
         await page.get_by_label("Find").fill("Camera 1")
         await page.get_by_role("checkbox", name="Select all").check()
         await bar.get_by_role("button", name="Connect", exact=True).click()

@@ -140,7 +140,7 @@ async def test_all_record_but_one_whose_card_is_full(page: Page, hub: RunningHub
         await expect(card(page, name).locator(".badge")).to_contain_text("Recording 0:")
     await expect(card(page, "Tail").locator("[data-problem]")).to_be_visible()
     await expect(card(page, "Tail").locator(".memory")).to_have_text("Card full")
-    stop_all = page.get_by_role("button", name="Stop all", exact=True)
+    stop_all = page.get_by_role("button", name="Stop all …")
     question = page.get_by_role("dialog", name="Stop all recordings?")
     await stop_all.click()
     await expect(question).to_contain_text("3 cameras record now.")

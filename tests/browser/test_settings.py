@@ -42,7 +42,7 @@ async def sign_in(page: Page, hub: RunningHub) -> None:
     await page.goto(hub.url)
     await page.get_by_role("textbox", name="Access token").fill(TOKEN)
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page.locator(".hub-state.ready")).to_be_visible()
+    await expect(page.locator("[data-hub=ready]")).to_be_attached()
 
 
 async def test_a_hub_with_a_token_asks_for_it(page: Page, locked_hub: RunningHub) -> None:
@@ -53,7 +53,7 @@ async def test_a_hub_with_a_token_asks_for_it(page: Page, locked_hub: RunningHub
     await expect(page.get_by_role("alert")).to_have_text("Wrong token.")
     await field.fill(TOKEN)
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page.locator(".hub-state.ready")).to_be_visible()
+    await expect(page.locator("[data-hub=ready]")).to_be_attached()
     await expect(page.locator(".badge.connected")).to_be_visible()
     await page.reload()
     await expect(page.locator(".badge.connected")).to_be_visible()
@@ -68,7 +68,11 @@ async def test_signing_out_shows_the_form_for_the_token(
         await sign_in(page, locked_hub)
         assert await no_scrolling_sideways(page)
         assert await findings(page) == []
-        await page.get_by_role("button", name="Sign out").press("Enter")
+        if size == "phone":
+            await page.get_by_role("button", name="More", exact=True).press("Enter")
+            await page.get_by_role("menuitem", name="Sign out").press("Enter")
+        else:
+            await page.get_by_role("button", name="Sign out").press("Enter")
         field = page.get_by_role("textbox", name="Access token")
         await expect(field).to_be_focused()
         await expect(page.get_by_text("Front")).to_have_count(0)

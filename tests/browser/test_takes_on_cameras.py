@@ -60,8 +60,7 @@ async def test_a_take_begins_goes_on_and_ends_while_it_is_looked_at(
     for name in ("Front", "Helmet", "Tail"):
         await expect(row(panel, name).locator(".running")).to_be_visible()
     assert await findings(page) == []
-    await page.get_by_role("button", name="Stop all", exact=True).click()
-    await page.get_by_role("dialog").get_by_role("button", name="Stop all").click()
+    await hub.client.record(devices, on=False)
     await expect(panel.get_by_role("heading")).to_have_text(re.compile(r"^\S+ \w\w to \d.+, \d:\d\d$"))
     await expect(badge(panel)).to_have_text("3 of 3 cameras")
     await expect(panel.locator(".running")).to_have_count(0)
@@ -84,8 +83,9 @@ async def test_who_refuses_and_who_is_not_connected_are_named_with_the_reason(
     await disconnect(hub.client, helmet)
     await hub.client.wait_until(lambda client: client.devices[helmet].state == "disconnected", 20)
     await hub.set_fault("card-full", ssid=CAMERAS["Tail"][1])
-    await opened(page, hub, "#takes")
+    await opened(page, hub)
     await page.get_by_role("button", name="Record on all").click()
+    await page.get_by_role("navigation").get_by_role("link", name="Takes").click()
     panel = panels(page)
     await expect(badge(panel)).to_have_text("2 of 3 cameras")
     absent = row(panel, "Tail").get_by_role("cell").first

@@ -57,7 +57,7 @@ async def test_a_camera_that_is_off_is_named_and_nothing_is_green(page: Page, hu
     await expect(told).to_have_class("toast warn")
     for name in ("Front", "Back"):
         await expect(card(page, name).locator(".badge")).to_contain_text("Recording 0:")
-    await page.get_by_role("button", name="Stop all", exact=True).click()
+    await page.get_by_role("button", name="Stop all …").click()
     await page.get_by_role("dialog").get_by_role("button", name="Stop all").click()
     told = toast(page, "2 of 3 cameras have stopped. Not connected: Tail.")
     await expect(told).to_have_class("toast warn")

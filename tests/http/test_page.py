@@ -23,7 +23,7 @@ from wifimgrd.http.page.resource import Page
 from wifimgrd.http.page.sending import accepts_gzip
 from wifimgrd.http.settings import Fleet, Settings
 
-SCRIPT_LIMIT = 180 * 1024
+SCRIPT_LIMIT = 150_000
 MOST_SCRIPTS = 5
 PLAIN = {"Accept-Encoding": "identity"}
 

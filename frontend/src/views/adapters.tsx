@@ -10,6 +10,7 @@ import { moment } from "../times";
 import type { AbsentAdapter, Device, Interface } from "../types";
 import { byText } from "./order";
 import { Name, Signal } from "./parts";
+import "./shared";
 
 const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
 

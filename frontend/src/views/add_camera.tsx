@@ -17,6 +17,7 @@ import { BluetoothLack } from "./bluetooth_lack";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
 import { Dialog, Faults, Name, Signal, useFocusOnFault } from "./parts";
 import { canScan, QrScanner } from "./qr_scanner";
+import "./shared";
 
 /** Which step has which field. */
 const STEP_OF: Record<string, number> = { ssid: 0, codename: 1, password: 1, name: 1 };
@@ -27,7 +28,7 @@ export function tellAdded(added: Device): void {
   if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
 }
 
-export function AddCamera({ step }: { step: number }) {
+export default function AddCamera({ step }: { step: number }) {
   const [faults, setFaults] = useState<FieldFaults>({});
   const [isSaving, setSaving] = useState(false);
   const form = useFocusOnFault(faults);

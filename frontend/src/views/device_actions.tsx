@@ -10,8 +10,8 @@ import { printable } from "../sentences";
 import { interfaces, isCurrent, service } from "../state";
 import { notify } from "../toasts";
 import type { Device } from "../types";
-import { type Form, openForm } from "./device_forms";
 import { type Item, Menu } from "./menu";
+import { type Form, openForm } from "./open_form";
 import { toClipboard } from "./parts";
 
 /** What a button does changes with the camera's state: the second click of two is not for what takes its place. */
@@ -121,9 +121,11 @@ interface Props {
   describedBy: string;
   /** How many are buttons; the others are in the menu. */
   buttons: number;
+  /** Whether the others are offered. */
+  hasMenu?: boolean;
 }
 
-export function DeviceActions({ device, describedBy, buttons }: Props) {
+export function DeviceActions({ device, describedBy, buttons, hasMenu = true }: Props) {
   const first = useRef<HTMLButtonElement>(null);
   const pressed = useRef<HTMLButtonElement | null>(null);
   const isGone = useRef(false);
@@ -185,13 +187,15 @@ export function DeviceActions({ device, describedBy, buttons }: Props) {
           {one.words}
         </button>
       ))}
-      <Menu label={t.camera.more(printable(device.name))} items={items}>
-        <svg viewBox="0 0 16 16" aria-hidden="true">
-          <circle cx="3" cy="8" r="1.4" />
-          <circle cx="8" cy="8" r="1.4" />
-          <circle cx="13" cy="8" r="1.4" />
-        </svg>
-      </Menu>
+      {hasMenu && (
+        <Menu label={t.camera.more(printable(device.name))} items={items}>
+          <svg viewBox="0 0 16 16" aria-hidden="true">
+            <circle cx="3" cy="8" r="1.4" />
+            <circle cx="8" cy="8" r="1.4" />
+            <circle cx="13" cy="8" r="1.4" />
+          </svg>
+        </Menu>
+      )}
     </>
   );
 }

@@ -1,27 +1,19 @@
 // What can be changed of a camera: a dialog each.
 
 import type { ComponentChildren } from "preact";
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { change, Problem, remove } from "../api";
 import { aboutDevice, command } from "../commands";
 import { t } from "../messages";
 import { printable } from "../sentences";
-import { devices, interfaces, onForget } from "../state";
+import { devices, interfaces } from "../state";
 import { notify } from "../toasts";
 import type { Device } from "../types";
 import { Field, type FieldFaults, ModelField, PasswordField, SsidField } from "./fields";
+import { openedForm, pinWords } from "./open_form";
 import { Pairing } from "./pairing";
 import { Dialog, Faults, Name, useFocusOnFault } from "./parts";
-
-export type Form = "edit" | "password" | "pair" | "remove";
-
-/** It stays open while the card or row behind it goes: a filter hides it, or a list takes the place of cards. */
-const opened = signal<{ form: Form; device: Device } | null>(null);
-
-onForget(() => (opened.value = null));
-
-export const openForm = (form: Form, device: Device): void => void (opened.value = { form, device });
+import "./shared";
 
 interface FormProps {
   device: Device;
@@ -29,10 +21,10 @@ interface FormProps {
 }
 
 /** The dialog that is open for a camera. */
-export function OpenForm() {
-  const shown = opened.value;
+export default function OpenForm() {
+  const shown = openedForm.value;
   const now = shown && devices.value.get(shown.device.id);
-  const close = () => void (opened.value = null);
+  const close = () => void (openedForm.value = null);
   const isGone = shown !== null && !now;
   useEffect(() => close, []); // who signs in next may be another person
   useEffect(() => {
@@ -114,9 +106,6 @@ function pinChoices(before: Pin): [string, string][] {
   if (before && !choices.has(pinText(before))) choices.set(pinText(before), pinWords(before));
   return [...choices];
 }
-
-export const pinWords = (pin: NonNullable<Pin>): string =>
-  pin.mac ? t.camera.pinMac(pin.mac) : t.camera.pinPort(pin.usb_port ?? "");
 
 /** Everything that can be changed of a camera. */
 export function Edit({ device: now, onClose }: FormProps) {

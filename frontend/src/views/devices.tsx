@@ -1,6 +1,7 @@
 // The cameras: how many, each as a card or a row, and one more.
 
-import { useEffect } from "preact/hooks";
+import { computed } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useWhoSleeps } from "../bluetooth";
 import { connectGroup, groups, readGroups } from "../groups";
 import { t } from "../messages";
@@ -9,11 +10,11 @@ import { openStep, route } from "../route";
 import { printable } from "../sentences";
 import { devices, isCurrent, service } from "../state";
 import type { Device } from "../types";
-import { AddCamera } from "./add_camera";
+import { isNarrow } from "../width";
 import { DeviceCard } from "./device_card";
 import { DeviceList } from "./device_list";
-import { Filters, shownOf } from "./filters";
-import { InRange } from "./in_range";
+import { Filters, shownOf, words } from "./filters";
+import { Later } from "./later";
 import { Menu } from "./menu";
 import { byNeed, useOrder } from "./order";
 
@@ -22,18 +23,33 @@ const MANY = 8;
 /** With fewer, a glance finds a camera sooner than a filter. */
 const FEW = 4;
 
-export const isList = (): boolean => devices.value.size > MANY;
+const isMany = computed(() => devices.value.size > MANY);
+export const isList = (): boolean => isMany.value;
+
+const loadInRange = () => import("./in_range");
+const loadAddCamera = () => import("./add_camera");
 
 export function Devices() {
   const everyone = [...devices.value.values()];
   const connected = everyone.filter((one) => one.connected).length;
   const silent = everyone.filter((one) => one.connected && one.reachable === false).length;
   const shown = route.value;
+  const hasFilters = everyone.length >= FEW;
+  const [isFinding, setFinding] = useState(words.peek() !== "");
+  const head = useRef<HTMLDivElement>(null);
+  const find = () => {
+    // What nobody sees does not filter.
+    if (isFinding) words.value = "";
+    setFinding(!isFinding);
+  };
+  useEffect(() => {
+    if (isFinding && isNarrow.peek()) head.current?.querySelector("input")?.focus();
+  }, [isFinding]);
   useWhoSleeps();
   useEffect(() => void loadModels().catch(() => undefined), []);
   return (
     <section aria-labelledby="cameras-title">
-      <div class="section-head">
+      <div class={`section-head camera-tools${hasFilters ? " filtered" : ""}${isFinding ? " finding" : ""}`} ref={head}>
         <h2 id="cameras-title" tabIndex={-1}>
           {t.cameras.title}{" "}
           {everyone.length > 0 && (
@@ -44,15 +60,28 @@ export function Devices() {
             </span>
           )}
         </h2>
-        {everyone.length >= FEW && <Filters everyone={everyone} />}
+        {hasFilters && <Filters everyone={everyone} />}
+        {isNarrow.value && isList() && (
+          <button type="button" class="quiet icon" aria-label={t.cameras.search} aria-expanded={isFinding} onClick={find}>
+            <svg class="picture" viewBox="0 0 12 12" aria-hidden="true">
+              <path d="M5 1.5a3.5 3.5 0 1 1 0 7 3.5 3.5 0 0 1 0-7M7.6 7.6 11 11" />
+            </svg>
+          </button>
+        )}
         <Groups />
-        <button type="button" class="primary add" disabled={!isCurrent.value} onClick={() => openStep(0)}>
-          {t.cameras.add}
+        <button type="button" class="primary add" aria-label={t.cameras.add} disabled={!isCurrent.value} onClick={() => openStep(0)}>
+          {isNarrow.value ? (
+            <svg class="picture" viewBox="0 0 12 12" aria-hidden="true">
+              <path d="M6 1v10M1 6h10" />
+            </svg>
+          ) : (
+            t.cameras.add
+          )}
         </button>
       </div>
-      {everyone.length === 0 && isCurrent.value && shown.view !== "add" && <InRange />}
+      {everyone.length === 0 && isCurrent.value && shown.view !== "add" && <Later load={loadInRange} props={{}} loading={t.add.searching} />}
       {isList() ? <DeviceList everyone={everyone} /> : <Cards everyone={everyone} />}
-      {shown.view === "add" && <AddCamera step={shown.step} />}
+      {shown.view === "add" && <Later load={loadAddCamera} props={{ step: shown.step }} />}
     </section>
   );
 }

@@ -11,6 +11,7 @@ import { devices, type EventKind, isCurrent, type Line, silences } from "../stat
 import { dayAndSecond, dayOfYear, dayWords, minute } from "../times";
 import { byText } from "./order";
 import { Faults } from "./parts";
+import "./shared";
 
 const KINDS: readonly EventKind[] = ["connection", "recording", "hub"];
 type Filter = "" | "bad" | EventKind;

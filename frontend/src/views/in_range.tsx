@@ -11,11 +11,12 @@ import type { Network, Search } from "../types";
 import { choose, simulatedPassword, tellAdded } from "./add_camera";
 import { BluetoothCameras } from "./bluetooth_cameras";
 import { Faults, Name, Signal } from "./parts";
+import "./shared";
 
 /** What a network's name or access point says to be a camera. */
 const isCamera = (one: Network): boolean => (one.codename !== null && one.codename !== GENERIC) || isGoPro(one.ssid) || simulatedPassword(one.ssid) !== undefined;
 
-export function InRange() {
+export default function InRange() {
   const [found, setFound] = useState<readonly Network[] | null>(null);
   const [fault, setFault] = useState("");
   const current = isCurrent.value;

@@ -13,6 +13,8 @@ export interface Item {
   href?: string;
   isDisabled?: boolean;
   isDanger?: boolean;
+  /** Whether it is the one that is chosen, of several. */
+  isChecked?: boolean;
   act?: () => void;
 }
 
@@ -24,9 +26,11 @@ interface Props {
   children: ComponentChildren;
   /** Whether the button has words instead of a picture. */
   isWide?: boolean;
+  /** Whether the view that is shown is one of its items. */
+  isCurrent?: boolean;
 }
 
-export function Menu({ label, items, children, isWide = false }: Props) {
+export function Menu({ label, items, children, isWide = false, isCurrent = false }: Props) {
   const [place, setPlace] = useState<Record<string, string> | null>(null);
   const button = useRef<HTMLButtonElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -51,7 +55,7 @@ export function Menu({ label, items, children, isWide = false }: Props) {
     close(true);
     item.act?.();
   };
-  const entries = () => [...(list.current?.querySelectorAll<HTMLElement>("[role=menuitem]:not([aria-disabled=true])") ?? [])];
+  const entries = () => [...(list.current?.querySelectorAll<HTMLElement>("[role^=menuitem]:not([aria-disabled=true])") ?? [])];
 
   useEffect(() => {
     if (!isOpen) return undefined;
@@ -92,6 +96,7 @@ export function Menu({ label, items, children, isWide = false }: Props) {
         aria-haspopup="menu"
         aria-expanded={isOpen}
         aria-label={label}
+        aria-current={isCurrent ? "page" : undefined}
         onPointerDown={(event) => {
           if (event.button !== 0 || isOpen) return;
           // A finger's events all go to where it began, unless it is let go of.
@@ -125,7 +130,8 @@ function Entry({ item, onChoose }: { item: Item; onChoose: (item: Item) => void 
     </>
   );
   const isPressed = useRef(false);
-  const shared = { role: "menuitem" as const, tabIndex: -1, class: item.isDanger ? "danger" : "" };
+  const role = item.isChecked === undefined ? ("menuitem" as const) : ("menuitemradio" as const);
+  const shared = { role, tabIndex: -1, class: item.isDanger ? "danger" : "" };
   if (item.href) {
     return (
       <a
@@ -152,6 +158,7 @@ function Entry({ item, onChoose }: { item: Item; onChoose: (item: Item) => void 
     <button
       {...shared}
       type="button"
+      aria-checked={item.isChecked}
       aria-disabled={item.isDisabled ?? false}
       onPointerUp={(event) => event.button === 0 && choose()}
       onClick={(event) => event.detail === 0 && choose()}

@@ -1,9 +1,21 @@
 // What the page has read by the time it reads a view: each of those views imports this, so that all of them share one file
 // with the page. Else each set of views that share something has a file of its own, which the page needs before it is drawn.
 
+import "../bluetooth";
+import "../check";
+import "../draft";
+import "../models";
 import "../past_events";
+import "../rig";
+import "../route";
 import "../signal_history";
 import "../tilesets";
 import "../times";
+import "./device_actions";
+import "./menu";
+import "./open_form";
 import "./order";
 import "./past";
+import "./progress";
+import "./rig";
+import "./where";

@@ -100,12 +100,13 @@ function axisTime(at: number, step: number): string {
   return (step < DAY_S && !isMidnight ? minute : dayOfYear)(time);
 }
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const root = document.documentElement;
+const shown = () => root.dataset.theme ?? "";
 /** A plot that is drawn keeps its colours: another theme needs another one. */
-const theme = signal(String(dark.matches));
-dark.addEventListener("change", () => (theme.value = String(dark.matches)));
+const theme = signal(shown());
+new MutationObserver(() => (theme.value = shown())).observe(root, { attributeFilter: ["data-theme"] });
 
-const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colour = (name: string): string => getComputedStyle(root).getPropertyValue(name).trim();
 
 /** Beneath the lines. */
 function shadeLosses(plot: uPlot, { losses }: Marks): void {

@@ -3,10 +3,13 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../messages";
-import { announced, dismiss, toasts } from "../toasts";
+import { announced, dismiss, type Toast, toasts } from "../toasts";
 
 const EDGE = 16;
 const GAP = 8;
+
+/** What lies at the bottom of a phone's screen. */
+const barHeight = () => document.querySelector<HTMLElement>(".thumb")?.offsetHeight ?? 0;
 
 interface Place {
   bottom: number;
@@ -16,7 +19,7 @@ interface Place {
 /** Where a message goes: where the one before it about the same was, or as low as it fits between the others. */
 function placeFor(height: number, others: readonly Place[], before: Place | undefined): number {
   const fits = (bottom: number) =>
-    bottom + height + EDGE <= innerHeight &&
+    bottom + height + EDGE + barHeight() <= innerHeight &&
     others.every((one) => bottom + height + GAP <= one.bottom || one.bottom + one.height + GAP <= bottom);
   const above = others.map((one) => one.bottom + one.height + GAP).sort((one, other) => one - other);
   return [...(before ? [before.bottom] : []), EDGE, ...above].find(fits) ?? EDGE;
@@ -42,6 +45,12 @@ function usePlaces() {
   return list;
 }
 
+/** What it leads to says itself what came of it. */
+function take({ number, step }: Toast): void {
+  dismiss(number);
+  step?.act();
+}
+
 export function Toasts() {
   const list = usePlaces();
   return (
@@ -54,7 +63,12 @@ export function Toasts() {
           {toasts.value.map((toast) => (
             <div key={toast.number} class={`toast ${toast.tone}`} data-about={toast.about}>
               <span>{toast.text}</span>
-              <button type="button" class="quiet small" aria-label={t.hub.dismiss} onClick={() => dismiss(toast.number)}>
+              {toast.step && (
+                <button type="button" class="primary" onClick={() => take(toast)}>
+                  {toast.step.words}
+                </button>
+              )}
+              <button type="button" class="quiet small dismiss" aria-label={t.hub.dismiss} onClick={() => dismiss(toast.number)}>
                 ✕
               </button>
             </div>

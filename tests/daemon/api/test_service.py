@@ -18,7 +18,7 @@ import pytest
 
 from tests.commands import connect, disconnect
 from tests.message_bus import MessageBusDaemon
-from tests.processes import Hub
+from tests.processes import START_TIMEOUT_S, Hub
 from tests.programs import program
 from wifimgrd.bus import names as bus_names
 from wifimgrd.bus.connection import BusConnection, BusError, Signal, Variant
@@ -188,6 +188,7 @@ async def test_a_pulled_adapter_takes_its_device_along(hub: Hub) -> None:
     hub.client.subscribe(story.append)
     await hub.client.simulate("UnplugAdapter", "s", "wlan0")
     await hub.until(device, "disconnected")
+    await hub.client.wait_until(lambda client: bool(client.service.absent_adapters), START_TIMEOUT_S)
     # What is read of the camera comes at its own time.
     told = [change for change in story if not isinstance(change, DeviceChanged) or change.is_step]
     assert [type(change).__name__ for change in told] == [
@@ -195,6 +196,7 @@ async def test_a_pulled_adapter_takes_its_device_along(hub: Hub) -> None:
         "ServiceChanged",
         "AttemptFailed",
         "DeviceChanged",
+        "ServiceChanged",  # it is among those that are absent
     ]
     assert hub.client.devices[device].connection_error_code == "interface-lost"
     assert "wlan0" not in hub.client.interfaces

@@ -1,0 +1,123 @@
+// The rig at the top of the page: its sentence in large, and what is done with all cameras at once.
+
+import { useEffect, useState } from "preact/hooks";
+import { isCommandingMany, recordOnMany } from "../commands";
+import { t } from "../messages";
+import { recordingsOfAll, rig, type Tone } from "../rig";
+import { isCurrent } from "../state";
+import { isNarrow } from "../width";
+import { Dialog } from "./parts";
+
+const SIGNS: Record<Exclude<Tone, "recording">, string> = {
+  bad: "M6 1.5v5.5M6 10v.2",
+  busy: "M6 1.5v5.5M6 10v.2",
+  good: "M2 6.5 5 9.5 10 3",
+  unknown: "M3.6 4A2.5 2.5 0 1 1 7 6.2C6.3 6.5 6 7 6 7.8M6 10.4v.1",
+  calm: "M3 6h6",
+};
+
+export function Sign({ tone }: { tone: Tone }) {
+  return (
+    <svg class="sign" data-tone={tone} viewBox="-3 -3 18 18" aria-hidden="true">
+      {tone === "recording" ? <circle cx="6" cy="6" r="5" /> : <path d={SIGNS[tone]} />}
+    </svg>
+  );
+}
+
+/** How all cameras are, as large as it is urgent. Its height is always the same. */
+export function RigBand() {
+  const { tone, head, short, cause, rest, sentence } = rig.value;
+  const below = isNarrow.value ? [cause, rest].filter(Boolean).join(" ") : rest;
+  return (
+    <section class={`rig ${tone}`} aria-labelledby="rig-title">
+      <div class="frame">
+        <Sign tone={tone} />
+        {/* Other words take the place of these, which do not move. */}
+        <div class="rig-words" key={`${sentence} ${rest}`}>
+          <h2 id="rig-title" title={sentence}>
+            <strong>{isNarrow.value ? short : head}</strong> {!isNarrow.value && cause}
+          </h2>
+          <p title={below}>{below}</p>
+        </div>
+        {!isNarrow.value && <RecordOnAll />}
+      </div>
+    </section>
+  );
+}
+
+/** The same where another view needs the room; it leads to the cameras. */
+export function RigPill() {
+  const { tone, short, sentence } = rig.value;
+  return (
+    <a class={`rig-pill ${tone}`} href="#cameras" title={sentence}>
+      <Sign tone={tone} />
+      <span>{short}</span>
+    </a>
+  );
+}
+
+/** Always there where a camera can do it: the buttons keep their places and the focus. */
+export function RecordOnAll({ isChecking = false }: { isChecking?: boolean }) {
+  const [isStopping, setStopping] = useState(false);
+  const { able, total, running, unknown, ...known } = recordingsOfAll.value;
+  const isAll = known.isAll && isCurrent.value;
+  const isAsked = running > 0 || unknown.length > 0;
+  useEffect(() => {
+    if (!isAsked) setStopping(false);
+  }, [isAsked]);
+  // What is stopped by a slip of the finger is lost.
+  const stop = () => (isAsked ? setStopping(true) : void recordOnMany(false));
+  const button = (words: string, name: string, isPossible: boolean, act: () => void, isDone = false) => (
+    <button
+      type="button"
+      class={name}
+      disabled={!isCurrent.value || !isPossible}
+      aria-disabled={isDone}
+      aria-busy={isCommandingMany.value}
+      title={total > 0 ? t.cameras.forRig(total) : t.answers.noneToRecord}
+      onClick={() => isDone || act()}
+    >
+      {words}
+    </button>
+  );
+  return (
+    <div class="record-on-all">
+      {able > 0 && button(t.cameras.stopAllAsking, "quiet stop", total > 0 || isAsked, stop)}
+      {!isNarrow.value && !isChecking && (
+        <a class="button" href="#check">
+          {t.rig.check}
+        </a>
+      )}
+      {able > 0 && button(isAll ? t.cameras.allRecord : t.cameras.recordOnAll, `start${isAll ? " done" : ""}`, total > 0, () => void recordOnMany(true), isAll)}
+      {isStopping && <StopAll running={running} unknown={unknown} onClose={() => setStopping(false)} />}
+    </div>
+  );
+}
+
+interface StopAllProps {
+  running: number;
+  /** Who may record, though nobody knows. */
+  unknown: readonly string[];
+  onClose: () => void;
+}
+
+function StopAll({ running, unknown, onClose }: StopAllProps) {
+  const stop = () => {
+    onClose();
+    void recordOnMany(false);
+  };
+  return (
+    <Dialog title={t.cameras.stopAllTitle} onClose={onClose}>
+      <p>{t.cameras.recordNow(running, unknown)}</p>
+      <div class="actions">
+        <span class="spread" />
+        <button type="button" onClick={onClose}>
+          {t.cameras.keepRecording}
+        </button>
+        <button type="button" class="danger" disabled={isCommandingMany.value} onClick={stop}>
+          {t.cameras.stopAll}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
