@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from tests.browser.cable import cable_to
 from tests.browser.fleet import (
@@ -70,9 +70,14 @@ async def fleet(whole_fleet: FleetPage) -> FleetPage:
     return whole_fleet
 
 
-def count(page: Page, state: str) -> Any:
-    """How many cameras there are of a state."""
+def count(page: Page, state: str) -> Locator:
+    """How many cameras there are of a state, or hubs in need or offline: the button that shows them alone."""
     return page.locator(f'[data-count="{state}"]')
+
+
+def band(page: Page) -> Locator:
+    """How all hubs are, in large."""
+    return page.locator(".rig")
 
 
 async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetPage) -> None:
@@ -83,8 +88,8 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
     await expect(hub_row(page, OWN)).to_contain_text("No messages since you opened this page")
     device = await fleet.hub.connected(1, "Front")
-    await expect(count(page, "connected")).to_have_text("Connected (2)")
-    await expect(count(page, "connecting")).to_have_text("Connecting (1)")
+    await expect(count(page, "connected")).to_have_text("Connected 2")
+    await expect(count(page, "connecting")).to_have_text("Connecting 1")
     await expect(hub_row(page, OWN)).to_contain_text("Last message")
     await expect(hub_row(page, OWN)).to_contain_text("2 of 3 adapters free")
     await open_all(page)
@@ -135,10 +140,10 @@ async def test_a_camera_that_sleeps_is_woken_at_its_hub(page: Page, fleet: Fleet
     device = await asleep(fleet.hub)
     await signed_in(page, fleet.url)
     await fleet.hub.client.search_bluetooth(1)
-    await expect(count(page, "asleep")).to_have_text("Asleep (1)")
+    await expect(count(page, "asleep")).to_have_text("Asleep 1")
     await open_all(page)
     await camera_row(page, OWN, device).get_by_role("button", name="Wake and connect").click()
-    await expect(count(page, "connected")).to_have_text("Connected (1)")
+    await expect(count(page, "connected")).to_have_text("Connected 1")
 
 
 async def test_a_camera_that_is_recovered_says_by_which_step(page: Page, fleet: FleetPage) -> None:
@@ -148,7 +153,7 @@ async def test_a_camera_that_is_recovered_says_by_which_step(page: Page, fleet: 
     del earlier["recovery_step"]
     fleet.publish_hub("plane", *records, earlier)
     await signed_in(page, fleet.url)
-    await expect(count(page, "recovering")).to_have_text("Recovering (2)")
+    await expect(count(page, "recovering")).to_have_text("Recovering 2")
     await open_all(page)
     for device, words in ((1, "joining the camera's network again"), (2, "trying to recover it")):
         row = camera_row(page, "plane", device)
@@ -187,8 +192,8 @@ async def test_battery_recording_and_problems_are_shown(page: Page, fleet: Fleet
     ):
         await expect(camera_row(page, "plane", number).locator(".badge")).to_have_text(word)
         await expect(camera_row(page, "plane", number).locator(f"[data-shape={state}]")).to_be_visible()
-        await expect(count(page, state)).to_have_text(f"{word} (1)")
-    await expect(count(page, "connected")).to_have_text("Connected (1)")
+        await expect(count(page, state)).to_have_text(f"{word} 1")
+    await expect(count(page, "connected")).to_have_text("Connected 1")
     await expect(camera_row(page, "plane", 2).get_by_role("button")).to_contain_text("Disconnect")
     await expect(camera_row(page, "plane", 5).get_by_role("button")).to_contain_text("Connect")
     await expect(camera_row(page, "plane", 2).locator(".battery")).to_have_count(0)
@@ -207,7 +212,7 @@ async def test_a_hub_goes_offline_by_its_last_will_and_comes_back(page: Page, fl
     await fleet.bridge.end(signal.SIGKILL)
     await expect(hub_row(page, OWN).locator(".badge")).to_have_text("Offline")
     await expect(row.locator(".badge")).to_contain_text("Unknown")
-    await expect(count(page, "unknown")).to_have_text("Unknown (1)")
+    await expect(count(page, "unknown")).to_have_text("Unknown 1")
     button = row.get_by_role("button")
     await expect(button).to_be_disabled()
     await expect(button).to_have_accessible_description("The hub is offline")
@@ -288,7 +293,7 @@ async def test_hubs_and_cameras_are_found(page: Page, fleet: FleetPage) -> None:
     fleet.publish_hub("wreck", online=False)
     await signed_in(page, fleet.url)
     await expect(page.locator("[data-hub]")).to_have_count(4)
-    find, show = page.get_by_label("Find"), page.get_by_label("Show", exact=True)
+    find = page.get_by_label("Find")
     await find.fill("nOSe")
     await expect(page.locator("[data-hub]")).to_have_count(1)
     await expect(page.locator("[data-camera]")).to_have_count(1)
@@ -296,12 +301,49 @@ async def test_hubs_and_cameras_are_found(page: Page, fleet: FleetPage) -> None:
     await find.fill("no such thing")
     await expect(page.get_by_text("No matches")).to_be_visible()
     await find.fill("")
-    await show.select_option("offline")
+    await count(page, "offline").click()
     await expect(page.locator("[data-hub]")).to_have_count(1)
     await expect(hub_row(page, "wreck")).to_be_visible()
-    await show.select_option("connecting")
+    await count(page, "connecting").click()
     await expect(page.locator("[data-camera]")).to_have_count(1)
     await expect(camera_row(page, "ship", 1)).to_be_visible()
+
+
+async def test_what_needs_somebody_is_said_at_the_top_and_shown_alone(page: Page, fleet: FleetPage) -> None:
+    recording = CameraRecord(recording_state="recording")
+    fleet.publish_hub("calm", device_record(1, camera=recording), ready=True, ready_message="It is ready.")
+    await signed_in(page, fleet.url)
+    await expect(hub_row(page, "calm").locator("strong")).to_have_text("It is ready.")
+    await expect(band(page)).to_contain_text("No hub needs you.")
+    await expect(band(page)).to_contain_text("2 of 2 hubs online, 1 of 1 camera records.")
+    await expect(count(page, "attention")).to_have_count(0)
+    words = "1 of 2 cameras is ready: Tail is not connected."
+    tail = device_record(2, name="Tail", state="disconnected", expected=True)
+    fleet.publish_hub("plane", device_record(1), tail, ready=False, ready_message=words)
+    fleet.publish_hub("wreck", device_record(1), online=False)
+    # Nobody expects its camera: that it is off is no trouble.
+    fleet.publish_hub("shed", device_record(1, state="disconnected"), ready=False, ready_message="Nobody.")
+    await expect(band(page)).to_contain_text(f"2 of 5 hubs need you. plane: {words}")
+    await count(page, "attention").click()
+    await expect(page.locator("[data-hub]")).to_have_count(2)
+    await expect(hub_row(page, "plane").locator("strong")).to_have_text(words)
+    await expect(hub_row(page, "wreck").locator("strong")).to_have_text("It is offline.")
+    fleet.publish("plane/availability", "offline")
+    await expect(band(page)).to_contain_text("2 of 5 hubs need you. plane: It is offline.")
+
+
+async def test_each_camera_of_a_hub_has_a_mark_by_its_state(page: Page, fleet: FleetPage) -> None:
+    recording = CameraRecord(recording_state="recording")
+    cameras = [device_record(one, camera=recording) for one in range(1, 18)]
+    fleet.publish_hub("plane", *cameras, device_record(18, state="connecting"))
+    fleet.publish_hub("boat-2", device_record(1), device_record(2, state="connecting"))
+    await signed_in(page, fleet.url)
+    await expect(hub_row(page, "plane").locator(".mark.recording")).to_have_count(15)
+    await expect(hub_row(page, "plane").locator(".more")).to_have_text("+3")
+    await expect(hub_row(page, "boat-2").locator(".mark [data-shape=connected]")).to_be_visible()
+    await expect(hub_row(page, "boat-2").locator(".mark [data-shape=connecting]")).to_be_visible()
+    fleet.publish("boat-2/availability", "offline")
+    await expect(hub_row(page, "boat-2").locator(".marks.past")).to_be_visible()
 
 
 async def test_a_hub_that_is_removed_from_the_broker_disappears(page: Page, fleet: FleetPage) -> None:
@@ -438,7 +480,7 @@ async def test_a_hub_with_too_many_cameras_is_cut(page: Page, fleet: FleetPage) 
     for number in range(1, 1003):
         fleet.publish(f"plane/devices/{number}", device_record(number))
     await expect(page.get_by_role("alert")).to_contain_text("The broker has more than this page can show")
-    await expect(count(page, "connected")).to_have_text("Connected (1000)")
+    await expect(count(page, "connected")).to_have_text("Connected 1000")
 
 
 async def test_of_many_hubs_those_in_view_are_drawn(page: Page, fleet: FleetPage) -> None:
@@ -446,7 +488,7 @@ async def test_of_many_hubs_those_in_view_are_drawn(page: Page, fleet: FleetPage
         fleet.publish_hub(f"hub-{number:03}", device_record(1))
     await signed_in(page, fleet.url)
     await expect(page.get_by_role("heading", name="301 of 301 hubs online")).to_be_visible()
-    await expect(count(page, "connected")).to_have_text("Connected (300)")
+    await expect(count(page, "connected")).to_have_text("Connected 300")
     assert await page.locator("[data-hub]").count() < 60
     await page.keyboard.press("End")
     await expect(hub_row(page, "hub-299")).to_be_in_viewport()
@@ -467,8 +509,7 @@ async def test_everything_works_by_the_keyboard_alone(page: Page, fleet: FleetPa
     await expect(page.get_by_role("heading", name="1 of 1 hub online")).to_be_focused()
     # A hub can be opened once a camera of it is known; until then Tab passes it.
     await expect(hub_row(page, OWN).get_by_role("button")).to_be_enabled()
-    await page.get_by_label("Find").focus()
-    await keys.press("Tab")
+    await page.get_by_role("button", name="Show all cameras").focus()
     await keys.press("Tab")
     await expect(hub_row(page, OWN).get_by_role("button")).to_be_focused()
     await keys.press("Enter")
@@ -533,18 +574,13 @@ async def test_on_a_phone_no_count_and_no_reason_is_cut(browser: Browser, fleet:
             assert await text.evaluate(IS_WHOLE)
 
 
-async def test_the_counts_of_a_hub_take_the_place_of_its_missing_button(
-    browser: Browser, fleet: FleetPage
-) -> None:
-    fleet.publish_hub("plane", device_record(1))
-    async with sized(browser, "desktop") as page:
-        await signed_in(page, fleet.url)
-        await open_all(page)
-        command = await camera_row(page, "plane", 1).locator(".command").bounding_box()
-        counts = await hub_row(page, "plane").locator(".about").bounding_box()
-        assert command is not None
-        assert counts is not None
-        assert counts["x"] + counts["width"] == command["x"] + command["width"]
+async def test_the_theme_is_chosen_here_too(page: Page, fleet: FleetPage) -> None:
+    await signed_in(page, fleet.url)
+    await page.get_by_role("button", name="Dark").click()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    await page.reload()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    await page.evaluate("localStorage.clear()")
 
 
 async def test_the_hubs_own_page_leads_there_without_its_library(page: Page, fleet: FleetPage) -> None:

@@ -1,8 +1,7 @@
 // The hubs of a broker and what they publish, kept by its messages alone. No element is touched here.
 
 import { type CameraState, type LinkState, linkOf, stateOf } from "../camera_state";
-import type { HubRecord } from "../records";
-import { type AdapterRecord, type CameraRecord, parseAdapter, parseAvailability, parseCamera, parseHub } from "./records";
+import { type AdapterRecord, type CameraRecord, type KnownHub, parseAdapter, parseAvailability, parseCamera, parseHub } from "./records";
 
 /** Whoever may write to the broker could publish any number of topics. */
 export const MOST = { hubs: 5_000, cameras: 50_000, camerasOfHub: 1_000 };
@@ -23,7 +22,7 @@ export interface Hub {
   isOnline: boolean;
   /** Whether the broker retains anything about that. */
   hasAvailability: boolean;
-  record: Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands" | "page"> | null;
+  record: KnownHub | null;
   cameras: Map<number, Camera>;
   adapters: Map<string, AdapterRecord>;
   /** When a message came that was not retained before, in milliseconds; null if none has. */

@@ -6,7 +6,7 @@ import type { Camera, Device, HubRecord, Interface, Settings } from "../records"
 /** The fields of a camera's record that this page uses. */
 export type CameraRecord = Pick<
   Device,
-  "id" | "name" | "codename" | "connection_status" | "connected" | "interface" | "signal_strength" | "reachable" | "waiting_since" | "lost_at" | "power_state" | "connection_phase"
+  "id" | "name" | "codename" | "expected" | "connection_status" | "connected" | "interface" | "signal_strength" | "reachable" | "waiting_since" | "lost_at" | "power_state" | "connection_phase"
 > & {
   connection_settings: Pick<Settings, "ssid">;
   /** A newer hub may have other codes. */
@@ -131,15 +131,24 @@ function webAddress(text: string | null): string | null {
   }
 }
 
+/** The fields of a hub's record that this page uses. */
+export type KnownHub = Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands" | "page"> & {
+  /** null where an earlier version does not say it. */
+  ready: boolean | null;
+  ready_message: string;
+};
+
 export const parseHub = (octets: Uint8Array, hub: string) =>
-  parsed(octets, (members): Pick<HubRecord, "version" | "backend_state" | "backend_reason" | "commands" | "page"> => {
+  parsed(octets, (members): KnownHub => {
     members.one("hub", [hub]);
     return {
       version: members.text("version"),
       backend_state: members.one("backend_state", ["ready", "starting", "unavailable"]),
       backend_reason: members.text("backend_reason", LONGEST_SENTENCE),
       commands: members.boolean("commands"),
-      // An earlier version has none.
+      // An earlier version has none of these.
+      ready: members.has("ready") ? members.boolean("ready") : null,
+      ready_message: members.has("ready_message") ? members.text("ready_message", LONGEST_SENTENCE) : "",
       page: members.has("page") ? webAddress(members.textOrNull("page", LONGEST_ADDRESS)) : null,
     };
   });
@@ -151,6 +160,8 @@ export const parseCamera = (octets: Uint8Array, id: number) =>
       id,
       name: members.text("name"),
       codename: members.text("codename"),
+      // An earlier version has none.
+      expected: members.has("expected") && members.boolean("expected"),
       connection_status: members.one("connection_status", ["disconnected", "connecting", "connected", "disconnecting"]),
       connected: members.boolean("connected"),
       connection_settings: { ssid: members.inside("connection_settings").text("ssid") },

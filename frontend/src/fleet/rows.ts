@@ -1,11 +1,12 @@
 // Which hubs and cameras are shown, and how many there are of each state.
 
-import type { CameraState } from "../camera_state";
+import { type CameraState, KIND_OF } from "../camera_state";
 import type { Camera, Hub } from "./hubs";
 
 /** The state of a camera is not known while its hub is offline, or the service behind the hub's backend away. */
 export type KnownState = CameraState | "unknown";
-export type Filter = "" | "online" | "offline" | KnownState;
+/** `attention` and `offline` are of hubs, the others of cameras. */
+export type Filter = "" | "attention" | "offline" | KnownState;
 
 export interface Row {
   key: string;
@@ -24,6 +25,9 @@ export interface Query {
 
 export interface Counts {
   online: number;
+  /** Hubs that need a person. */
+  inNeed: number;
+  recording: number;
   cameras: Map<KnownState, number>;
   total: number;
 }
@@ -34,12 +38,22 @@ export const isCurrent = (hub: Hub, isLive: boolean): boolean =>
 export const stateIn = (hub: Hub, camera: Camera, isLive: boolean): KnownState =>
   isCurrent(hub, isLive) ? camera.state : "unknown";
 
+/** Whether a person has to look after a hub: it is away, cannot connect cameras, is not ready, or one of its cameras needs somebody. */
+export function needs(hub: Hub): boolean {
+  const cameras = [...hub.cameras.values()];
+  const isUnready = hub.record?.ready === false && cameras.some((one) => one.record.expected);
+  const isBackendAway = hub.record?.backend_state === "unavailable";
+  return !hub.isOnline || isBackendAway || isUnready || cameras.some(({ state }) => KIND_OF[state] === "act" || KIND_OF[state] === "look");
+}
+
 export function countsOf(hubs: readonly Hub[], isLive: boolean): Counts {
-  const counts: Counts = { online: 0, cameras: new Map(), total: 0 };
+  const counts: Counts = { online: 0, inNeed: 0, recording: 0, cameras: new Map(), total: 0 };
   for (const hub of hubs) {
     if (hub.isOnline) counts.online += 1;
+    if (needs(hub)) counts.inNeed += 1;
     for (const camera of hub.cameras.values()) {
       const state = stateIn(hub, camera, isLive);
+      if (state === "connected" && camera.record.camera?.recording) counts.recording += 1;
       counts.cameras.set(state, (counts.cameras.get(state) ?? 0) + 1);
       counts.total += 1;
     }
@@ -50,10 +64,10 @@ export function countsOf(hubs: readonly Hub[], isLive: boolean): Counts {
 /** The rows in order. A search opens the hubs in which it finds cameras. */
 export function rowsOf(hubs: readonly Hub[], query: Query, opened: ReadonlySet<string>): Row[] {
   const { words, filter, isLive } = query;
-  const isHubFilter = filter === "" || filter === "online" || filter === "offline";
+  const isHubFilter = filter === "" || filter === "attention" || filter === "offline";
   const rows: Row[] = [];
   for (const hub of hubs) {
-    if ((filter === "online" && !hub.isOnline) || (filter === "offline" && hub.isOnline)) continue;
+    if ((filter === "attention" && !needs(hub)) || (filter === "offline" && hub.isOnline)) continue;
     const isNamed = hub.id.toLowerCase().includes(words);
     const found = [...hub.cameras.values()].filter(
       (one) => (isHubFilter || stateIn(hub, one, isLive) === filter) && (isNamed || one.words.includes(words)),

@@ -15,7 +15,8 @@ import type { Camera, Device } from "../types";
 import { isNarrow } from "../width";
 import { DeviceActions } from "./device_actions";
 import { Name } from "./parts";
-import { RecordOnAll, Sign } from "./rig";
+import { RecordOnAll } from "./rig";
+import { Sign } from "./sign";
 import "./shared";
 import { aboutWords } from "./where";
 

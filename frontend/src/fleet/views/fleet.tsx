@@ -4,7 +4,6 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { STATES } from "../../camera_state";
 import { t } from "../../messages";
-import { Shape } from "../../views/badge";
 import { hubs, isJoined, link } from "../broker";
 import { changed, frame } from "../frame";
 import { countsOf, type Filter, type KnownState, rowsOf } from "../rows";
@@ -34,55 +33,52 @@ export function Fleet() {
     opened.value = next;
     changed();
   };
+  const states = KNOWN_STATES.map((state) => [state, counts.cameras.get(state) ?? 0] as const);
+  const chips: (readonly [Filter, string, number])[] = [
+    ["", t.cameras.all, all.length],
+    ["attention", t.cameras.attention, counts.inNeed],
+    ["offline", t.fleet.offline, isLive ? all.length - counts.online : 0],
+    ...states.map(([state, number]) => [state, nameOf(state), number] as const),
+  ];
   return (
     <section aria-labelledby="hubs-title">
-      <div class="section-head">
+      <div class="section-head camera-tools filtered finding">
         <h2 id="hubs-title" ref={heading} tabIndex={-1}>
           {isLive ? t.fleet.count(counts.online, all.length) : t.fleet.countUnknown(all.length)}
         </h2>
+        <input
+          type="search"
+          class="find"
+          aria-label={t.fleet.find}
+          value={words.value}
+          maxLength={200}
+          onInput={(event) => ((words.value = event.currentTarget.value), changed())}
+          placeholder={t.fleet.findHint}
+        />
+        <div class="chips" role="group" aria-label={t.fleet.filter}>
+          {/* The one that is chosen stays, with none left: the button keeps its place and the focus. */}
+          {chips.map(([one, name, number]) =>
+            one === "" || number > 0 || one === filter.value ? (
+              <button
+                key={one}
+                type="button"
+                class={`chip ${one}`}
+                data-count={one}
+                aria-pressed={filter.value === one}
+                onClick={() => ((filter.value = filter.value === one ? "" : one), changed())}
+              >
+                {name} <span class="number">{number}</span>
+              </button>
+            ) : null,
+          )}
+        </div>
         <button
           type="button"
-          class="quiet"
           disabled={all.length === 0}
           onClick={() => ((opened.value = new Set(areAllOpen ? [] : all.map((one) => one.id))), changed())}
         >
           {areAllOpen ? t.fleet.closeAll : t.fleet.openAll}
         </button>
-      </div>
-      <ul class="tally" aria-label={t.fleet.cameras(counts.total)}>
-        {KNOWN_STATES.map((state) => (
-          <li key={state} data-count={state}>
-            <span class={`badge ${state === "unknown" ? "stale" : state}`}>
-              {state !== "unknown" && <Shape state={state} />}
-              {t.fleet.filterCount(nameOf(state), counts.cameras.get(state) ?? 0)}
-            </span>
-          </li>
-        ))}
-      </ul>
-      <div class="tools">
-        <label class="find">
-          {t.fleet.find}
-          <input
-            type="search"
-            value={words.value}
-            maxLength={200}
-            onInput={(event) => ((words.value = event.currentTarget.value), changed())}
-            placeholder={t.fleet.findHint}
-          />
-        </label>
-        <div>
-          <label for="filter">{t.fleet.filter}</label>
-          <select id="filter" value={filter.value} onChange={(event) => ((filter.value = event.currentTarget.value as Filter), changed())}>
-            <option value="">{t.fleet.allHubs(all.length)}</option>
-            <option value="online">{t.fleet.filterCount(t.fleet.online, counts.online)}</option>
-            <option value="offline">{t.fleet.filterCount(t.fleet.offline, all.length - counts.online)}</option>
-            {KNOWN_STATES.map((state) => (
-              <option key={state} value={state}>
-                {t.fleet.filterCount(nameOf(state), counts.cameras.get(state) ?? 0)}
-              </option>
-            ))}
-          </select>
-        </div>
       </div>
       {all.length === 0 && link.value === "live" && (
         <p class="empty">

@@ -1,11 +1,13 @@
 // The frame of the page: how the connection is, what is wrong with the whole, and the hubs.
 
 import { t } from "../../messages";
+import { ThemeSwitch } from "../../views/theme_switch";
 import { Toasts } from "../../views/toasts";
-import { denied, hubs, link, reason, signOut, tryNow } from "../broker";
+import { address, denied, hubs, link, reason, signOut, tryNow } from "../broker";
 import { frame } from "../frame";
 import { MOST } from "../hubs";
 import { Fleet } from "./fleet";
+import { FleetBand } from "./fleet_band";
 import { SignIn } from "./sign_in";
 
 const licenses = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-licenses"]')?.content ?? "";
@@ -20,16 +22,20 @@ export function FleetPage() {
       <a class="skip" href="#content" onClick={(event) => (event.preventDefault(), document.getElementById("content")?.focus())}>
         {t.hub.skip}
       </a>
-      <header class="of-fleet">
-        <h1>{t.fleet.title}</h1>
-        <span class={`hub-state ${TONES[now]}`}>
-          <span class="dot" aria-hidden="true" />
-          {t.fleet[now]}
-        </span>
-        <button type="button" class="quiet small sign-out" onClick={signOut}>
-          {t.fleet.signOut}
-        </button>
+      <header class="top of-fleet">
+        <div class="frame">
+          <h1>{t.fleet.title}</h1>
+          <span class={`hub-state ${TONES[now]}`} title={address}>
+            <span class="dot" aria-hidden="true" />
+            {t.fleet[now]}
+          </span>
+          <ThemeSwitch />
+          <button type="button" class="quiet small sign-out" onClick={signOut}>
+            {t.fleet.signOut}
+          </button>
+        </div>
       </header>
+      <FleetBand />
       <Banner />
       <main id="content" tabIndex={-1}>
         <Fleet />

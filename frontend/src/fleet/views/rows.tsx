@@ -7,19 +7,22 @@ import { t } from "../../messages";
 import { batteryWords, problemsOf } from "../../reading";
 import { detailOf, failureText, headingFor, printable, stepWords } from "../../sentences";
 import { notify } from "../../toasts";
-import { Badge, RecordingBadge } from "../../views/badge";
+import { Badge, RecordingBadge, Shape } from "../../views/badge";
 import { BatteryLevel, Name, Signal } from "../../views/parts";
 import { command, CommandError } from "../broker";
 import type { Camera, Hub } from "../hubs";
-import { isCurrent } from "../rows";
+import { isCurrent, needs } from "../rows";
+import { conditionOf } from "./fleet_band";
 
 /** The cameras that a command is under way for, as HUB/ID. */
 const underWay = signal<ReadonlySet<string>>(new Set());
 
-const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clock = new Intl.DateTimeFormat([], { hour: "numeric", minute: "2-digit", second: "2-digit" });
 
 /** The states in which a person has to act or to look. */
 const IN_NEED = STATES.filter((one) => KIND_OF[one] === "act" || KIND_OF[one] === "look");
+
+const MOST_MARKS = 16;
 
 interface HubProps {
   hub: Hub;
@@ -42,7 +45,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const isKnown = isCurrent(hub, isLive);
   const problem = isOnline && hub.record && hub.record.backend_state !== "ready";
   return (
-    <div class="hub" data-hub={hub.id}>
+    <div class={`hub${isLive && needs(hub) ? " in-need" : ""}`} data-hub={hub.id}>
       <button type="button" class="quiet" aria-expanded={isOpen} disabled={cameras.length === 0} onClick={onToggle}>
         <span class="visually-hidden">{t.fleet.hub} </span>
         {hub.id}
@@ -51,6 +54,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
         {!isLive ? t.unknown : isOnline ? t.fleet.online : t.fleet.offline}
       </span>
       <div class="about">
+        {isLive && <strong title={conditionOf(hub)}>{conditionOf(hub)}</strong>}
         <span>
           {isKnown
             ? t.fleet.ofHub(connected, cameras.length)
@@ -65,12 +69,28 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
           {hub.lastMessage === null ? t.fleet.noMessage : t.fleet.lastMessage(clock.format(hub.lastMessage))}
         </small>
       </div>
+      <Marks cameras={cameras} isKnown={isKnown} />
       {hub.record?.page && (
-        <a class="own-page" href={hub.record.page} target="_blank" rel="noopener noreferrer" title={hub.record.page}>
+        <a class="button own-page" href={hub.record.page} target="_blank" rel="noopener noreferrer" title={hub.record.page}>
           {t.fleet.ownPage}
           <span class="visually-hidden">{t.fleet.ownPageWhat(hub.id)}</span>
         </a>
       )}
+    </div>
+  );
+}
+
+/** A mark for each camera, as many as there is room for. The words beside it say the same. */
+function Marks({ cameras, isKnown }: { cameras: readonly Camera[]; isKnown: boolean }) {
+  const shown = cameras.length > MOST_MARKS ? cameras.slice(0, MOST_MARKS - 1) : cameras;
+  return (
+    <div class={`marks${isKnown ? "" : " past"}`} aria-hidden="true">
+      {shown.map((one) => (
+        <span key={one.record.id} class={`mark ${isRecording(one) ? "recording" : KIND_OF[one.state]}`} title={printable(one.record.name)}>
+          {isRecording(one) ? <span class="dot" /> : <Shape state={one.state} />}
+        </span>
+      ))}
+      {shown.length < cameras.length && <span class="more">+{cameras.length - shown.length}</span>}
     </div>
   );
 }
@@ -181,6 +201,7 @@ function Command({ hub, camera, choice, obstacleId }: CommandProps) {
     <div class="command">
       <button
         type="button"
+        class={choice.verb === "connect" ? "cure" : ""}
         disabled={obstacleId !== ""}
         aria-busy={isUnderWay}
         aria-describedby={obstacleId || undefined}

@@ -1,0 +1,57 @@
+// All hubs at the top of the page, as the rig is on the page of one: who needs somebody, and how many record.
+
+import { t } from "../../messages";
+import type { Tone } from "../../rig";
+import { printable } from "../../sentences";
+import { Sign } from "../../views/sign";
+import { isNarrow } from "../../width";
+import { hubs, isJoined } from "../broker";
+import { frame } from "../frame";
+import type { Hub } from "../hubs";
+import { countsOf, isCurrent, needs } from "../rows";
+
+interface Told {
+  tone: Tone;
+  head: string;
+  cause: string;
+  rest: string;
+}
+
+/** What stands in the way at a hub, as it says it itself; empty if nothing is known. */
+export function conditionOf(hub: Hub): string {
+  if (!hub.isOnline) return t.fleet.isOffline;
+  if (hub.record?.backend_state === "unavailable") return t.hub.unavailable;
+  return printable(hub.record?.ready_message ?? "");
+}
+
+function tell(all: readonly Hub[], isLive: boolean): Told {
+  const { online, inNeed, recording, total } = countsOf(all, isLive);
+  if (!isLive) return { tone: "unknown", head: `${t.fleet.lost}.`, cause: "", rest: t.fleet.countUnknown(all.length) };
+  if (all.length === 0) return { tone: "calm", head: t.fleet.nobody, cause: "", rest: "" };
+  const rest = [t.fleet.count(online, all.length), t.fleet.recordings(recording, total)].join(", ");
+  if (inNeed === 0) return { tone: recording > 0 ? "recording" : "good", head: t.fleet.allWell, cause: "", rest };
+  // One that is there says more than one that is away.
+  const inTrouble = all.filter(needs);
+  const first = inTrouble.find((one) => isCurrent(one, isLive)) ?? inTrouble[0];
+  const cause = first ? t.fleet.ofOne(first.id, conditionOf(first)) : "";
+  return { tone: "bad", head: t.fleet.inNeed(inNeed, all.length), cause, rest };
+}
+
+export function FleetBand() {
+  void frame.value;
+  const { tone, head, cause, rest } = tell(hubs.all, isJoined());
+  const below = isNarrow.value ? [cause, rest].filter(Boolean).join(" ") : rest;
+  return (
+    <section class={`rig ${tone}`} aria-labelledby="fleet-title">
+      <div class="frame">
+        <Sign tone={tone} />
+        <div class="rig-words">
+          <h2 id="fleet-title" title={`${head} ${cause}`}>
+            <strong>{head}</strong> {!isNarrow.value && cause}
+          </h2>
+          <p title={below}>{below}</p>
+        </div>
+      </div>
+    </section>
+  );
+}
