@@ -1,5 +1,6 @@
 """The files on the card of an emulated GoPro, as it tells them: https://gopro.github.io/OpenGoPro/http#tag/Media.
-Files are downloaded at `/videos/DCIM/`: https://github.com/KonradIT/goprowifihack, HERO7/Mediabrowsing.md. Long videos are in chapters of 4 GB; the times are local, as if they were UTC."""
+Files are downloaded at `/videos/DCIM/`: https://github.com/KonradIT/goprowifihack, HERO7/Mediabrowsing.md.
+Long videos are in chapters of 4 GB; the times are local, as if they were UTC."""
 
 from __future__ import annotations
 

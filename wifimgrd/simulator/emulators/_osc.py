@@ -1,8 +1,8 @@
 """Open Spherical Camera over HTTP: a Ricoh Theta, or an Insta360.
 
-Facts: https://github.com/ricohapi/theta-api-specs and https://github.com/Insta360Develop/Insta360_OSC: a file is
-downloaded from the address that the list has. A Theta S or SC
-starts at API level 1: commands belong to a session until the option `clientVersion` is 2.
+Facts: https://github.com/ricohapi/theta-api-specs and https://github.com/Insta360Develop/Insta360_OSC.
+A file is downloaded from the address that the list has. A Theta S or SC starts at API level 1: commands
+belong to a session until the option `clientVersion` is 2.
 """
 
 from __future__ import annotations
