@@ -65,7 +65,7 @@ class StoreInMemory:
     async def passphrase(self, device_id: DeviceId) -> Passphrase:
         await asyncio.sleep(0.001)
         if device_id not in self.secrets:
-            raise DeviceNotFound(f"there is no device {device_id}")
+            raise DeviceNotFound(f"there is no camera {device_id}")
         return self.secrets[device_id]
 
     async def update(
@@ -78,7 +78,7 @@ class StoreInMemory:
     ) -> None:
         await asyncio.sleep(0.001)
         if after.id not in self.devices:
-            raise DeviceNotFound(f"there is no device {after.id}")
+            raise DeviceNotFound(f"there is no camera {after.id}")
         if key is not None:
             self.keys[key], self.requests_of_keys[key] = after.id, request
         self._write(before, after)

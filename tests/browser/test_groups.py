@@ -53,7 +53,7 @@ async def test_what_the_configuration_names_and_is_not_registered_is_shown(
         ).to_be_visible()
         await page.keyboard.press("Escape")
         await page.get_by_role("link", name="Adapters").click()
-        await expect(page.get_by_text('a device named "Belly", but there is no such device')).to_be_visible()
+        await expect(page.get_by_text('a camera named "Belly", but there is no such camera')).to_be_visible()
 
 
 async def test_without_groups_there_is_no_button_for_them(page: Page, tmp_path: Path) -> None:

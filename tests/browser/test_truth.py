@@ -180,7 +180,7 @@ async def test_a_click_is_answered_before_the_hub_answers(page: Page, hub: Runni
 async def test_what_fails_is_answered_with_the_reason(page: Page, hub: RunningHub) -> None:
     await hub.connected(1, "Front")
     await opened(page, hub)
-    body = {"code": "busy", "detail": "the device is being removed"}
+    body = {"code": "busy", "detail": "the camera is being removed"}
     await page.route("**/wifi/disconnect?*", lambda route: route.fulfill(status=409, json=body))
     await act(card(page, "Front"), "Disconnect")
     await expect(toast(page, "Front: The camera is busy. The device is being removed.")).to_be_visible()

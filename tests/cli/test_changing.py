@@ -24,7 +24,7 @@ async def test_set_changes_what_was_said(hub: Hub, tmp_path: Path) -> None:
         "--priority", "-3", "--auto-reconnect", "no", "--pin-usb-port", "1-1.2",
         "--password-file", str(tmp_path / "password"),
     )  # fmt: skip
-    assert (ran.status, ran.out, ran.err) == (0, "Nose (device 1) was changed\n", "")
+    assert (ran.status, ran.out, ran.err) == (0, "Nose was changed\n", "")
     record = hub.client.devices[1]
     assert (record.name, record.ssid, record.codename) == ("Nose", b"ELSE", "insta360-x4")
     assert (record.priority, record.auto_reconnect, record.pin) == (-3, False, {"usb_port": "1-1.2"})
@@ -61,7 +61,7 @@ async def test_a_reserved_adapter_is_shown_as_reserved(hub: Hub) -> None:
 async def test_a_pin_to_a_port_without_an_adapter_is_warned_about(hub: Hub) -> None:
     await hub.create(1, name="Nose")
     ran = await wifimgrctl(hub.address, "set", "Nose", "--pin-usb-port", "9-9")
-    assert (ran.status, ran.out) == (0, "Nose (device 1) was changed\n")
+    assert (ran.status, ran.out) == (0, "Nose was changed\n")
     assert ran.err == "It has the adapter at USB port 9-9 reserved, but no such adapter is plugged in.\n"
 
 
@@ -72,7 +72,7 @@ async def test_a_shared_network_and_an_unknown_model_are_warned_about(hub: Hub) 
     assert ran.status == 0
     assert ran.err.splitlines() == [
         'The model "insta360-x33" is not in the catalog; the closest one is insta360-x3.',
-        'The network "SIM-CAM-1" is also registered for "Front" (device 1).',
+        'The network "SIM-CAM-1" is also registered for "Front".',
     ]
 
 
@@ -81,7 +81,7 @@ async def test_add_whose_first_connection_is_refused_says_both_and_fails(hub: Hu
         await hub.until(await hub.create(number), "connected")
     line = ("add", "--ssid", "SIM-CAM-4", "--password-stdin")
     ran = await wifimgrctl(hub.address, *line, stdin="camera-pass-4")
-    assert (ran.status, ran.out) == (1, "SIM-CAM-4 (device 4) is registered\n")
+    assert (ran.status, ran.out) == (1, "SIM-CAM-4 is registered\n")
     assert "SIM-CAM-4 is not connected: no Wi-Fi interface is available" in ran.err
     assert hub.client.devices[4].name == "SIM-CAM-4"
 
@@ -95,10 +95,10 @@ async def test_connect_all_connects_what_is_not_and_says_of_each_how_it_ended(hu
     ran = await wifimgrctl(hub.address, "connect", "--all")
     assert ran.status == 1
     first, second = ran.out.splitlines()
-    assert first.startswith("SIM-CAM-2 (device 2) is connected through wlan1")
-    assert second.startswith("SIM-CAM-4 (device 4) is not connected: no Wi-Fi interface is available")
+    assert first.startswith("SIM-CAM-2 is connected through wlan1")
+    assert second.startswith("SIM-CAM-4 is not connected: no Wi-Fi interface is available")
     ran = await wifimgrctl(hub.address, "connect", "--all", "--when-free")
-    assert (ran.status, "SIM-CAM-4 (device 4) is waiting for an adapter" in ran.out) == (0, True)
+    assert (ran.status, "SIM-CAM-4 is waiting for an adapter" in ran.out) == (0, True)
     listed = (await wifimgrctl(hub.address)).out.splitlines()
     assert listed[4].split()[:3] == ["4", "SIM-CAM-4", "Waiting"]
 

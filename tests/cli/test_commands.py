@@ -39,7 +39,7 @@ async def test_add_list_and_remove(hub: Hub, tmp_path: Path) -> None:
         "--password-stdin",
         stdin="camera-pass-1\n",
     )
-    assert (ran.status, ran.out, ran.err) == (0, "Front (device 1) is registered\n", "")
+    assert (ran.status, ran.out, ran.err) == (0, "Front is registered\n", "")
     (tmp_path / "password").write_text("camera-pass-2")
     ran = await wifimgrctl(
         hub.address,
@@ -70,7 +70,7 @@ async def test_add_list_and_remove(hub: Hub, tmp_path: Path) -> None:
         ["wlan2", "available", "-"],
     ]
     ran = await wifimgrctl(hub.address, "remove", "Front")
-    assert (ran.status, ran.out) == (0, "Front (device 1) was removed\n")
+    assert (ran.status, ran.out) == (0, "Front was removed\n")
     assert (await wifimgrctl(hub.address, "remove", "2", "--json")).value == {"id": 2}
     assert (await wifimgrctl(hub.address, "--json")).value == []
 
@@ -113,12 +113,12 @@ async def test_connect_and_disconnect(hub: Hub) -> None:
     await hub.create(1, name="Front")
     await hub.until(1, "connected")
     ran = await wifimgrctl(hub.address, "disconnect", "1")
-    assert (ran.status, ran.out) == (0, "Front (device 1) is disconnected\n")
+    assert (ran.status, ran.out) == (0, "Front is disconnected\n")
     ran = await wifimgrctl(hub.address, "disconnect", "1")
-    assert (ran.status, ran.out) == (0, "Front (device 1) is disconnected\n")
+    assert (ran.status, ran.out) == (0, "Front is disconnected\n")
     ran = await wifimgrctl(hub.address, "connect", "Front")
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == "Front (device 1) is connected through wlan0, camera at 192.168.42.1\n"
+    assert ran.out == "Front is connected through wlan0, camera at 192.168.42.1\n"
     assert (await wifimgrctl(hub.address, "connect", "1", "--json")).value["connected"] is True
 
 
@@ -146,12 +146,10 @@ async def test_not_waiting_and_waiting_in_vain(hub: Hub) -> None:
     await wifimgrctl(hub.address, "disconnect", "1")
     await hub.client.simulate("SetFault", "sa{sv}", "slow-join", {"seconds": Variant("d", 60.0)})
     ran = await wifimgrctl(hub.address, "connect", "1", "--no-wait")
-    assert (ran.status, ran.out) == (0, "Front (device 1) is connecting through wlan0\n")
+    assert (ran.status, ran.out) == (0, "Front is connecting through wlan0\n")
     ran = await wifimgrctl(hub.address, "connect", "1", "--timeout", "0.2")
     assert (ran.status, ran.out) == (1, "")
-    assert ran.err == (
-        "wifimgrctl: Front (device 1) is still connecting after 0.2 s; the attempt continues (timeout)\n"
-    )
+    assert ran.err == ("wifimgrctl: Front is still connecting after 0.2 s; the attempt continues (timeout)\n")
 
 
 async def test_faults_of_a_registration_are_reported_by_field(hub: Hub) -> None:
@@ -182,7 +180,7 @@ async def test_hostile_names_are_shown_and_not_obeyed(hub: Hub) -> None:
 async def test_an_unknown_device(hub: Hub, command: str) -> None:
     ran = await wifimgrctl(hub.address, command, "Nobody")
     assert (ran.status, ran.out) == (1, "")
-    assert ran.err == 'wifimgrctl: there is no device "Nobody" (device-not-found)\n'
+    assert ran.err == 'wifimgrctl: there is no camera "Nobody" (device-not-found)\n'
 
 
 async def test_nobody_to_ask_for_a_password(hub: Hub) -> None:
@@ -232,7 +230,7 @@ async def test_networks_in_range(hub: Hub) -> None:
     assert ran.value["scanned_interfaces"] == ["wlan2"]
     ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan0")
     assert (ran.status, ran.out) == (0, "")
-    assert 'No interface is free to scan: wlan0 (in use by "SIM-CAM-1" (device 1))' in ran.err
+    assert 'No adapter is free to scan: wlan0 (in use by "SIM-CAM-1")' in ran.err
     ran = await wifimgrctl(hub.address, "networks", "--interface", "wlan9")
     assert (ran.status, ran.err) == (
         1,
@@ -247,7 +245,7 @@ async def test_connect_when_free_is_done_once_the_device_waits(hub: Hub) -> None
     assert (await wifimgrctl(hub.address, "connect", "Tail")).status == 1
     ran = await wifimgrctl(hub.address, "connect", "--when-free", "Tail")
     assert ran.status == 0
-    assert ran.out == "Tail (device 4) is waiting for an adapter, and connects as soon as one is free\n"
+    assert ran.out == "Tail is waiting for an adapter, and connects as soon as one is free\n"
     assert (await wifimgrctl(hub.address, "status", "Tail", "--json")).value["waiting_since"]
     assert "Waiting for adapter  since" in (await wifimgrctl(hub.address, "status", "Tail")).out
     await disconnect(hub.client, 1)

@@ -106,6 +106,7 @@ async def test_bash_completes(completions: Path, printing: Path) -> None:
         "networks --interface ''": "wlan0|wlan1|wlan2",
         "simulate unplug wlan1": "wlan1",
         "simulate fault --camera N": "Nose camera",
+        "simulate fault dead": "dead-firmware|dead-link|dead-service",
     }
     found = await in_bash(completions, printing, *expected)
     assert dict(zip(expected, found, strict=True)) == expected

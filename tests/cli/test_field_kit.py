@@ -31,7 +31,7 @@ async def test_a_trace_is_shown_and_written(hub: Hub, tmp_path: Path) -> None:
     await connected(hub, "ricoh-theta-x", name="Tail")
     file = tmp_path / "theta.jsonl"
     ran = await wifimgrctl(hub.address, "camera", "trace", "Tail", str(file))
-    assert (ran.status, ran.out.splitlines()[-1]) == (0, f"{file} has what Tail (device 1) said.")
+    assert (ran.status, ran.out.splitlines()[-1]) == (0, f"{file} has what Tail said.")
     assert "please read all of it" in " ".join(ran.err.split())
     trace = Trace.parse(file.read_text())
     assert (trace.driver, trace.reading["model"]) == (CameraDriver.OSC, "RICOH THETA X")

@@ -34,7 +34,7 @@ async def test_groups_are_listed_and_connected(grouped: Hub) -> None:
         "missing": ["nobody"],
     }
     ran = await wifimgrctl(address, "interfaces")
-    assert 'a device named "Belly", but there is no such device' in ran.err
+    assert 'a camera named "Belly", but there is no such camera' in ran.err
     words = await wifimgrctl(address, "completions", "groups")
     assert words.out == "nose\tNose, Chin\neveryone\tNose, Chin, Left, Tail\n"
 
@@ -47,14 +47,14 @@ async def test_groups_are_listed_and_connected(grouped: Hub) -> None:
     ran = await wifimgrctl(address, "connect", "--group", "nose")
     assert ran.status == 0
     assert [line.partition(" through ")[0] for line in ran.out.splitlines()] == [
-        "Nose (device 1) is connected",
-        "Chin (device 2) is connected",
+        "Nose is connected",
+        "Chin is connected",
     ]
     ran = await wifimgrctl(address, "connect", "--group", "everyone", "--partial", "--json")
     assert ran.status == 1
     assert [one["done"] for one in ran.value["results"]] == [True, True, True, False]
     ran = await wifimgrctl(address, "connect", "--group", "everyone", "--partial")
-    assert '"Tail" (device 4) is not connected: ' in ran.out
+    assert "Tail is not connected: " in ran.out
     ran = await wifimgrctl(address, "connect", "--group", "nobody")
     assert (ran.status, ran.err) == (1, 'wifimgrctl: there is no group "nobody" (group-not-found)\n')
 

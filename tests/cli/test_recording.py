@@ -41,7 +41,7 @@ async def test_all_record_and_stop(cameras: Hub) -> None:
     lines = ran.out.splitlines()
     assert {line.split()[0] for line in lines} == {"Nose", "Left", "Tail"}
     for line in lines:
-        assert re.fullmatch(r"\w+ \(device \d\) is recording, after \d+ ms", line)
+        assert re.fullmatch(r"\w+ is recording, after \d+ ms", line)
     ran = await wifimgrctl(address, "record", "Nose", "Left")
     assert (ran.status, ran.out.count("is recording, already")) == (0, 2)
     ran = await wifimgrctl(address, "status")
@@ -71,7 +71,7 @@ async def test_a_partial_success_is_a_failure_with_its_cause(cameras: Hub) -> No
     assert ran.status == 1
     assert ran.err == "2 of 3 cameras record.\n"
     [line] = [line for line in ran.out.splitlines() if "was not started" in line]
-    assert line.startswith("Left (device ")
+    assert line.startswith("Left ")
     assert line.endswith(" (camera-refused)")
 
 
@@ -87,9 +87,9 @@ async def test_each_camera_has_a_result_and_one_that_failed_is_a_failure(hub: Hu
     assert (ran.status, ran.out.splitlines()) == (
         1,
         [
-            "Rear (device 2) was not started: the hub has no driver for cameras of the model Wi-Fi camera"
+            "Rear was not started: the hub has no driver for cameras of the model Wi-Fi camera"
             " (not-supported)",
-            "Front (device 1) was not started: the device is disconnected (not-connected)",
+            "Front was not started: the camera is disconnected (not-connected)",
         ],
     )
     assert ran.err == "0 of 2 cameras record.\nNot connected: Front.\n"
@@ -129,7 +129,7 @@ async def test_a_name_that_nobody_has_commands_no_camera(hub: Hub) -> None:
     await hub.create(1, name="Front")
     ran = await wifimgrctl(hub.address, "record", "Front", "Reer")
     assert (ran.status, ran.out) == (1, "")
-    assert 'there is no device "Reer"' in ran.err
+    assert 'there is no camera "Reer"' in ran.err
     assert hub.client.devices[1].camera is not None
     assert not hub.client.devices[1].camera.recording_requested
 
@@ -198,31 +198,31 @@ def screen() -> Screen:
         (
             ResultRecord(device_id=1, done=True, after=131_600),
             True,
-            "Front (device 1) is recording, after 132 ms",
+            "Front is recording, after 132 ms",
         ),
-        (ResultRecord(device_id=1, done=True), True, "Front (device 1) is recording, already"),
+        (ResultRecord(device_id=1, done=True), True, "Front is recording, already"),
         (
             ResultRecord(device_id=1, done=True, after=40),
             False,
-            "Front (device 1) is not recording, after 0 ms",
+            "Front is not recording, after 0 ms",
         ),
         (
             ResultRecord(
                 device_id=2, done=False, after=5, code="camera-refused", message="its card is\nfull"
             ),
             True,
-            "\\x1b[2J (device 2) was not started: its card is\\nfull (camera-refused)",
+            "\\x1b[2J was not started: its card is\\nfull (camera-refused)",
         ),
         (ResultRecord(device_id=9, done=False, code="busy"), False, "device 9 was not stopped: busy"),
         (
             ResultRecord(device_id=1, done=False, code="unconfirmed", message="no answer"),
             True,
-            "Front (device 1) may be recording: no answer (unconfirmed)",
+            "Front may be recording: no answer (unconfirmed)",
         ),
         (
             ResultRecord(device_id=1, done=False, code="unconfirmed", message="no answer"),
             False,
-            "Front (device 1) may have stopped: no answer (unconfirmed)",
+            "Front may have stopped: no answer (unconfirmed)",
         ),
     ],
 )

@@ -67,14 +67,14 @@ def hub_of(device: DeviceRecord) -> FakeHub:
 
 async def test_it_waits_until_the_camera_answers() -> None:
     hub = hub_of(replace(SILENT, reachable=True))
-    assert await ran(hub, "Front") == (True, "Front (device 1) answers, through wlan0\n")
+    assert await ran(hub, "Front") == (True, "Front answers, through wlan0\n")
     [(command, device, wait_s)] = hub.asked
     assert (command, device, hub.switches) == ("recover", 1, {})
     assert wait_s >= 180, "longer than the step of the longest, a reboot"
 
 
 async def test_a_camera_whose_answer_is_not_known_does_not_answer() -> None:
-    words = "Front (device 1) is connected, but not answering through wlan0\n"
+    words = "Front is connected, but not answering through wlan0\n"
     assert await ran(hub_of(SILENT), "Front") == (True, words)
 
 
@@ -98,7 +98,7 @@ async def test_without_waiting_it_names_the_step_that_runs() -> None:
         (running, "recovering: joining the camera's network again"),
     ):
         hub = hub_of(device)
-        assert await ran(hub, "Front", "--no-wait") == (True, f"Front (device 1) is {words}\n")
+        assert await ran(hub, "Front", "--no-wait") == (True, f"Front is {words}\n")
         assert hub.asked == [("recover", 1, 0)]
 
 
@@ -119,13 +119,13 @@ def test_the_step_that_runs_is_in_words_and_by_its_name(step: LinkStep) -> None:
     lines = [line.split(maxsplit=2) for line in device_view(device, screen())]
     words = STEP_WORDS[step]
     assert ["Recovery", "step", f"{words} ({step})"] in lines
-    assert summary(device) == f"Front (device 1) is recovering: {words}"
+    assert summary(device) == f"Front is recovering: {words}"
 
 
 def test_a_step_of_a_later_version_is_shown_by_its_name() -> None:
     device = replace(SILENT, recovery_step="a-later-one")
     assert ["Recovery", "step", "a-later-one"] in [one.split() for one in device_view(device, screen())]
-    assert summary(device) == "Front (device 1) is recovering: a-later-one"
+    assert summary(device) == "Front is recovering: a-later-one"
 
 
 @dataclass

@@ -175,14 +175,14 @@ async def test_keys_command_the_selected_device(hub: Hub) -> None:
         await shown.until("> Tail")
         shown.terminal.type("d")
         await hub.until(2, "disconnected")
-        await shown.until("Tail (device 2) is disconnected")
+        await shown.until("Tail is disconnected")
         shown.terminal.type("c")
         await hub.until(2, "connected")
-        await shown.until("Tail (device 2) is connected through wlan1")
+        await shown.until("Tail is connected through wlan1")
         shown.terminal.type("k")
         await shown.until("> Front")
         shown.terminal.type("w")
-        await shown.until("Front (device 1): cameras of the model")
+        await shown.until("Front: cameras of the model")
         await shown.until("this hub (not-supported)")
         shown.terminal.type("\x03")
         await ended(shown, 0)
@@ -240,7 +240,7 @@ async def test_a_terminal_of_another_size(hub: Hub) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_leaves_the_terminal_as_it_was(hub: Hub, number: signal.Signals) -> None:
     async with watching(hub) as shown:
-        await shown.until("No devices are registered.")
+        await shown.until("No cameras are registered.")
         assert not termios.tcgetattr(shown.terminal.descriptor)[3] & termios.ECHO
         shown.terminal.process.send_signal(number)
         await ended(shown, 128 + number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,16 @@ async def test_it_names_the_platform_and_the_script_of_the_page(served: Served) 
         assert P.replace("platform_", "b.os_") + "/" in (await other.get("/openapi.json")).json["paths"]
     for marker in (PLATFORM, SCRIPT):
         assert marker not in answer.data.decode()
+
+
+async def test_it_begins_with_devices_and_ends_with_the_page(served: Served) -> None:
+    document = (await served.get("/openapi.json")).json
+    operations = [one for methods in document["paths"].values() for one in methods.values()]
+    assert operations[0]["operationId"] == "list_devices"
+    order = [tag["name"] for tag in document["tags"]]
+    assert [tag for tag, _ in groupby(one["tags"][0] for one in operations)] == order
+    assert order[-1] == "page"
+    assert [one["operationId"] for one in operations if "x-internal" in one] == ["asset"]
 
 
 @pytest.mark.parametrize("name", TYPE_OF_FORMAT)

@@ -109,7 +109,7 @@ class ScriptedHub(HubClient):
         for number in ids:
             code, message = self.errors.get(number, (None, None))
             if code is None and self.known[number].state != "connected":
-                code, message = "not-connected", "the device is disconnected"
+                code, message = "not-connected", "the camera is disconnected"
             if code is None:
                 self.set_recording(number, "recording" if on else "idle", 1 if on else None)
             rows.append(ResultRecord(device_id=number, done=code is None, code=code, message=message))

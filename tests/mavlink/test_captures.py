@@ -82,7 +82,7 @@ def test_a_broadcast_is_one_order_and_each_component_answers() -> None:
 
 def test_of_a_broadcast_people_are_told_of_the_cameras_that_are_expected() -> None:
     async def play(rig: Rig) -> None:
-        assert sentences(await rig.asked(0, START)) == [(103, "Away: the device is disconnected")]
+        assert sentences(await rig.asked(0, START)) == [(103, "Away: the camera is disconnected")]
 
     run(play, *CAMERAS, AWAY, SPARE)
 

@@ -103,7 +103,7 @@ async def test_the_answer_comes_at_the_response_topic_with_the_correlation_data(
         "device_id": 7,
         "ok": False,
         "code": "device-not-found",
-        "message": "there is no device 7",
+        "message": "there is no camera 7",
     }
     assert seen.seen(f"{HUB}/response/one")[0].correlation == b"\x00\x01"
 

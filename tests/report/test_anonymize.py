@@ -33,6 +33,11 @@ def test_the_same_name_has_the_same_alias_everywhere_and_on_another_computer_ano
         "device (wlan0): Activation: (wifi) connection 'My Home' has security, and secrets exist.",
         "policy: auto-activating connection 'My Home' (3f2a)",
         'wifimgrd[7]: "My Home" (device 9): connected through wlan0, the camera is 10.0.0.1',
+        'no Wi-Fi interface is available: wlan0 (in use by "My Home"), wlan1 (reserved for "Nose")',
+        '"My Home": no Wi-Fi interface is available: wlan0 (needed for "Nose")',
+        '"My Home" is being removed',
+        'The network "ONE X 1234" is also registered for "My Home".',
+        'that camera is "My Home"',
     ],
 )
 def test_networks_of_others_in_foreign_logs_get_one_too(aliases: Anonymizer, line: str) -> None:

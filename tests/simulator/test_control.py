@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wifimgrd.cli._hub_arguments import FAULTS
 from wifimgrd.domain.errors import InvalidRequest
 from wifimgrd.simulator import SimulatedWorld
 
@@ -28,6 +29,12 @@ KINDS = (
     "stops-recording",
     "time-lapse",
 )
+
+
+def test_shells_complete_each_kind_of_fault_and_no_other() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        SimulatedWorld().set_fault("flood", {})
+    assert refused.value.message.partition("there are: ")[2].split(", ") == list(FAULTS)
 
 
 @pytest.mark.parametrize(

@@ -288,7 +288,7 @@ _NETWORKS: Final = SearchRecord(
         ),
     ),
     scanned=("wlan1",),
-    skipped={"wlan0": 'in use by "Front" (device 1)'},
+    skipped={"wlan0": 'in use by "Front"'},
 )
 _SESSION: Final = HistoryRecord(
     id=1,

@@ -27,13 +27,17 @@ _ANYWHERE: Final = (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_AUTHORIZED, ErrorCo
 _TAGS: Final = {
     "devices": "Registered cameras.",
     "connection": "Connecting and disconnecting cameras.",
+    "control": "What cameras say of themselves, recording, and whether all are ready.",
     "power": "Cameras that sleep: found over Bluetooth, paired, woken.",
-    "control": "What cameras say of themselves, and recording.",
+    "history": "What has happened.",
+    "events": "What happens, as it does.",
     "cameras": "The cameras' own HTTP.",
     "interfaces": "The host's Wi-Fi adapters, and their scan results.",
     "tiles": "Map tiles without a network.",
-    "service": "The state of the service, its features, and this description.",
+    "service": "The state of the service.",
+    "page": "The page, and this description.",
 }
+"""In the order in which people look for them."""
 _ABOUT: Final = (
     "Connects Wi-Fi cameras through the USB Wi-Fi adapters of a Linux host. Every address answers with and"
     " without its trailing slash. Errors are problem details (RFC 9457) with a `code`. All changes are sent"
@@ -58,7 +62,8 @@ def openapi(*, with_token: bool, tile_sources: tuple[TileSource, ...] = ()) -> d
     schemas = Schemas()
     paths: dict[str, dict[str, Any]] = {}
     operations: dict[str, Operation] = {}
-    for one in _served(settings):
+    order = list(_TAGS)
+    for one in sorted(_served(settings), key=lambda one: order.index(one.operation.tag)):
         described = _operation(one, schemas, with_token=with_token)
         if one.operation.name in operations:  # by another method
             described["operationId"] += f"_{one.method}"
@@ -151,6 +156,8 @@ def _operation(one: Described, schemas: Schemas, *, with_token: bool) -> dict[st
             "required": not operation.is_body_optional,
             "content": dict.fromkeys(operation.body_types, content),
         }
+    if operation.is_internal:
+        described["x-internal"] = True
     if operation.public and with_token:
         described["security"] = []
     return described

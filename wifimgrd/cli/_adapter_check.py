@@ -110,7 +110,7 @@ async def adapter(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     found = hub.interfaces.get(arguments.interface)
     if found is None:
         hint = meant(arguments.interface, hub.interfaces)
-        raise InterfaceNotFound(f'there is no interface "{arguments.interface}"{hint}')
+        raise InterfaceNotFound(f'there is no adapter "{arguments.interface}"{hint}')
     if found.state != InterfaceState.AVAILABLE:
         raise Busy(f"{found.name} is {found.state}: only an adapter that is idle is checked")
     wanted = None if arguments.device is None else find_device(hub.devices, arguments.device)

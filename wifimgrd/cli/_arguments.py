@@ -60,9 +60,9 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(
         prog="wifimgrctl",
         usage="wifimgrctl [OPTIONS] [COMMAND ...]",
-        description="Register, connect and watch Wi-Fi cameras. Without a command, list the devices.",
+        description="Register, connect and watch Wi-Fi cameras. Without a command, list the cameras.",
         epilog=(
-            "DEVICE is an id or a name."
+            "CAMERA is an id or a name."
             " Exit status: 0 success, 1 failure, 2 usage error."
             " Help for one command: `wifimgrctl help connect`."
         ),
@@ -85,14 +85,14 @@ def parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=name, grammar=sub)
         return sub
 
-    command("devices", "list the registered devices")
-    command("interfaces", "list the Wi-Fi interfaces and the devices that use them")
-    command("groups", "list the groups of devices that one command connects")
+    command("devices", "list the registered cameras")
+    command("interfaces", "list the Wi-Fi adapters and the cameras that use them")
+    command("groups", "list the groups of cameras that one command connects")
     networks = command("networks", "scan for networks and list them")
-    interface = networks.add_argument("--interface", metavar="NAME", help="scan only on this interface")
+    interface = networks.add_argument("--interface", metavar="NAME", help="scan only with this adapter")
     completed(interface, Words.INTERFACES)
-    add_arguments(command("add", "register a camera, and connect it at once if an interface is free"))
-    set_arguments(command("set", "change the settings of a device"))
+    add_arguments(command("add", "register a camera, and connect it at once if an adapter is free"))
+    set_arguments(command("set", "change the settings of a camera"))
     import_arguments(
         command("import", "register the cameras of files, or say of each why it cannot be registered")
     )
@@ -102,15 +102,15 @@ def parser() -> argparse.ArgumentParser:
     )
     models = command("models", "list the known camera models")
     models.add_argument("--config", type=Path, metavar="FILE", help="the configuration to read")
-    remove = command("remove", "disconnect a device and remove it")
+    remove = command("remove", "disconnect a camera and remove it")
     device(remove)
     remove.add_argument("--history", action="store_true", help="also delete its history")
     remove.add_argument(
         "--yes", action="store_true", help="do not ask first; without a terminal, nothing is asked either"
     )
     _device_commands(command)
-    status = command("status", "show the state of the hub, or all details of one device")
-    completed(status.add_argument("device", metavar="DEVICE", nargs="?"), Words.DEVICES)
+    status = command("status", "show the state of the hub, or all details of one camera")
+    completed(status.add_argument("device", metavar="CAMERA", nargs="?"), Words.DEVICES)
     _check(command(CHECK, "say whether the rig is ready, and what stands in the way"))
     _history(command("history", "show the history, what began last at the end"))
     _takes(command(TAKES, "show which recordings belong together, newest last, and who was missing"))
@@ -143,7 +143,7 @@ def parser() -> argparse.ArgumentParser:
 def _check(check: argparse.ArgumentParser) -> None:
     which = check.add_mutually_exclusive_group()
     _devices(which)
-    group = which.add_argument("--group", metavar="NAME", help="check the devices of this group")
+    group = which.add_argument("--group", metavar="NAME", help="check the cameras of this group")
     completed(group, Words.GROUPS)
     check.add_argument("--recording", action="store_true", help="they must record now")
     check.add_argument(
@@ -158,7 +158,7 @@ def _check(check: argparse.ArgumentParser) -> None:
 
 
 def _history(history: argparse.ArgumentParser) -> None:
-    one = history.add_argument("device", metavar="DEVICE", nargs="?", help="the id or the name of a device")
+    one = history.add_argument("device", metavar="CAMERA", nargs="?", help="the id or the name of a camera")
     completed(one, Words.DEVICES)
     history.add_argument(
         "--since",
@@ -169,7 +169,7 @@ def _history(history: argparse.ArgumentParser) -> None:
     history.add_argument(
         "--signal",
         action="store_true",
-        help="show the device's signal and battery instead, minute by minute",
+        help="show the camera's signal and battery instead, minute by minute",
     )
 
 
@@ -186,28 +186,28 @@ def _takes(takes: argparse.ArgumentParser) -> None:
 
 
 def _backups(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    backup = command(BACKUP, "write devices and passwords to a file (root only)")
+    backup = command(BACKUP, "write cameras and passwords to a file (root only)")
     backup.add_argument(
         "file",
         metavar="FILE",
         type=Path,
         help="the file to create, which must not exist yet, or - for stdout",
     )
-    restore = command("restore", "restore devices and passwords from a backup (root only, wifimgrd stopped)")
+    restore = command("restore", "restore cameras and passwords from a backup (root only, wifimgrd stopped)")
     restore.add_argument("file", metavar="FILE", type=Path, help="a file written by backup, or - for stdin")
-    restore.add_argument("--replace", action="store_true", help="replace the existing devices")
+    restore.add_argument("--replace", action="store_true", help="replace the existing cameras")
 
 
 def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     """The commands to one device: what a table cannot have is their waiting."""
-    connect = command(CONNECT.name, "connect devices and wait for the results")
+    connect = command(CONNECT.name, "connect cameras and wait for the results")
     which = connect.add_mutually_exclusive_group(required=True)
     _devices(which)
-    which.add_argument("--all", action="store_true", help="connect every device that is not connected")
+    which.add_argument("--all", action="store_true", help="connect every camera that is not connected")
     group = which.add_argument(
         "--group",
         metavar="NAME",
-        help="connect the devices of this group, and disconnect others if adapters are missing",
+        help="connect the cameras of this group, and disconnect others if adapters are missing",
     )
     completed(group, Words.GROUPS)
     connect.add_argument(
@@ -218,7 +218,7 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     connect.add_argument(
         "--when-free",
         action="store_true",
-        help="if no adapter is free, let the device wait for one and return at once",
+        help="if no adapter is free, let the camera wait for one and return at once",
     )
     connect.add_argument(
         "--wake",
@@ -228,7 +228,7 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
     waiting = connect.add_mutually_exclusive_group()
     waiting.add_argument("--no-wait", action="store_true", help="return as soon as the attempt has started")
     _timeout(waiting, None, f"{CONNECT_S:g}, or {CONNECT_WITH_WAKE_S:g} if the camera may be woken")
-    disconnect = command(DISCONNECT.name, "disconnect a device and wait until it is disconnected")
+    disconnect = command(DISCONNECT.name, "disconnect a camera and wait until it is disconnected")
     device(disconnect)
     _timeout(disconnect, 25)
     wake = command(WAKE.name, "wake a sleeping camera over Bluetooth, and wait until it is awake")
@@ -279,7 +279,7 @@ def _device_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> 
 
 def _devices(group: argparse._ActionsContainer) -> None:
     action = group.add_argument(
-        "devices", metavar="DEVICE", nargs="*", default=[], help="the ids or the names of devices"
+        "devices", metavar="CAMERA", nargs="*", default=[], help="the ids or the names of cameras"
     )
     completed(action, Words.DEVICES)
 

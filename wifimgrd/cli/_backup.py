@@ -22,7 +22,7 @@ _ENCRYPTED: Final = b"age-encryption.org/v1\n"
 """How a file of age begins; `backup --encrypt` of version 0.2.0 wrote such ones."""
 _HINTS: Final = {
     StoreInUse: "systemctl stop wifimgrd; wifimgrctl restore FILE; systemctl start wifimgrd",
-    StoreNotEmpty: "With --replace, the devices in the backup replace them.",
+    StoreNotEmpty: "With --replace, the cameras in the backup replace them.",
 }
 
 
@@ -67,7 +67,7 @@ def restore_state(arguments: argparse.Namespace, screen: Screen) -> bool:
         return _failed(screen, error.message, _HINTS.get(type(error), ""))
     except OSError as error:
         return _failed(screen, f"{error.filename or name}: {error.strerror}")
-    devices = "1 device is" if count == 1 else f"{count} devices are"
+    devices = "1 camera is" if count == 1 else f"{count} cameras are"
     screen.show(
         {"devices": count}, [f"{devices} restored; run `systemctl start wifimgrd` to connect them again."]
     )

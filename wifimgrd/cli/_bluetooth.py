@@ -281,7 +281,7 @@ def camera_steps(found: Sequence[BluetoothRecord], devices: Iterable[DeviceRecor
     if is_none_able and not found:
         steps.append(
             Step(
-                "No registered device can be woken over Bluetooth",
+                "No registered camera can be woken over Bluetooth",
                 is_passed=None,
                 advice=f"{_HOW_TO_PAIR}; then wifimgrctl add --bluetooth",
             )

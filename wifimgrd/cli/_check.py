@@ -25,7 +25,7 @@ async def check(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -
     )
     device_ids = named(hub.devices, arguments.devices) if arguments.devices else None
     found = await hub.check(wanted, device_ids=device_ids, group=arguments.group)
-    names = {one: hub.devices[one].name if one in hub.devices else f"device {one}" for one in found.checked}
+    names = {one: hub.devices[one].name if one in hub.devices else f"camera {one}" for one in found.checked}
     told = [(one.device_id, one.code) for one in found.findings]
     sentence = safe(sentences.readiness(names, told))
     lines = [screen.styled(sentence, Style.GOOD if found.ok else Style.BAD)]

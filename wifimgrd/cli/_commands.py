@@ -118,7 +118,7 @@ async def devices(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
     """List devices."""
     del arguments
     if not hub.devices and not screen.json:
-        screen.hint("No devices are registered. Register one with `wifimgrctl add --ssid SSID`.")
+        screen.hint("No cameras are registered. Register one with `wifimgrctl add --ssid SSID`.")
         return True
     everyone = hub.devices.values()
     screen.show(
@@ -136,7 +136,7 @@ async def interfaces(hub: HubClient, arguments: argparse.Namespace, screen: Scre
     del arguments
     absent = hub.service.absent_adapters
     if not hub.interfaces and not absent and not screen.json:
-        screen.hint("No Wi-Fi interfaces found. Plug in a USB Wi-Fi adapter.")
+        screen.hint("No Wi-Fi adapters found. Plug in a USB Wi-Fi adapter.")
         return True
     lines = interfaces_view(hub.interfaces.values(), hub.devices, screen, absent, current=_is_current(hub))
     screen.show(interfaces_json(hub.interfaces, hub.service), lines)
@@ -153,7 +153,7 @@ async def networks(hub: HubClient, arguments: argparse.Namespace, screen: Screen
         if not found.networks:
             screen.hint("No network was found.")
         if not found.scanned and (reasons := [f"{name} ({why})" for name, why in found.skipped.items()]):
-            screen.hint(f"No interface is free to scan: {safe(', '.join(reasons))}")
+            screen.hint(f"No adapter is free to scan: {safe(', '.join(reasons))}")
         if not found.networks:
             return True
     screen.show(search_json(found), networks_view(found.networks, hub.devices, screen))
@@ -306,7 +306,7 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
     lines += [_shared_outcome(outcome, some) for outcome, some in failed.items()]
     screen.show([device_json(device) for device in now], map(safe, lines))
     if not wanted:
-        screen.hint("Every device is connected." if hub.devices else "No device is registered.")
+        screen.hint("Every camera is connected." if hub.devices else "No camera is registered.")
     elif left_out:
         screen.hint(f"Connected before: {', '.join(left_out)}.")
     return not any(ends)
@@ -315,7 +315,7 @@ async def _connect_several(hub: HubClient, arguments: argparse.Namespace, screen
 def _shared_outcome(outcome: str, devices: Sequence[DeviceRecord]) -> str:
     """The outcome of one device or of several, said once."""
     names = ", ".join(map(title, devices))
-    return f"{names} is {outcome}" if len(devices) == 1 else f"{len(devices)} devices are {outcome}: {names}"
+    return f"{names} is {outcome}" if len(devices) == 1 else f"{len(devices)} cameras are {outcome}: {names}"
 
 
 def _outcome(device: DeviceRecord) -> str:
@@ -353,7 +353,7 @@ def _words_of(devices: Iterable[DeviceRecord]) -> dict[str, str]:
     counts = Counter(one.name for one in devices)
     return {
         one.name if counts[one.name] == 1 and one.name.isprintable() else str(one.id): (
-            f"device {one.id}" if counts[one.name] == 1 and one.name.isprintable() else one.name
+            f"camera {one.id}" if counts[one.name] == 1 and one.name.isprintable() else one.name
         )
         for one in devices
     }

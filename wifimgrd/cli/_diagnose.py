@@ -64,7 +64,7 @@ async def diagnose(arguments: argparse.Namespace, screen: Screen) -> bool:
     sections = report(aliases, devices, state, texts)
     screen.show(sections, as_text(sections), as_is=True)
     screen.hint(
-        "Names of networks, devices and this host, MAC addresses, serial numbers and settings are replaced by"
+        "Names of networks, cameras and this host, MAC addresses, serial numbers and settings are replaced by"
         " aliases; please read it before you send it."
     )
     return True

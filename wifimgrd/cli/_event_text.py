@@ -84,12 +84,12 @@ class EventText:
         self._shown = {device["id"]: _state_text(device) for device in data["devices"]}
         self._interfaces = {interface["name"]: interface for interface in data["interfaces"]}
         self._service = {}
-        counts = f"{_count(self._devices, 'device')}, {_count(self._interfaces, 'interface')}"
+        counts = f"{_count(self._devices, 'camera')}, {_count(self._interfaces, 'adapter')}"
         return [Sentence("wifimgrd", f"watching {counts}", Style.FAINT)]
 
     def _name(self, device_id: int) -> str:
         device = self._devices.get(device_id)
-        return f"device {device_id}" if device is None else f"{device['name']} ({device_id})"
+        return f"camera {device_id}" if device is None else f"{device['name']} ({device_id})"
 
     def _service_updated(self, data: Data) -> list[Sentence]:
         """The changes of the backend and of Bluetooth."""
@@ -215,7 +215,7 @@ def _recording_stopped(subject: str, reason: str) -> Sentence:
 
 def _take_ended(data: Data) -> Sentence:
     """The cameras of a take that is over, each named once, and those that were missing."""
-    names = dict.fromkeys(row["device_name"] or f"device {row['device_id']}" for row in data["recordings"])
+    names = dict.fromkeys(row["device_name"] or f"camera {row['device_id']}" for row in data["recordings"])
     missing = [one["device_name"] for one in data["missing"]]
     what = f"a take is over: {', '.join(names)}" + (f"; missing: {', '.join(missing)}" if missing else "")
     return Sentence("wifimgrd", what, Style.BAD if missing else Style.PLAIN)

@@ -23,7 +23,7 @@ def find_device(devices: Mapping[int, DeviceRecord], wanted: str) -> DeviceRecor
         ids = ", ".join(str(device.id) for device in named)
         raise InvalidRequest(f'{len(named)} devices are named "{wanted}"; use an id instead: {ids}')
     hint = meant(wanted, [device.name for device in devices.values()])
-    raise DeviceNotFound(f'there is no device "{wanted}"{hint}')
+    raise DeviceNotFound(f'there is no camera "{wanted}"{hint}')
 
 
 def meant(wanted: str, known: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from wifimgrd.cli._outcome import summary
+from wifimgrd.cli._outcome import summary, title
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Column
 from wifimgrd.cli._text import safe
@@ -15,7 +15,6 @@ from wifimgrd.client.commands import connect_group as carry_out
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_members import OutcomeJson
 from wifimgrd.client.json_records import groups_json
-from wifimgrd.domain import sentences
 from wifimgrd.domain.errors import ErrorCode, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord, OutcomeRecord
 
@@ -39,7 +38,7 @@ async def groups(hub: HubClient, arguments: argparse.Namespace, screen: Screen) 
 
 def members(ids: Iterable[int], devices: Mapping[int, DeviceRecord], missing: Iterable[str] = ()) -> str:
     """The names of a group's devices, on one line, and what it names that is none."""
-    named = (devices[one].name if one in devices else f"device {one}" for one in ids)
+    named = (devices[one].name if one in devices else f"camera {one}" for one in ids)
     return ", ".join((*named, *(f"{one} (no such camera)" for one in missing)))
 
 
@@ -61,7 +60,7 @@ async def connect_group(hub: HubClient, arguments: argparse.Namespace, screen: S
         {"results": list(map(OutcomeJson.of, outcomes))}, [_line(one, hub.devices) for one in outcomes]
     )
     if not outcomes:
-        screen.hint("No device of this group is registered.")
+        screen.hint("No camera of this group is registered.")
     return all(one.done for one in outcomes)
 
 
@@ -70,8 +69,7 @@ def _line(outcome: OutcomeRecord, devices: Mapping[int, DeviceRecord]) -> str:
     device = devices.get(outcome.device_id)
     if outcome.done and device is not None:
         return summary(device)
-    name = "" if device is None else device.name
-    subject = safe(sentences.title(outcome.device_id, name))
+    subject = f"camera {outcome.device_id}" if device is None else title(device)
     if outcome.done:
         return f"{subject} is connected"
     return safe(f"{subject} is not connected: {outcome.message} ({outcome.code})")

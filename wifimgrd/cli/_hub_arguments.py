@@ -28,7 +28,16 @@ FAULT_OPTIONS: Final = (
     "off",
 )
 """The options of faults, by their names in the simulated world, beside the camera's network."""
-_WORDS_OF: Final = {"CAMERA": Words.DEVICES, "INTERFACE": Words.INTERFACES}
+FAULTS: Final = (
+    "adapter-stuck", "backend-gone", "battery", "bluetooth-off", "bond-lost", "card-full",
+    "card-missing", "card-slow", "clock-kept", "clock-off", "clock-zone", "command-unanswered",
+    "control-garbage", "control-silent", "dead-firmware", "dead-link", "dead-service", "dhcp-dead",
+    "no-power-switching", "out-of-range", "paused", "radio-trouble", "refuse-association",
+    "refuses-recording", "rfkill", "scan-fails", "signal", "silent", "slow-join", "slow-leave",
+    "stops-recording", "takes-photos", "time-lapse", "too-hot", "wifi-off",
+)  # fmt: skip
+"""Kinds of faults, for shells to complete. The simulator, which this host may not have, decides what there is."""
+_WORDS_OF: Final = {"CAMERA": Words.DEVICES, "ADAPTER": Words.INTERFACES}
 """The words that complete a fault's options, by the name of the option's value."""
 
 
@@ -56,7 +65,7 @@ def bluetooth_arguments(bluetooth: argparse.ArgumentParser) -> None:
             help=f"how long to search, at most {LONGEST_SEARCH_S} (default: {SEARCH_S})",
         )
     woken = check.add_argument(
-        "device", metavar="DEVICE", nargs="?", help="a device that is woken as the last step of the check"
+        "device", metavar="CAMERA", nargs="?", help="a camera that is woken as the last step of the check"
     )
     completed(woken, Words.DEVICES)
 
@@ -81,7 +90,7 @@ def camera_arguments(camera: argparse.ArgumentParser) -> None:
     actions = camera.add_subparsers(metavar="ACTION", required=True)
     trace = _action(actions, "trace", "write to a new file what a connected camera answers to its driver")
     completed(
-        trace.add_argument("device", metavar="DEVICE", help="the id or the name of a device"), Words.DEVICES
+        trace.add_argument("device", metavar="CAMERA", help="the id or the name of a camera"), Words.DEVICES
     )
     trace.add_argument("file", metavar="FILE", type=Path, help="a new file")
     trace.add_argument(
@@ -103,10 +112,10 @@ def adapter_arguments(adapter: argparse.ArgumentParser) -> None:
         "check",
         "scan, join and leave a camera that is on, and take each recovery step, with an idle adapter",
     )
-    completed(check.add_argument("interface", metavar="INTERFACE", help="such as wlan1"), Words.INTERFACES)
+    completed(check.add_argument("interface", metavar="ADAPTER", help="such as wlan1"), Words.INTERFACES)
     completed(
         check.add_argument(
-            "--device", metavar="DEVICE", help="the camera to join (default: the one that is received best)"
+            "--device", metavar="CAMERA", help="the camera to join (default: the one that is received best)"
         ),
         Words.DEVICES,
     )
@@ -141,10 +150,10 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
         ("plug", "plug an adapter in: the one that was unplugged, or a new one"),
         ("unplug", "unplug an adapter"),
     ):
-        adapter = action(name, help_text).add_argument("adapter", metavar="INTERFACE", help="such as wlan1")
+        adapter = action(name, help_text).add_argument("adapter", metavar="ADAPTER", help="such as wlan1")
         completed(adapter, Words.INTERFACES)
     fault = action("fault", "make something fail, or with --off work again")
-    fault.add_argument(
+    kind = fault.add_argument(
         "kind",
         metavar="KIND",
         help=(
@@ -152,10 +161,11 @@ def simulate_arguments(simulate: argparse.ArgumentParser) -> None:
             " dead-firmware; another word is answered with all kinds"
         ),
     )
+    completed(kind, FAULTS)
     fault.add_argument("--off", action="store_true", default=argparse.SUPPRESS, help="end the fault")
     for option, metavar, read, help_text in (
         ("--camera", "CAMERA", str, "of one camera only"),
-        ("--interface", "INTERFACE", str, "of one adapter only"),
+        ("--interface", "ADAPTER", str, "of one adapter only"),
         ("--seconds", "NUMBER", float, "how long something takes, or goes wrong"),
         ("--percent", "NUMBER", int, "the signal or the battery"),
         ("--speed", "NUMBER", float, "how many seconds make one of a time lapse"),

@@ -117,7 +117,7 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
         elif name and name in by_name:
             result, reason = (
                 _FAILED,
-                f"the name is taken by device {by_name[name].id}, which has another network",
+                f"the name is taken by camera {by_name[name].id}, which has another network",
             )
         else:
             result, reason = _NEW, _with_blanks(entry)

@@ -50,8 +50,8 @@ _STARTED: Final = {
 
 
 def title(device: DeviceRecord) -> str:
-    """A device's name and id."""
-    return f"{safe(device.name)} (device {device.id})"
+    """A device, as a person calls it."""
+    return safe(device.name)
 
 
 def summary(device: DeviceRecord) -> str:
@@ -151,4 +151,4 @@ def current(hub: HubClient, device_id: int) -> DeviceRecord:
     try:
         return hub.devices[device_id]
     except KeyError:
-        raise DeviceNotFound(f"device {device_id} was removed meanwhile") from None
+        raise DeviceNotFound(f"camera {device_id} was removed meanwhile") from None

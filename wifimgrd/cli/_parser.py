@@ -21,9 +21,9 @@ _NO_SUCH_CHOICE: Final = re.compile(
 _REQUIRED: Final = re.compile(
     r"(?:one of the arguments|the following arguments are required:) (.*?)( is required)?"
 )
-_SEVERAL: Final = {"DEVICE": "name cameras"}
+_SEVERAL: Final = {"CAMERA": "name cameras"}
 _ONE: Final = {
-    "DEVICE": "name a camera",
+    "CAMERA": "name a camera",
     "what": "name what to list: devices, interfaces, codenames or groups",
 }
 """Requests for arguments that are missing."""
@@ -107,10 +107,11 @@ def everywhere() -> Parser:
 
 def device(command: argparse.ArgumentParser) -> None:
     """The device that a command is for."""
-    action = command.add_argument("device", metavar="DEVICE", help="the id or the name of a device")
+    action = command.add_argument("device", metavar="CAMERA", help="the id or the name of a camera")
     completed(action, Words.DEVICES)
 
 
-def completed(action: argparse.Action, words: Words) -> None:
-    """Let shells complete an argument with such words: packaging/make_completions reads the attribute."""
+def completed(action: argparse.Action, words: Words | tuple[str, ...]) -> None:
+    """Let shells complete an argument with such words, or with these: packaging/make_completions reads the
+    attribute."""
     action.complete = words  # type: ignore[attr-defined]

@@ -48,7 +48,7 @@ def result_line(
 ) -> str:
     """The result of a command at one camera, as a sentence."""
     device = devices.get(result.device_id)
-    subject = f"device {result.device_id}" if device is None else title(device)
+    subject = f"camera {result.device_id}" if device is None else title(device)
     if result.done:
         what = "is recording" if on else "is not recording"
         after = "already" if result.after is None else f"after {round(result.after / 1000)} ms"
@@ -68,7 +68,7 @@ Named = Sequence[tuple[str, ResultRecord]]
 def with_names(results: Iterable[ResultRecord], devices: Mapping[int, DeviceRecord]) -> Named:
     """The results with the names of the cameras."""
     names = {one: device.name for one, device in devices.items()}
-    return [(names.get(one.device_id, f"device {one.device_id}"), one) for one in results]
+    return [(names.get(one.device_id, f"camera {one.device_id}"), one) for one in results]
 
 
 def conclude(results: Named, screen: Screen, *, on: bool, everyone: bool) -> bool:

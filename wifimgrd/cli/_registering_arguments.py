@@ -31,7 +31,7 @@ def add_arguments(add: argparse.ArgumentParser) -> None:
         help="pair a camera that is in pairing mode over Bluetooth, and take network, password and model from"
         " it; without an address: the one that a search finds",
     )
-    add.add_argument("--name", default=argparse.SUPPRESS, help="the name of the device (default: its SSID)")
+    add.add_argument("--name", default=argparse.SUPPRESS, help="the name of the camera (default: its SSID)")
     codename = add.add_argument(
         "--codename",
         help=f"the camera's model (default: guessed from its network, or {DEFAULT_CODENAME})",
@@ -119,7 +119,7 @@ def _settings(change: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGro
         type=int,
         default=argparse.SUPPRESS,
         metavar="NUMBER",
-        help="devices with a higher priority get an adapter first",
+        help="cameras with a higher priority get an adapter first",
     )
     for option, help_text in (
         ("--auto-reconnect", "whether to reconnect it automatically when its link is lost"),

@@ -165,14 +165,14 @@ def device_view(
     )
     if error and (at := moment(device.connection_error_at, now_us)):
         error += f", {at}"
-    title = f"{safe(device.name)} (device {device.id})"
     return [
-        screen.styled(title, Style.STRONG),
+        screen.styled(safe(device.name), Style.STRONG),
         *screen.fields(
             [
+                ("Id", device.id),
                 ("State", device_state(device, now_us, current=current)),
                 ("Recovery step", _recovery_step(device) if current else None),
-                ("Interface", device.interface),
+                ("Adapter", device.interface),
                 ("Network", Ssid(device.ssid).printable),
                 ("Model", device.codename),
                 ("Address", device.address),
@@ -273,7 +273,7 @@ def _reservation(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]
     if interface.reserved_device_id is None:
         return ""
     device = devices.get(interface.reserved_device_id)
-    return reserved_for(f"device {interface.reserved_device_id}" if device is None else device.name)
+    return reserved_for(f"camera {interface.reserved_device_id}" if device is None else device.name)
 
 
 def reserved_for(device: str) -> str:

@@ -139,7 +139,7 @@ def _devices(watched: Watched, room: int, now_us: int) -> list[str]:
     if not watched.devices and watched.away:
         return [shortened(f"  The cameras are not known yet: {safe(watched.away)}.", room)]
     if not watched.devices:
-        return ["  No devices are registered. Register one with `wifimgrctl add --ssid SSID`."[:room]]
+        return ["  No cameras are registered. Register one with `wifimgrctl add --ssid SSID`."[:room]]
     return [mark + line for mark, line in zip(marks, lines, strict=True)]
 
 

@@ -94,7 +94,7 @@ class DeviceNotFound(WifimgrdError):
     @classmethod
     def of(cls, device_id: int) -> Self:
         """The error for an id."""
-        return cls(f"there is no device {device_id}")
+        return cls(f"there is no camera {device_id}")
 
 
 class InterfaceNotFound(WifimgrdError):

@@ -183,7 +183,7 @@ def connect_means(state: DeviceState) -> ConnectMeans:
         case DeviceState.CONNECTED:
             return ConnectMeans.NOTHING
         case DeviceState.DISCONNECTING:
-            raise Busy("the device is disconnecting")
+            raise Busy("the camera is disconnecting")
 
 
 def disconnect_means(state: DeviceState) -> DisconnectMeans:

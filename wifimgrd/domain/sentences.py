@@ -17,8 +17,8 @@ from wifimgrd.domain.recovery import Condition, Health, Symptom
 
 
 def title(device_id: DeviceId | int, name: str) -> str:
-    """A device by its name and id; only by its id if the name is not known."""
-    return f'"{name}" (device {device_id})' if name else f"device {device_id}"
+    """A camera by its name; by its id if the name is not known."""
+    return f'"{name}"' if name else f"camera {device_id}"
 
 
 SHARES_RADIO: Final = "shares the radio of "
@@ -49,7 +49,7 @@ def needed_for(device_id: DeviceId, name: str) -> str:
 def not_in_group(group: str, device: DeviceId | str) -> str:
     """A group that names a device that is not registered."""
     return (
-        f'the group "{group}" has a device {_wanted(device)}, but there is no such device{_id_hint(device)}'
+        f'the group "{group}" has a camera {_wanted(device)}, but there is no such camera{_id_hint(device)}'
     )
 
 
@@ -60,7 +60,7 @@ def asleep(device_id: DeviceId) -> str:
 
 def name_is_taken(name: str) -> str:
     """Why a device cannot have a name."""
-    return f'Another device is already named "{name}".'
+    return f'Another camera is already named "{name}".'
 
 
 def same_network(ssid: Ssid, device_id: DeviceId, name: str) -> str:
@@ -91,8 +91,8 @@ def reserved_otherwise(pin: AdapterPin, device_id: DeviceId, name: str) -> str:
 
 def reserved_for_no_device(pin: AdapterPin, device: DeviceId | str) -> str:
     """A rule of the configuration that names no device."""
-    nobody = "but there is no such device, so any device can use it"
-    sentence = f"{pin} is to be reserved for a device {_wanted(device)}, {nobody}"
+    nobody = "but there is no such camera, so any camera can use it"
+    sentence = f"{pin} is to be reserved for a camera {_wanted(device)}, {nobody}"
     return sentence + _id_hint(device)
 
 
@@ -134,7 +134,7 @@ def woken() -> str:
 _ENDS: Final = {
     EndSeen.SWITCHED_OFF: "The recording stopped: the camera was switched off.",
     EndSeen.LATER: "The recording stopped while the hub could not see it; why is not known.",
-    EndSeen.NEVER: "The device was removed, and the recording was not seen to stop.",
+    EndSeen.NEVER: "The camera was removed, and the recording was not seen to stop.",
 }
 
 

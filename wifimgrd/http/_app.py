@@ -106,17 +106,17 @@ def build_app(client: HubClient, settings: Settings, tasks: Tasks) -> web.Applic
     Description(settings.platform, with_token=token is not None).add_to(routes)
     page.add_to(routes)
     for resource in (
-        Models(client, prefix, settings.models),
-        Interfaces(client, prefix),
-        History(client, prefix),
-        Takes(client, prefix),
-        Check(client, prefix),
-        Connect(client, prefix, channel),
         Devices(client, prefix, channel),
+        Models(client, prefix, settings.models),
+        Connect(client, prefix, channel),
+        Groups(client, prefix),
+        Recording(client, prefix),
+        Check(client, prefix),
         DeviceCommands(client, prefix),
         Bluetooth(client, prefix),
-        Recording(client, prefix),
-        Groups(client, prefix),
+        History(client, prefix),
+        Takes(client, prefix),
+        Interfaces(client, prefix),
         Cameras(client, settings.models),
     ):
         resource.add_to(routes)

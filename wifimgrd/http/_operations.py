@@ -63,6 +63,8 @@ class Operation:
     """Documented headers of the answer, with their meaning."""
     public: bool = False
     """Needs no token, even if the configuration requires one."""
+    is_internal: bool = False
+    """Only the hub's own page asks for it; `/docs` does not show it to people."""
     further: Mapping[int, str] = field(default_factory=dict)
     """Other answers that are not errors, with their meaning."""
     further_types: Mapping[int, object] = field(default_factory=dict)

@@ -34,10 +34,17 @@ _NETWORK: Final = re.compile(
 )
 # How wifimgrd prints the name of a device, which may have been removed since.
 _DEVICE: Final = re.compile(
-    rf"""(?P<lead>)(?P<quote>")(?P<name>[^\n]{{0,{_MOST_OF_A_NAME}}}?)"(?=\ \(device\ [0-9]+\))"""
+    rf"""(?P<lead>)(?P<quote>")(?P<name>[^\n]{{0,{_MOST_OF_A_NAME}}}?)"""
+    r""""(?=\ \(device\ [0-9]+\)|:\ no\ Wi-Fi\ interface|:\ the\ camera\ is\ asleep|\ is\ being\ removed)"""
+)
+_IN_SENTENCE: Final = re.compile(
+    r"""(?P<lead>\b(?:in\ use\ by|reserved\ for|needed\ for|registered\ for|that\ camera\ is)\ )"""
+    rf"""(?P<quote>")(?P<name>[^\n]{{0,{_MOST_OF_A_NAME}}}?)"(?=[),.;:]|\s|$)"""
 )
 # A tileset's or a group's, which may be any word.
 _PLAIN_NAME: Final = re.compile(r"(?P<lead>\b(?:tileset=|group=|group \"))(?P<quote>)(?P<name>[\w.-]+)")
+_UNKNOWN: Final = (("SSID", _DEVICE), ("SSID", _IN_SENTENCE), ("SSID", _NETWORK), ("SETTING", _PLAIN_NAME))
+"""Names that were not said to be ones, and the kind of their alias."""
 # None of the data that is read contains one; that of a later program version might.
 _SECRET: Final = re.compile(
     r"(?i)\b((?:wifi[-_ ])?(?:psk|password|passphrase|wep[-_]key\d?|sae[-_]password|pin|token))"
@@ -105,7 +112,7 @@ class Anonymizer:
 
     def _without_unknown(self, text: str, marks: _Marks) -> str:
         text = _SECRET.sub(lambda found: f"{found[1]}{found['sign']}<hidden>", text)
-        for kind, pattern in (("SSID", _DEVICE), ("SSID", _NETWORK), ("SETTING", _PLAIN_NAME)):
+        for kind, pattern in _UNKNOWN:
             text = pattern.sub(partial(self._name, kind, marks), text)
         for pattern in (_EUI64, _IPV6, _MAC, _DOTTED_MAC, _BARE):
             text = pattern.sub(lambda found: self._address(found, marks), text)

@@ -75,7 +75,7 @@ def test_a_taken_name_is_refused_on_creation_and_on_change(on_bench: RunOnBench)
         for attempt in (bench.create(3, name="Front"), bench.hub.update(second, {"name": "Front"})):
             with pytest.raises(InvalidRequest) as refused:
                 await attempt
-            assert refused.value.fields == {"name": ('Another device is already named "Front".',)}
+            assert refused.value.fields == {"name": ('Another camera is already named "Front".',)}
         await bench.hub.update(second, {"name": "Tail", "priority": 1})
         assert len(bench.story.devices) == 2
 
@@ -114,13 +114,13 @@ def test_a_network_that_is_registered_twice_is_allowed_with_a_warning(on_bench: 
         assert warnings_of(bench, first) == ()
         second = await bench.create(1, name="Tail")
         assert warnings_of(bench, second) == (
-            'The network "SIM-CAM-1" is also registered for "Front" (device 1).',
+            'The network "SIM-CAM-1" is also registered for "Front".',
         )
         assert warnings_of(bench, first) == (
-            'The network "SIM-CAM-1" is also registered for "Tail" (device 2).',
+            'The network "SIM-CAM-1" is also registered for "Tail".',
         )
         await bench.hub.update(first, {"name": "Nose"})
-        assert '"Nose" (device 1)' in warnings_of(bench, second)[0]
+        assert '"Nose"' in warnings_of(bench, second)[0]
         await bench.hub.update(second, {"ssid": "SIM-CAM-2"})
         assert warnings_of(bench, first) == warnings_of(bench, second) == ()
         await bench.hub.update(second, {"ssid": "SIM-CAM-1"})

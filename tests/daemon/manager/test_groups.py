@@ -83,8 +83,8 @@ def test_a_group_has_the_registered_devices_and_follows_their_names(on_bench: Ru
         assert bench.hub.groups.all == {"nose": (nose,), "all": (nose, chin)}
         assert bench.hub.groups.missing == {"nose": ("Chin",), "all": ("9",)}
         assert [one["reason"] for one in logged(entries, "group_device_unknown")] == [
-            'the group "all" has a device with the id 9, but there is no such device',
-            'the group "nose" has a device named "Chin", but there is no such device',
+            'the group "all" has a camera with the id 9, but there is no such camera',
+            'the group "nose" has a camera named "Chin", but there is no such camera',
         ]
         with capture_logs() as entries:
             await bench.hub.update(chin, {"name": "Chin"})

@@ -169,7 +169,7 @@ def test_a_camera_that_is_not_heard_is_not_connected(on_bench: RunOnBench) -> No
         await refused(bench.hub.cameras.start_recording(device), NotConnected, "not heard over Bluetooth")
         assert asyncio.get_running_loop().time() - began_s < COMMAND_S
         bench.world.set_fault("bluetooth-off", {})
-        await refused(bench.hub.cameras.start_recording(device), NotConnected, "^the device is disconnected$")
+        await refused(bench.hub.cameras.start_recording(device), NotConnected, "^the camera is disconnected$")
         assert sent == []
 
     on_bench(test)

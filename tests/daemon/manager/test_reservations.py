@@ -24,8 +24,8 @@ from wifimgrd.domain.reservation import AbsentAdapter, ReservationRule
 PORT = {"usb_port": "1-1.3"}
 RULE = ReservationRule("Nose", AdapterPin(usb_port="1-1.3"))
 NO_NOSE = (
-    'the adapter at USB port 1-1.3 is to be reserved for a device named "Nose", but there is no such device, '
-    "so any device can use it"
+    'the adapter at USB port 1-1.3 is to be reserved for a camera named "Nose", but there is no such camera, '
+    "so any camera can use it"
 )
 NOTHING_AT_9 = "It has the adapter at USB port 9-9 reserved, but no such adapter is plugged in."
 
@@ -92,7 +92,7 @@ def test_a_reserved_adapter_is_available_and_not_free(
         late = await bench.hub.create(
             {"codename": "x", "connection_type": "wifi", "ssid": "SIM-CAM-4", "password": "camera-pass-4"}
         )
-        with pytest.raises(NoInterfaceAvailable, match=r'wlan2 \(reserved for "Nose" \(device 1'):
+        with pytest.raises(NoInterfaceAvailable, match=r'wlan2 \(reserved for "Nose"'):
             await bench.hub.connections.connect(late, wait=True)
         await bench.hub.connections.connect(nose, wait=True)
         assert bench.story.interfaces["wlan2"].device_id == nose
@@ -149,8 +149,8 @@ def test_a_reload_changes_what_is_reserved_and_logs_what_cannot_be(on_bench: Run
             await bench.hub.reconfigure(HubSettings(reserve=(RULE, rule_of_9, rule_of_7)))
         assert reserved(bench) == {"wlan2": device}
         no_device_7 = (
-            "the adapter 02:00:00:00:00:01 is to be reserved for a device with the id 7, "
-            "but there is no such device, so any device can use it"
+            "the adapter 02:00:00:00:00:01 is to be reserved for a camera with the id 7, "
+            "but there is no such camera, so any camera can use it"
         )
         assert logged(entries) == [NOTHING_AT_9, no_device_7]
         assert warnings_of(bench, device) == (NOTHING_AT_9,)
@@ -217,7 +217,7 @@ def test_of_two_pins_to_one_adapter_the_first_devices_counts_and_the_other_is_wa
         await bench.hub.update(first, {"pin": PORT})
         await bench.hub.update(second, {"pin": {"mac": "02:00:00:00:00:02"}})
         assert reserved(bench) == {"wlan2": first}
-        said = 'It is pinned to the adapter 02:00:00:00:00:02, but that is reserved for "{}" (device 1).'
+        said = 'It is pinned to the adapter 02:00:00:00:00:02, but that is reserved for "{}".'
         assert warnings_of(bench, second) == (said.format("Nose"),)
         await bench.hub.update(first, {"name": "Front"})
         assert warnings_of(bench, second) == (said.format("Front"),)
@@ -236,7 +236,7 @@ def test_of_two_pins_to_one_adapter_that_is_away_the_first_devices_counts(on_ben
             await bench.hub.update(device, {"pin": PORT})
         bench.world.unplug_adapter("wlan2")
         assert [one.device for one in bench.story.absent] == [first]
-        said = 'It is pinned to the adapter at USB port 1-1.3, but that is reserved for "Nose" (device 1).'
+        said = 'It is pinned to the adapter at USB port 1-1.3, but that is reserved for "Nose".'
         assert warnings_of(bench, second) == (said,)
 
     on_bench(test)

@@ -412,17 +412,17 @@ async def test_a_pin_that_is_none_is_a_field_at_fault(shim: Served, pin: object)
 async def test_a_taken_name_is_a_field_at_fault(shim: Served) -> None:
     await shim.post(P, json=camera(1, name="Front"))
     answer = await shim.post(P, json=camera(2, name="Front"))
-    assert (answer.status, answer.problem["name"]) == (400, ['Another device is already named "Front".'])
+    assert (answer.status, answer.problem["name"]) == (400, ['Another camera is already named "Front".'])
     other = (await shim.post(P, json=camera(2))).json
     answer = await shim.ask("PATCH", f"{P}/{other['id']}/", json={"name": "Front"})
-    assert (answer.status, answer.problem["name"]) == (400, ['Another device is already named "Front".'])
+    assert (answer.status, answer.problem["name"]) == (400, ['Another camera is already named "Front".'])
 
 
 async def test_the_same_network_twice_is_answered_with_a_warning(shim: Served) -> None:
     assert (await shim.post(P, json=camera(1, name="Front"))).json["warnings"] == []
     answer = await shim.post(P, json=camera(1))
     assert answer.status == 201
-    assert answer.json["warnings"] == ['The network "SIM-CAM-1" is also registered for "Front" (device 1).']
+    assert answer.json["warnings"] == ['The network "SIM-CAM-1" is also registered for "Front".']
 
 
 async def test_a_reserved_adapter_that_is_unplugged_is_absent_and_no_interface(

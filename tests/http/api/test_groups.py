@@ -32,7 +32,7 @@ async def test_the_groups_are_listed(shim: Served) -> None:
 
 async def test_a_reservation_for_no_camera_is_told_with_the_interfaces(shim: Served) -> None:
     [reason] = (await shim.get(f"{P}/wifi/interfaces")).json["unmatched_reservations"]
-    assert 'a device named "Belly", but there is no such device' in reason
+    assert 'a camera named "Belly", but there is no such camera' in reason
 
 
 async def test_who_is_missing_follows_the_names(shim: Served, daemon: Hub) -> None:

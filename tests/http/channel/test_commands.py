@@ -162,7 +162,7 @@ async def test_an_id_that_no_device_has_is_answered_to_the_client_alone(
         "command": CONNECT,
         "device_connection_id": 99,
         "code": "device-not-found",
-        "message": "there is no device 99",
+        "message": "there is no camera 99",
     }
     fake_hub.happen(DeviceAdded(DEVICE))
     for one in (channel, other):

@@ -113,7 +113,7 @@ async def test_a_refusal_that_no_status_reports_is_sent(served: Served, fake_hub
 async def test_a_refusal_goes_to_its_client_alone(served: Served, fake_hub: FakeHub) -> None:
     channel, other = await joined(served), await joined(served)
     await channel.send_json(command(CONNECT, 99))
-    expected = {"type": ACTION_FAILED, "data": {"message": "there is no device 99"}}
+    expected = {"type": ACTION_FAILED, "data": {"message": "there is no camera 99"}}
     assert await receive(channel) == expected
     fake_hub.happen(DeviceAdded(DEVICE), changed(DEVICE, "State"))
     assert (await receive(other))["type"] == STATUS

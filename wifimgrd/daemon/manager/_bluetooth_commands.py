@@ -111,7 +111,7 @@ class BluetoothCommands:
         if is_awake and entry.operation is None:
             return None
         if entry.state is not DeviceState.DISCONNECTED:
-            raise Busy(f"the device is {entry.state.value}")
+            raise Busy(f"the camera is {entry.state.value}")
         return entry, self._waking.request(entry)
 
     async def sleep(self, device_id: DeviceId, *, wait: bool) -> None:

@@ -205,7 +205,7 @@ class Cameras:
         if model.control is None:
             raise NotSupported(f"the hub has no driver for cameras of the model {model.device_name}")
         if entry.state is not DeviceState.CONNECTED:
-            raise NotConnected(f"the device is {entry.state.value}")
+            raise NotConnected(f"the camera is {entry.state.value}")
         return entry
 
     def _camera(self, entry: DeviceEntry) -> Camera:

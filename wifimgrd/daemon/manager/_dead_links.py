@@ -241,7 +241,7 @@ class DeadLinks:
     @staticmethod
     def _require_up(entry: DeviceEntry) -> None:
         if entry.phase is not Phase.UP:
-            raise NotConnected(f"the device is {entry.state.value}")
+            raise NotConnected(f"the camera is {entry.state.value}")
 
     async def stop(self) -> None:
         """End all steps; a link that one has taken down is joined again by the next start."""

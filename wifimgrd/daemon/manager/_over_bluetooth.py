@@ -30,7 +30,7 @@ from wifimgrd.domain.power import BluetoothState
 _SEARCH_S: Final = 3
 _FIND_S: Final = 4.0
 """The same with the start of the camera process."""
-_DISCONNECTED: Final = "the device is disconnected"
+_DISCONNECTED: Final = "the camera is disconnected"
 
 
 class OverBluetooth:

@@ -127,7 +127,7 @@ class HubState:
         """The entry of a device that is not being removed; raises DeviceNotFound, Busy."""
         entry = self.entry(device_id)
         if entry.removing:
-            raise Busy("the device is being removed")
+            raise Busy("the camera is being removed")
         return entry
 
     def device_name(self, device_id: DeviceId) -> str:

@@ -463,7 +463,7 @@ class Hub:
         """The interface and the address of a connected camera; raises DeviceNotReachable."""
         status = self._state.status(self._state.entry(device_id))
         if status.link is None or status.interface is None:
-            raise DeviceNotReachable(f"the device is {status.state.value}")
+            raise DeviceNotReachable(f"the camera is {status.state.value}")
         if not status.link.camera_address:
             raise DeviceNotReachable("the camera's address is not known")
         return status.interface, status.link.camera_address

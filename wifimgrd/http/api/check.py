@@ -91,7 +91,7 @@ class Check:
 
     @Operation(
         "check",
-        "service",
+        "control",
         reads=(query_devices, query_group, query_recording, query_battery, query_time_left, query_clock),
         answer=CheckJson,
         errors=(ErrorCode.DEVICE_NOT_FOUND, ErrorCode.GROUP_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE),

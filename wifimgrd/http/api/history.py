@@ -76,7 +76,7 @@ class History:
 
     @Operation(
         "list_history",
-        "service",
+        "history",
         reads=(query_device, query_before, query_limit),
         answer=HistoryJson,
         errors=(ErrorCode.BACKEND_UNAVAILABLE,),
@@ -94,7 +94,7 @@ class History:
 
     @Operation(
         "get_signal_history",
-        "service",
+        "history",
         reads=(path_id, query_since, query_until),
         answer=SignalHistoryJson,
         errors=(ErrorCode.DEVICE_NOT_FOUND, ErrorCode.BACKEND_UNAVAILABLE),

@@ -60,7 +60,7 @@ class Takes:
 
     @Operation(
         "list_takes",
-        "service",
+        "history",
         reads=(query_since, query_until, query_limit),
         answer=TakesJson,
         others={_CSV: str},

@@ -250,7 +250,7 @@ class Channel:
     @own_site_only
     @Operation(
         "join_channel",
-        "service",
+        "events",
         reads=(query_since,),
         status=101,
         errors=(ErrorCode.BACKEND_UNAVAILABLE,),

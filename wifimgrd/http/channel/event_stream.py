@@ -111,7 +111,7 @@ class EventStream:
     @changes_nothing
     @Operation(
         "follow_events",
-        "service",
+        "events",
         reads=(query_since, _LAST_EVENT_ID),
         media_types=(_MEDIA_TYPE,),
         errors=(ErrorCode.BACKEND_UNAVAILABLE,),

@@ -39,12 +39,12 @@ class Description:
         routes.add("GET HEAD", "/openapi.json", self.openapi)
         routes.add("GET HEAD", "/asyncapi.json", self.asyncapi)
 
-    @Operation("openapi", "service", answer=dict[str, object], further=KNOWN)
+    @Operation("openapi", "page", answer=dict[str, object], further=KNOWN)
     async def openapi(self, request: web.Request) -> web.Response:
         """Describe the HTTP API, as OpenAPI 3.1."""
         return sent(request, self._openapi, _HEADERS)
 
-    @Operation("asyncapi", "service", answer=dict[str, object], further=KNOWN)
+    @Operation("asyncapi", "page", answer=dict[str, object], further=KNOWN)
     async def asyncapi(self, request: web.Request) -> web.Response:
         """Describe the management channel, as AsyncAPI 3.0."""
         return sent(request, self._asyncapi, _HEADERS)

@@ -79,7 +79,7 @@ class Page:
         routes.add("GET HEAD", "/icons/{name}", self.icon)
 
     @public
-    @Operation("page", "service", media_types=("text/html",), answer=str, public=True, further=KNOWN)
+    @Operation("page", "page", media_types=("text/html",), answer=str, public=True, further=KNOWN)
     async def page(self, request: web.Request) -> web.Response:
         """Show the page for people."""
         return sent(request, self._document("index.html", "", self._sessions(request)), _DOCUMENT_HEADERS)
@@ -102,7 +102,7 @@ class Page:
         return web.Response(status=200 if is_style else 404, body=file.data, headers=headers)
 
     @public
-    @Operation("docs", "service", media_types=("text/html",), answer=str, public=True, further=KNOWN)
+    @Operation("docs", "page", media_types=("text/html",), answer=str, public=True, further=KNOWN)
     async def docs(self, request: web.Request) -> web.Response:
         """Show this description to people."""
         root = "../" if request.path.endswith("/") else ""
@@ -111,7 +111,7 @@ class Page:
     @public
     @Operation(
         "fleet",
-        "service",
+        "page",
         media_types=("text/html",),
         answer=str,
         errors=(NOT_FOUND,),
@@ -130,7 +130,8 @@ class Page:
     @public
     @Operation(
         "asset",
-        "service",
+        "page",
+        is_internal=True,
         reads=(Parameter("name", str, "As the page names it.", "path", required=True),),
         media_types=(
             *("text/javascript", "text/css", "image/svg+xml", "image/png", "text/plain"),
@@ -150,7 +151,7 @@ class Page:
     @public
     @Operation(
         "icon",
-        "service",
+        "page",
         reads=(Parameter("name", str, "As the catalog of camera models names it.", "path", required=True),),
         media_types=("image/svg+xml",),
         errors=(NOT_FOUND,),

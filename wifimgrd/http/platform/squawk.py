@@ -100,7 +100,7 @@ class Squawk:
         routes.add("GET", ADDRESS, self.join)
 
     @own_site_only
-    @Operation("join_squawk", "service", status=101, errors=(ErrorCode.BACKEND_UNAVAILABLE,))
+    @Operation("join_squawk", "events", status=101, errors=(ErrorCode.BACKEND_UNAVAILABLE,))
     async def join(self, request: web.Request) -> web.StreamResponse:
         """Receive the devices' statuses, in the dialect of the platform's newest frontend.
 

@@ -15,7 +15,7 @@ from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState, Tempe
 from wifimgrd.simulator.emulators import _gopro_card as card
 from wifimgrd.simulator.emulators._camera import EmulatedCamera, Refusal, Refused
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
-from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
+from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response, Video
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DONE: Final = Response()
@@ -76,7 +76,9 @@ class GoProEmulator(HttpEmulator):
         """How many messages have kept it awake."""
         return self._keep_alives
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: Request) -> Response | Video:
+        if request.method == "GET" and (video := card.video(self._camera, request.path)) is not None:
+            return video
         route = _ROUTES.get(request.path)
         if route is None and request.path.startswith(_OLD_SETTING):
             route = GoProEmulator._set_old_setting

@@ -1,4 +1,5 @@
 """The files on the card of an emulated GoPro, as it tells them: https://gopro.github.io/OpenGoPro/http#tag/Media.
+Files are downloaded at `/videos/DCIM/`: https://github.com/KonradIT/goprowifihack, HERO7/Mediabrowsing.md.
 Long videos are in chapters of 4 GB; the times are local, as if they were UTC."""
 
 from __future__ import annotations
@@ -7,7 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from wifimgrd.simulator.emulators._camera import BYTES_PER_S, EmulatedCamera, Ended
+from wifimgrd.simulator.emulators._http import Video
 
+DOWNLOADS: Final = "/videos/DCIM/"
+"""Where files are downloaded."""
 _FOLDER: Final = "100GOPRO"
 _CHAPTER_BYTES: Final = 4_000_000_000
 _OF_VIDEOS: Final[Mapping[str, object]] = {
@@ -42,6 +46,15 @@ def information(camera: EmulatedCamera, path: str) -> Mapping[str, object]:
                 lasts = str(int(int(item["s"]) / BYTES_PER_S))
                 return {**_OF_VIDEOS, **told, "dur": lasts, "gumi": f"{file.number:032x}"}
     return {}
+
+
+def video(camera: EmulatedCamera, path: str) -> Video | None:
+    """A file by the path at which it is downloaded; None if it is not on the card."""
+    for file in camera.files:
+        for item in _chapters(camera, file):
+            if path == f"{DOWNLOADS}{_FOLDER}/{item['n']}":
+                return Video(int(item["s"]))
+    return None
 
 
 def _chapters(camera: EmulatedCamera, file: Ended) -> Iterator[Mapping[str, str]]:

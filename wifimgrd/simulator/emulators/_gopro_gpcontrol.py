@@ -1,5 +1,5 @@
 """A GoPro from before Open GoPro over HTTP, with the requests that https://github.com/KonradIT/goprowifihack
-has for HERO5 to HERO8, MAX and Fusion, and no other."""
+has for HERO5 to HERO8, MAX and Fusion, and no other. Its files are at port 8080."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from wifimgrd.domain.camera import CameraDriver
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._gopro import GoProEmulator
-from wifimgrd.simulator.emulators._http import Request, Response
+from wifimgrd.simulator.emulators._http import Request, Response, Video
 
 _MODE: Final = "/gp/gpControl/command/mode"
 _VIDEO, _PHOTOS = "0", "1"
@@ -20,13 +20,12 @@ _NEWER: Final = ("89", "96", "113")
 class GpControlEmulator(GoProEmulator):
     """Serves a camera as an older GoPro does."""
 
-    ports = frozenset({80})
     _mode = _VIDEO
 
     def _has_route(self, path: str) -> bool:
         return path.startswith("/gp/") and path != "/gp/gpTurbo"
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: Request) -> Response | Video:
         if request.path == _MODE and request.query.get("p") in _MODES:
             self._mode = request.query["p"]
         return super()._answer(request)

@@ -20,6 +20,8 @@ _QUERY_LIMIT: Final = 64
 _REQUEST_S: Final = 30.0
 """How long a connection may take for its next request."""
 _END_OF_HEAD: Final = b"\r\n\r\n"
+_FILE_TYPE: Final = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom"
+_PIECE: Final = bytes(65_536)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,29 @@ class Stream:
     interval_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Video:
+    """The file of a recording: it begins as an MP4 does, and is empty from there on."""
+
+    size: int
+    """Bytes."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """All of it, piece by piece."""
+        media = b"\0\0\0\x01mdat" + max(0, self.size - len(_FILE_TYPE)).to_bytes(8, "big")
+        head = (_FILE_TYPE + media)[: self.size]
+        yield head
+        for sent in range(len(head), self.size, len(_PIECE)):
+            yield _PIECE[: self.size - sent]
+
+
 class _BadRequest(Exception):
     def __init__(self, status: HTTPStatus) -> None:
         self.status = status
         super().__init__(status.phrase)
 
 
-_Answer = Callable[[Request], Response | Stream | bytes | None]
+_Answer = Callable[[Request], Response | Stream | Video | bytes | None]
 
 
 class HttpEmulator(ABC):
@@ -86,7 +104,7 @@ class HttpEmulator(ABC):
         """Whether the camera answers at all."""
         return self._camera.answers
 
-    def _answer_or_fault(self, request: Request) -> Response | Stream | bytes | None:
+    def _answer_or_fault(self, request: Request) -> Response | Stream | Video | bytes | None:
         if not self.answers:
             return None
         if self._camera.garbage:
@@ -95,7 +113,7 @@ class HttpEmulator(ABC):
         return answer if self.answers else None
 
     @abstractmethod
-    def _answer(self, request: Request) -> Response | Stream:
+    def _answer(self, request: Request) -> Response | Stream | Video:
         """The camera's answer to a request."""
 
 
@@ -114,6 +132,9 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ans
                 continue
             if isinstance(answered, Stream):
                 await _send(writer, answered)
+                continue
+            if isinstance(answered, Video):
+                await _send_video(writer, answered)
                 continue
             writer.write(answered if isinstance(answered, bytes) else _encoded(answered))
             async with asyncio.timeout(_REQUEST_S):
@@ -137,6 +158,16 @@ async def _send(writer: asyncio.StreamWriter, stream: Stream) -> None:
             await writer.drain()
         if is_open := bool(piece):
             await asyncio.sleep(stream.interval_s)
+
+
+async def _send_video(writer: asyncio.StreamWriter, video: Video) -> None:
+    writer.write(
+        f"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: {video.size}\r\n\r\n".encode()
+    )
+    for piece in video.pieces():
+        writer.write(piece)
+        async with asyncio.timeout(_REQUEST_S):
+            await writer.drain()
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from wifimgrd.domain.camera import CameraDriver, StopReason, StorageState
@@ -27,7 +26,6 @@ from wifimgrd.simulator.emulators._protobuf import (
 )
 
 _MESSAGE_PORT: Final = 6666
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FRAME_LIMIT: Final = 65_536
 _SILENCE_S: Final = 10.0
 """A client that sends nothing for so long is gone; it sends a keep-alive every 2 s."""
@@ -158,11 +156,7 @@ class Insta360Emulator:
         return encode([(1, self._video(self._camera.stop()))])
 
     def _video(self, file: Ended) -> bytes:
-        return encode([(1, self._uri(file)), (2, file.size), (3, int(file.seconds))])
-
-    def _uri(self, file: Ended) -> str:
-        local = _EPOCH + timedelta(seconds=file.began_s, minutes=self._camera.zone_min)
-        return f"/DCIM/Camera01/VID_{local:%Y%m%d_%H%M%S}_00_{file.number:03}.insv"
+        return encode([(1, self._osc.path_of(file)), (2, file.size), (3, int(file.seconds))])
 
     def _set_options(self, fields: Fields) -> bytes:
         wanted = list(numbers_of(fields, 1))
@@ -217,7 +211,7 @@ class Insta360Emulator:
         wanted = {key: value for key, value in fields if isinstance(value, int)}
         files = tuple(self._camera.files)
         shown = files[wanted.get(2, 0) :][: wanted.get(3, 100)]
-        return encode([*((1, self._uri(file)) for file in shown), (2, len(files))])
+        return encode([*((1, self._osc.path_of(file)) for file in shown), (2, len(files))])
 
     def _stand_by(self, fields: Fields) -> bytes:
         if (1, 1) in fields and self._camera.is_recording:

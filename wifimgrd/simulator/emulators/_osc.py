@@ -1,7 +1,8 @@
 """Open Spherical Camera over HTTP: a Ricoh Theta, or an Insta360.
 
-Facts: https://github.com/ricohapi/theta-api-specs and https://github.com/Insta360Develop. A Theta S or SC
-starts at API level 1: commands belong to a session until the option `clientVersion` is 2.
+Facts: https://github.com/ricohapi/theta-api-specs and https://github.com/Insta360Develop/Insta360_OSC.
+A file is downloaded from the address that the list has. A Theta S or SC starts at API level 1: commands
+belong to a session until the option `clientVersion` is 2.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 from wifimgrd.domain.camera import CameraDriver, StorageState, TemperatureState
 from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refused
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
-from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response, Stream
+from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response, Stream, Video
 from wifimgrd.simulator.emulators._live_preview import live_preview
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,15 +80,17 @@ class OscEmulator(HttpEmulator):
         self._fingerprint = (0, "")
         self._began = camera.clock_s
 
-    def _answer(self, request: Request) -> Response | Stream:
+    def _answer(self, request: Request) -> Response | Stream | Video:
         try:
             return self._answer_to(request)
         except _Failed as failed:
             return _error(failed)
 
-    def _answer_to(self, request: Request) -> Response | Stream:
+    def _answer_to(self, request: Request) -> Response | Stream | Video:
         if (request.method, request.path) == ("GET", "/osc/info"):
             return Response(self._info())
+        if request.method == "GET" and (video := self._video_at(request.path)) is not None:
+            return video
         if request.method != "POST" or request.path not in _POSTED:
             raise _Failed("notFound", "There is no such page.")
         if self._maker is Maker.INSTA360 and request.headers.get("x-xsrf-protected") != "1":
@@ -192,7 +195,18 @@ class OscEmulator(HttpEmulator):
         return f"FIG_{self._fingerprint[0]:04}"
 
     def _url(self, file: Ended) -> str:
-        return f"http://192.168.1.1/files/100RICOH/R001{file.number:04}.MP4"
+        host = "192.168.1.1" if self._maker is Maker.RICOH else "192.168.42.1:80"
+        return f"http://{host}{self.path_of(file)}"
+
+    def path_of(self, file: Ended) -> str:
+        """Where a file is, and is downloaded."""
+        if self._maker is Maker.RICOH:
+            return f"/files/100RICOH/R001{file.number:04}.MP4"
+        local = _EPOCH + timedelta(seconds=file.began_s, minutes=self._camera.zone_min)
+        return f"/DCIM/Camera01/VID_{local:%Y%m%d_%H%M%S}_00_{file.number:03}.insv"
+
+    def _video_at(self, path: str) -> Video | None:
+        return next((Video(file.size) for file in self._camera.files if path == self.path_of(file)), None)
 
     def _start_session(self, parameters: Parameters) -> Results:  # noqa: ARG002
         self._session += 1
