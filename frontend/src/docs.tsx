@@ -43,10 +43,36 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
+/** What a person does not call: pages, and what they are made of. */
+const OF_PAGES = "page";
+
+/** An address of many: `P/wifi/status` stands for a long one, as in the documents. */
+const LIST = "list_devices";
+
+interface Line {
+  operation: Operation;
+  methods: string[];
+  path: string;
+}
+
+/** The operations of a tag, those with one name and address as one line. */
+function linesOf(tag: string, all: readonly { path: string; method: string; operation: Operation }[]): Line[] {
+  const lines = new Map<string, Line>();
+  for (const { path, method, operation } of all.filter((one) => one.operation.tags.includes(tag))) {
+    const key = `${operation.summary} ${path}`;
+    const line = lines.get(key) ?? { operation, methods: [], path };
+    line.methods.push(method);
+    lines.set(key, line);
+  }
+  return [...lines.values()];
+}
+
 function Docs({ api }: { api: Document }) {
   const all = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
+  const prefix = all.find(({ operation }) => operation.operationId === LIST)?.path.replace(/\/$/, "") ?? "";
+  const short = (path: string) => (prefix !== "" && path.startsWith(prefix) ? `P${path.slice(prefix.length)}` : path);
   return (
     <>
       <header>
@@ -66,29 +92,37 @@ function Docs({ api }: { api: Document }) {
           <a href={`${root}asyncapi.json`}>{t.docs.asyncapi}</a>. <a href={root || "./"}>{t.docs.back}</a>
         </p>
         <nav class="index" aria-label={t.docs.index}>
+          {prefix !== "" && (
+            <p>
+              <code>P</code> {t.docs.prefix} <code>{prefix}</code>
+            </p>
+          )}
           <table>
-            <thead>
+            <thead class="visually-hidden">
               <tr>
                 <th scope="col">{t.docs.what}</th>
                 <th scope="col">{t.docs.where}</th>
-                <th scope="col">{t.docs.line}</th>
               </tr>
             </thead>
-            <tbody>
-              {all.map(({ path, method, operation }) => (
-                <tr key={operation.operationId}>
-                  <th scope="row">
-                    <a href={`#${operation.operationId}`}>{operation.summary}</a>
+            {api.tags.filter(({ name }) => name !== OF_PAGES).map((tag) => (
+              <tbody key={tag.name}>
+                <tr>
+                  <th scope="rowgroup" colSpan={2}>
+                    {tag.description}
                   </th>
-                  <td>
-                    <code>{`${method} ${path}`}</code>
-                  </td>
-                  <td>
-                    <code>{curlOf(api, path, method, operation)}</code>
-                  </td>
                 </tr>
-              ))}
-            </tbody>
+                {linesOf(tag.name, all).map(({ operation, methods, path }) => (
+                  <tr key={operation.operationId}>
+                    <td>
+                      <a href={`#${operation.operationId}`}>{operation.summary}</a>
+                    </td>
+                    <td>
+                      <code>{`${methods.join(" ")} ${short(path)}`}</code>
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            ))}
           </table>
         </nav>
         {api.tags.map((tag) => (

@@ -963,7 +963,7 @@ const en = {
     index: "Index",
     what: "What",
     where: "Where",
-    line: "From a shell",
+    prefix: "stands for",
     values: "Schemas",
     version: (version: string) => `Version ${version}.`,
     forPrograms: "Machine-readable:",
