@@ -64,11 +64,25 @@ export function useCamerasInRange(isWanted: boolean): { heard: readonly Bluetoot
 const isToBeFound = (one: Device): boolean =>
   one.paired === true && one.power_state === null && one.connection_status === "disconnected" && one.connection_phase === null;
 
-/** Find out by one search which cameras sleep, when the page comes into view and once that is no longer known. */
+/**
+ * Find out by one search which cameras sleep, when the page comes into view and once that is no longer known. While the hub
+ * wakes another camera it does not search: then it is asked again.
+ */
 export function useWhoSleeps(): void {
   const isWanted = isVisible.value && isBluetoothReady() && [...devices.value.values()].some(isToBeFound);
   useEffect(() => {
-    if (isWanted) void search().catch(() => undefined);
+    if (!isWanted) return undefined;
+    let isOver = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const again = () => {
+      if (!isOver) timer = setTimeout(look, PAUSE_MS);
+    };
+    const look = () => void search().catch(again);
+    look();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
   }, [isWanted]);
 }
 

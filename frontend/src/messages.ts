@@ -41,6 +41,7 @@ const en = {
     titleOf: (camera: string) => `${camera} – Camera hub`,
     titleCount: (count: number, title: string) => `(${count}) ${title}`,
     missing: (path: string) => `There is nothing at ${path}.`,
+    noFleet: "For the page of all hubs, this hub needs [http] fleet_broker in its configuration.",
     skip: "Skip to content",
     views: "Views",
     cameras: "Cameras",
@@ -823,6 +824,7 @@ const en = {
     add: "Pair and add",
     pairing: (name: string) => `Pairing ${name}`,
     patience: "This takes up to a minute.",
+    modelLater: "Its model is known once it is paired",
     title: "Pair the camera",
     section: "Bluetooth",
     paired: "Paired with this hub",
@@ -870,7 +872,7 @@ const en = {
 
   login: {
     token: "Access token",
-    hint: "You find it on the host, in the file named by [http] token_file.",
+    hint: "You find it on the host, in the file named by [http] token_file: after wifimgrctl setup in /etc/wifimgrd/token.",
     wrong: "Wrong token.",
     open: "Sign in",
   },

@@ -15,6 +15,7 @@ if (page) {
       <main id="content">
         <div class="empty">
           <p>{t.hub.missing(location.pathname)}</p>
+          {/\/fleet\/?$/.test(location.pathname) && <p>{t.hub.noFleet}</p>}
           <p>
             <a href={root}>{t.docs.back}</a> · <a href={`${root}docs`}>{t.hub.api}</a>
           </p>

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, Page, Route, expect
 
 from tests.browser.looking import act, card, choose_network, opened, opened_menu, shows, toast
 from tests.browser.running_hub import RunningHub
@@ -125,6 +127,22 @@ async def test_a_sleeping_camera_is_told_apart_woken_and_connected(page: Page, h
     await act(page.get_by_role("article"), "Put to sleep")
     await expect(page.locator(".camera-head .badge")).to_have_text("Asleep")
     await expect(toast(page, f"{GOPRO} is asleep")).to_be_visible()
+
+
+async def test_a_search_that_the_hub_had_no_time_for_is_made_again(page: Page, hub: RunningHub) -> None:
+    await asleep(hub)
+    refused = json.dumps({"type": "about:blank", "status": 409, "code": "busy", "detail": "it wakes another"})
+
+    async def refuse(route: Route) -> None:
+        await route.fulfill(status=409, content_type="application/problem+json", body=refused)
+
+    await page.clock.install()
+    await page.route("**/bluetooth/search*", refuse, times=1)
+    async with page.expect_response("**/bluetooth/search*"):
+        await opened(page, hub)
+    await shows(page, GOPRO, "Off")
+    await page.clock.fast_forward(5_000)
+    await shows(page, GOPRO, "Asleep")
 
 
 async def test_a_camera_that_a_beacon_wakes_is_woken_by_itself(page: Page, hub: RunningHub) -> None:

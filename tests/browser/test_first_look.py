@@ -260,6 +260,14 @@ async def test_a_wrong_address_leads_back(page: Page, hub: RunningHub) -> None:
     await expect(page.locator("[data-hub=ready]")).to_be_attached()
 
 
+async def test_where_there_is_no_page_of_all_hubs_it_is_said_what_it_needs(
+    page: Page, hub: RunningHub
+) -> None:
+    await page.goto(hub.url + "fleet/")
+    await expect(page.get_by_text("There is nothing at /fleet/.")).to_be_visible()
+    await expect(page.get_by_text("this hub needs [http] fleet_broker in its configuration")).to_be_visible()
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_every_part_in_every_state_is_on_one_page(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:

@@ -51,7 +51,7 @@ export function BluetoothCameras({ onAdded }: CamerasProps) {
         <HeardCamera
           key={one.address}
           camera={one}
-          note={one.codename ? modelName(one.codename) : <span class="mono">{one.address}</span>}
+          note={one.codename ? modelName(one.codename) : t.bluetooth.modelLater}
           action={t.bluetooth.add}
           isBusy={paired?.address === one.address}
           isDisabled={paired !== null}

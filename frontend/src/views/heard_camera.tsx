@@ -1,11 +1,17 @@
 // A camera that was heard over Bluetooth, with a button for what can be done with it.
 
 import type { ComponentChildren } from "preact";
+import { modelName } from "../models";
 import { printable } from "../sentences";
 import type { BluetoothDevice } from "../types";
 import { Name } from "./parts";
 
-export const titleOf = (camera: BluetoothDevice): string => printable(camera.name ?? camera.address);
+/** Its name; a Theta has a number alone, which says what it is only with the model. */
+function nameOf({ name, codename, address }: BluetoothDevice): string {
+  return name !== null && codename && /^\d+$/.test(name) ? `${modelName(codename)} ${name}` : (name ?? address);
+}
+
+export const titleOf = (camera: BluetoothDevice): string => printable(nameOf(camera));
 
 interface HeardCameraProps {
   camera: BluetoothDevice;
@@ -21,7 +27,7 @@ export function HeardCamera({ camera, note, action, isBusy = false, isDisabled =
   return (
     <div class="choice heard" data-address={camera.address}>
       <span>
-        <Name text={camera.name ?? camera.address} />
+        <Name text={nameOf(camera)} />
         <small>{note}</small>
       </span>
       <button type="button" aria-busy={isBusy} aria-disabled={isDisabled} onClick={onChoose}>
@@ -29,7 +35,7 @@ export function HeardCamera({ camera, note, action, isBusy = false, isDisabled =
         {action}
         <span class="visually-hidden">
           {" "}
-          <Name text={camera.name ?? camera.address} />
+          <Name text={nameOf(camera)} />
         </span>
       </button>
     </div>
