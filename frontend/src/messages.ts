@@ -166,13 +166,14 @@ const en = {
 
   /** How the rig is, at the top of the page. */
   rig: {
-    title: "The rig",
     check: "Check",
     more: "More",
-    noneExpected: (total: number) => (total === 0 ? "Add a camera to begin." : "None was asked to connect."),
+    addOne: "Add one to begin.",
+    noneExpected: "None was asked to connect.",
     /** How long all can go on, and who stops then. */
     lasts: (seconds: number, name: string) => `Room for ${remaining(seconds)}: then the card of ${name} is full.`,
     because: (clause: string, [predicate]: Predicate) => `${clause}: it ${predicate}`,
+    memory: "Last known:",
     lastKnown: (sentence: string) => `Last known: ${sentence}`,
   },
 
@@ -225,8 +226,9 @@ const en = {
       names.length === 1 ? `${names[0] ?? ""} is ready` : names.length === 2 ? "Both cameras are ready" : `All ${names.length} cameras are ready`,
     count: (ready: number, total: number) => `${ready || "None"} of ${total} cameras ${ready > 1 ? "are" : "is"} ready`,
     record: (count: number, total: number) => `${count} of ${total} cameras record`,
-    /** The same three where little fits. */
+    /** The same where little fits. */
     short: {
+      nobody: "None to check",
       all: (names: readonly string[]) => (names.length === 1 ? `${names[0] ?? ""} is ready` : names.length === 2 ? "Both are ready" : `All ${names.length} are ready`),
       count: (ready: number, total: number) => `${ready || "None"} of ${total} ${ready > 1 ? "are" : "is"} ready`,
       record: (count: number, total: number) => `${count} of ${total} record`,
