@@ -57,8 +57,7 @@ const en = {
     unavailable: "Unavailable",
     simulated: "simulated",
     tryNow: "Try now",
-    remembered: "This is the last known state. The page reconnects automatically.",
-    lastKnown: "This is the last known state.",
+    reconnects: "The page reconnects automatically.",
     isStarting: "The hub is starting.",
     cannotConnect: "The hub cannot connect cameras right now.",
     noAdapterNow: "No USB Wi-Fi adapter is plugged in.",
@@ -173,7 +172,7 @@ const en = {
     /** How long all can go on, and who stops then. */
     lasts: (seconds: number, name: string) => `Room for ${remaining(seconds)}: then the card of ${name} is full.`,
     because: (clause: string, [predicate]: Predicate) => `${clause}: it ${predicate}`,
-    memory: "Last known:",
+    memory: "Last known",
     lastKnown: (sentence: string) => `Last known: ${sentence}`,
   },
 
@@ -895,7 +894,7 @@ const en = {
     refusedBecause: (reason: string) => `The broker refused the connection (${reason}).`,
     unreachable: (address: string) => `Cannot reach the broker at ${address}, or this browser does not trust its certificate.`,
     connectionLost: "The connection to the broker was lost.",
-    reconnects: "The page reconnects automatically.",
+    lastKnown: "This is the last known state.",
     libraryUnreadable: "Part of this page failed to load. Reload it.",
     noBroker: "This page has no broker address.",
     denied: (prefix: string) => `This user is not allowed to read everything below ${prefix}/.`,

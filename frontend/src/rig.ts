@@ -111,7 +111,7 @@ function tell(): Rig {
   const only = (tone: Tone, head: string, rest: string, least = head): Rig => ({ tone, head, short: least, cause: "", rest, sentence: head });
   if (away && everyone.length === 0) return only("unknown", t.check.sentence(away, []), "");
   // Why it is a memory is said below, once.
-  if (away) return { tone: "unknown", head: t.rig.memory, short: t.rig.memory, cause: sentence, rest: "", sentence: t.rig.lastKnown(sentence) };
+  if (away) return { tone: "unknown", head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: sentence, rest: "", sentence: t.rig.lastKnown(sentence) };
   if (everyone.length === 0) return only("calm", t.cameras.none, t.rig.addOne);
   if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected, t.check.sentence(short, []));
   const isBad = found.some((one) => isGrave(one, devices.peek().get(one.id) as Device));

@@ -43,7 +43,7 @@ DECODED: Final = """async bytes => {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def whole_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningHub]:
-    """A hub with the cameras of the demonstration in the air, of which none has a reason in the picture's place."""
+    """A hub with the cameras of the demonstration in the air, nothing wrong with any."""
     scenario = SCENARIO.read_text()
     for troubled, sound in WELL.items():
         assert troubled in scenario

@@ -109,7 +109,11 @@ async def test_the_height_is_the_same_whatever_is_said(page: Page, hub: RunningH
     await hub.client.update_device(device, {"name": "Front, " + "below the keel and far behind, " * 3})
     await expect(page.locator(".rig h2")).to_contain_text("below the keel")
     heights.append(await page.locator(".rig").evaluate("one => one.offsetHeight"))
+    async with hub.without_daemon():
+        await expect(page.locator(".rig.unknown")).to_be_visible()
+        heights.append(await page.locator(".rig").evaluate("one => one.offsetHeight"))
     assert len(set(heights)) == 1
+    await hub.until(device, "connected")
     channel.say("Front", None)
 
 

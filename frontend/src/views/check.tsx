@@ -85,7 +85,7 @@ export default function CheckView() {
           <p>
             {first && `${t.rig.lasts(first.seconds, first.name)} `}
             {waved.length > 0 && `${t.check.accepted(waved.length)} `}
-            {t.check.live}
+            {!isUnknown && t.check.live}
           </p>
         </div>
       </div>
