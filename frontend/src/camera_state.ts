@@ -119,6 +119,12 @@ export function needOf(device: StateFields): Need {
   return need === "connected" && device.camera && device.camera.problems.length > 0 ? "attention" : need;
 }
 
+/** How a camera that needs a person is marked: where somebody has to act, and where to look. */
+export type Mark = "act" | "look" | "";
+
+export const markOf = (device: StateFields): Mark =>
+  KIND_OF[stateOf(device)] === "act" ? "act" : needOf(device) === "attention" ? "look" : "";
+
 /** What follows from it whether an adapter is free. */
 export type AdapterFields = Pick<Interface, "state" | "reason" | "reserved_device_id" | "health">;
 

@@ -88,7 +88,7 @@ export function worstOf(found: readonly Found[]): Map<number, Finding> {
 /** Whether these are ready, as `wifimgrctl check` says it. */
 export function readiness(devices: readonly Checkable[], found: readonly Found[], nameOf: (device: Checkable) => string): Told {
   const names = new Map(byId(devices).map((one) => [one.id, nameOf(one)]));
-  if (names.size === 0) return { head: t.check.nobody, short: t.check.nobody, clauses: [] };
+  if (names.size === 0) return { head: t.check.nobody, short: t.check.short.nobody, clauses: [] };
   const worst = worstOf(found);
   const all = [...names.values()];
   if (worst.size === 0) return { head: t.check.all(all), short: t.check.short.all(all), clauses: [] };

@@ -58,8 +58,7 @@ const en = {
     unavailable: "Unavailable",
     simulated: "simulated",
     tryNow: "Try now",
-    remembered: "This is the last known state. The page reconnects automatically.",
-    lastKnown: "This is the last known state.",
+    reconnects: "The page reconnects automatically.",
     isStarting: "The hub is starting.",
     cannotConnect: "The hub cannot connect cameras right now.",
     noAdapterNow: "No USB Wi-Fi adapter is plugged in.",
@@ -167,13 +166,14 @@ const en = {
 
   /** How the rig is, at the top of the page. */
   rig: {
-    title: "The rig",
     check: "Check",
     more: "More",
-    noneExpected: (total: number) => (total === 0 ? "Add a camera to begin." : "None was asked to connect."),
+    addOne: "Add one to begin.",
+    noneExpected: "None was asked to connect.",
     /** How long all can go on, and who stops then. */
     lasts: (seconds: number, name: string) => `Room for ${remaining(seconds)}: then the card of ${name} is full.`,
     because: (clause: string, [predicate]: Predicate) => `${clause}: it ${predicate}`,
+    memory: "Last known",
     lastKnown: (sentence: string) => `Last known: ${sentence}`,
   },
 
@@ -226,8 +226,9 @@ const en = {
       names.length === 1 ? `${names[0] ?? ""} is ready` : names.length === 2 ? "Both cameras are ready" : `All ${names.length} cameras are ready`,
     count: (ready: number, total: number) => `${ready || "None"} of ${total} cameras ${ready > 1 ? "are" : "is"} ready`,
     record: (count: number, total: number) => `${count} of ${total} cameras record`,
-    /** The same three where little fits. */
+    /** The same where little fits. */
     short: {
+      nobody: "None to check",
       all: (names: readonly string[]) => (names.length === 1 ? `${names[0] ?? ""} is ready` : names.length === 2 ? "Both are ready" : `All ${names.length} are ready`),
       count: (ready: number, total: number) => `${ready || "None"} of ${total} ${ready > 1 ? "are" : "is"} ready`,
       record: (count: number, total: number) => `${count} of ${total} record`,
@@ -895,7 +896,7 @@ const en = {
     refusedBecause: (reason: string) => `The broker refused the connection (${reason}).`,
     unreachable: (address: string) => `Cannot reach the broker at ${address}, or this browser does not trust its certificate.`,
     connectionLost: "The connection to the broker was lost.",
-    reconnects: "The page reconnects automatically.",
+    lastKnown: "This is the last known state.",
     libraryUnreadable: "Part of this page failed to load. Reload it.",
     noBroker: "This page has no broker address.",
     denied: (prefix: string) => `This user is not allowed to read everything below ${prefix}/.`,

@@ -108,9 +108,12 @@ function tell(): Rig {
   const begin = isRolling || cause === undefined ? t.check.sentence(head, []) : head && t.check.colon(head);
   const sentence = [begin, clauses.length > 0 && t.check.sentence("", clauses)].filter(Boolean).join(" ");
   const away = absence();
-  const only = (tone: Tone, text: string, rest: string): Rig => ({ tone, head: text, short: text, cause: "", rest, sentence: text });
-  if (away) return only("unknown", t.check.sentence(away, []), everyone.length ? t.rig.lastKnown(sentence) : "");
-  if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected(everyone.length));
+  const only = (tone: Tone, head: string, rest: string, least = head): Rig => ({ tone, head, short: least, cause: "", rest, sentence: head });
+  if (away && everyone.length === 0) return only("unknown", t.check.sentence(away, []), "");
+  // Why it is a memory is said below, once.
+  if (away) return { tone: "unknown", head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: sentence, rest: "", sentence: t.rig.lastKnown(sentence) };
+  if (everyone.length === 0) return only("calm", t.cameras.none, t.rig.addOne);
+  if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected, t.check.sentence(short, []));
   const isBad = found.some((one) => isGrave(one, devices.peek().get(one.id) as Device));
   const tone = isBad ? "bad" : found.length > 0 ? "busy" : isRolling ? "recording" : "good";
   const first = firstToStop(expected.filter((one) => (isRolling ? records(one) : one.connected)));

@@ -70,6 +70,8 @@ export interface Sentence {
   tone: Tone;
   /** Whether it says only that something began. */
   isPassing?: boolean;
+  /** Whether a banner says it as long as it is so. */
+  isStanding?: boolean;
 }
 
 const plain = (text: string): Sentence => ({ text, tone: "plain" });
@@ -209,5 +211,5 @@ export function serviceSentence(now: Service, before: Service | null): Sentence 
     return plain(isReady ? t.events.bluetoothReady : t.events.bluetoothAway(now.bluetooth_reason));
   }
   if (now.backend_state === "ready") return good(t.events.ready);
-  return now.backend_state === "starting" ? plain(t.events.starting) : bad(t.events.away(now.backend_reason));
+  return now.backend_state === "starting" ? plain(t.events.starting) : { ...bad(t.events.away(now.backend_reason)), isStanding: true };
 }

@@ -5,7 +5,7 @@ import { atHub } from "./hub_clock";
 import { followLoss, forgetLosses } from "./losses";
 import { t } from "./messages";
 import { printable, type Sentence, sentenceOf, serviceSentence } from "./sentences";
-import { announce, notify, toasts } from "./toasts";
+import { announce, notify, toasts, withdraw } from "./toasts";
 import type { Device, Event, Interface, Service, Snapshot } from "./types";
 
 /** How the channel is: only `live` is the present, everything else a memory. */
@@ -71,7 +71,8 @@ function write(sentence: Sentence, time: string, about: About = HUB): void {
   const before = lines.value.filter((one) => !(one.isPassing && one.device === device));
   lines.value = [{ ...sentence, number: numbered, time, kind, device }, ...before].slice(0, KEPT_LINES);
   const isTold = device !== null && !sentence.isPassing && toldTogether.delete(device) && sentence.tone === "good";
-  if (sentence.tone === "plain" || isTold) announce(sentence.text);
+  if (sentence.isStanding) withdraw(about.key);
+  else if (sentence.tone === "plain" || isTold) announce(sentence.text);
   else notify(about.key, sentence.text, sentence.tone);
 }
 
@@ -99,7 +100,7 @@ let isLossTold = false;
 /** The page lost the hub: the log has it, as it has the return. */
 export function wroteLost(reason: string): void {
   isLossTold = true;
-  write({ text: t.events.linkLost(reason), tone: "bad" }, now());
+  write({ text: t.events.linkLost(reason), tone: "bad", isStanding: true }, now());
 }
 
 /** Events come again: after a loss, a sign-in, or a restart of the daemon. */

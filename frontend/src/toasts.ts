@@ -45,6 +45,11 @@ export function notify(about: string, text: string, tone: Tone, stays = false, s
   if (!stays) setTimeout(() => dismiss(number), isTrouble ? TROUBLE_SHOWN_MS : SHOWN_MS);
 }
 
+/** What it says is no longer so, or is said elsewhere. */
+export function withdraw(about: string): void {
+  toasts.value = toasts.value.filter((one) => one.about !== about);
+}
+
 export function dismiss(number: number): void {
   toasts.value = toasts.value.filter((one) => one.number !== number);
 }

@@ -12,15 +12,22 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, Request, expect
 
 from tests.browser.looking import SIZES, act, card, opened, shows, sized
-from tests.browser.running_hub import RunningHub
+from tests.browser.running_hub import RunningHub, running_hub
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
-from tests.browser.test_recording import CAMERAS, clear, connected, hub_of_four
+from tests.browser.test_recording import CAMERAS, SCENARIO, clear, connected
 from tests.browser.test_stills import FIRST_PIXEL
+from tests.browser.told import Told, said
 from wifimgrd.simulator.emulators._live_preview import picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 COMMAND: Final = '{"name":"camera.getLivePreview","parameters":{}}'
+WELL: Final = {
+    "battery = 18": "battery = 80",
+    "card_free_gb = 1.5": "card_free_gb = 40",
+    "clock_offset_s = -75": "",
+}
+"""What is wrong with the Theta of the demonstration, and what is not."""
 WITHOUT_A_PICTURE: Final = ("Front", "Back", "Helmet")
 SHOWN: Final = "canvas.still:not(.none)"
 SKY: Final = "canvas => [...canvas.getContext('2d').getImageData(400, 8, 1, 1).data]"
@@ -36,8 +43,13 @@ DECODED: Final = """async bytes => {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def whole_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningHub]:
-    """A hub with the cameras of the demonstration in the air."""
-    async with hub_of_four(tmp_path_factory.mktemp("live_preview")) as hub:
+    """A hub with the cameras of the demonstration in the air, nothing wrong with any."""
+    scenario = SCENARIO.read_text()
+    for troubled, sound in WELL.items():
+        assert troubled in scenario
+        scenario = scenario.replace(troubled, sound)
+    folder = tmp_path_factory.mktemp("live_preview")
+    async with running_hub(folder, "[cameras]\nset_clock = false\n", scenario) as hub:
         yield hub
 
 
@@ -130,6 +142,18 @@ async def test_a_minute_later_it_is_asked_for_another_if_somebody_looks(page: Pa
     await page.goto(hub.url + "#adapters")
     await page.clock.fast_forward(600_000)
     assert len(asked.requests) == 2
+
+
+async def test_a_reason_stands_in_its_place_on_the_card(page: Page, hub: RunningHub) -> None:
+    channel = Told()
+    await channel.to(page)
+    channel.say("Tail", said(problems=["battery-low"], recording=False))
+    await connected(hub, "Tail")
+    await opened(page, hub)
+    await expect(card(page, "Tail")).to_contain_text("Battery low. Charge it, or change it.")
+    await expect(card(page, "Tail").locator("canvas")).to_have_count(0)
+    channel.say("Tail", said(recording=False))
+    await expect(card(page, "Tail").locator(SHOWN)).to_be_visible()
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -54,9 +54,10 @@ async def test_nothing_moves_while_states_change(browser: Browser, hub: RunningH
         ids = await fill(hub, 50)
         await opened_rows(page, hub)
         await expect(rows(page)).to_have_count(50)
-        await page.get_by_role(
-            "button", name="Camera", exact=True
-        ).click()  # by name: the order is not by state
+        if size == "phone":
+            await rows(page).first.hover()  # it has no columns to sort by; under a pointer the order stays
+        else:
+            await page.get_by_role("button", name="Camera", exact=True).click()
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         await page.evaluate(OBSERVE)
         for number, device in enumerate(ids[:3], 1):
@@ -233,7 +234,8 @@ async def test_several_are_commanded_at_once(browser: Browser, hub: RunningHub, 
         if size == "phone":
             await page.get_by_role("button", name="Search").click()
         await page.get_by_label("Find").fill("Camera 1")
-        await page.get_by_role("checkbox", name="Select all").check()
+        everyone = "Select Camera 1" if size == "phone" else "Select all"
+        await page.get_by_role("checkbox", name=everyone, exact=True).check()
         await bar.get_by_role("button", name="Connect", exact=True).click()
         await expect(row(page, "Camera 1").locator(".badge")).to_have_text("Connected")
 

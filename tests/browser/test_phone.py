@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.browser.looking import opened, sized, toast
+from tests.browser.looking import opened, opened_rows, sized, toast
 from tests.browser.running_hub import RunningHub
 from tests.browser.test_accessibility import findings, no_scrolling_sideways
 from tests.browser.test_answers import results_are, with_driver
-from tests.browser.test_many import fill
+from tests.browser.test_many import fill, rows
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -32,14 +32,14 @@ async def bottom(at: Locator) -> float:
     return float(await at.evaluate("one => one.getBoundingClientRect().bottom"))
 
 
-@pytest.mark.parametrize(("count", "first"), [(3, ".card"), (8, ".card"), (12, ".list")])
+@pytest.mark.parametrize(("count", "first"), [(3, ".card"), (8, ".card"), (12, ".list tbody tr")])
 async def test_the_first_camera_is_near_the_top(
     browser: Browser, hub: RunningHub, count: int, first: str
 ) -> None:
     async with sized(browser, "phone") as page:
         await fill(hub, count)
         await opened(page, hub)
-        await expect(page.locator(".card, .list tbody tr")).to_have_count(count)
+        await expect(page.locator(first).first).to_be_visible()
         assert await top(page.locator(first).first) <= FIRST_PX
         assert await no_scrolling_sideways(page)
 
@@ -112,17 +112,38 @@ async def test_the_tabs_lead_to_every_view(browser: Browser, hub: RunningHub) ->
 async def test_the_search_is_behind_its_picture(browser: Browser, hub: RunningHub) -> None:
     async with sized(browser, "phone") as page:
         await fill(hub, 12)
-        await opened(page, hub)
+        await opened_rows(page, hub)
         field = page.get_by_role("searchbox", name="Find a camera")
         await expect(field).to_be_hidden()
         opener = page.get_by_role("button", name="Search")
         await opener.click()
         await expect(field).to_be_focused()
         await field.fill("camera 12")
-        await expect(page.locator(".list tbody tr")).to_have_count(1)
+        await expect(rows(page)).to_have_count(1)
         await opener.click()
         await expect(field).to_be_hidden()
-        await expect(page.locator(".list tbody tr")).to_have_count(12)
+        await expect(rows(page)).to_have_count(12)
+
+
+async def test_many_are_chosen_in_a_bar_of_their_own(browser: Browser, hub: RunningHub) -> None:
+    async with sized(browser, "phone") as page:
+        await fill(hub, 30)
+        await opened_rows(page, hub)
+        await page.get_by_role("checkbox", name="Select Camera 1", exact=True).check()
+        chosen = page.locator(".chosen")
+        await chosen.get_by_role("checkbox", name="Select all").check()
+        await expect(chosen).to_contain_text("30 selected")
+        assert await bottom(chosen) <= await top(page.locator(".thumb"))
+        assert await chosen.locator(":is(button, label)").evaluate_all(SMALL) == []
+        assert await rows(page).locator("button").evaluate_all(SMALL) == []
+        await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        assert await bottom(page.locator("footer > :last-child")) <= await top(chosen)
+        last = rows(page).last.get_by_role("link")
+        await page.evaluate("scrollTo(0, 0)")
+        await last.focus()
+        assert await bottom(last) <= await top(chosen)
+        assert await findings(page) == []
+        assert await no_scrolling_sideways(page)
 
 
 async def test_where_little_fits_nothing_is_cut(browser: Browser, hub: RunningHub) -> None:

@@ -72,11 +72,12 @@ async def test_the_sentence_is_that_of_the_command_line(page: Page, hub: Running
 
 async def test_nobody_to_check_is_neither_good_nor_bad(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
-    await expect(page.locator(".rig.calm h2")).to_have_text("There is no camera to check.")
-    await expect(page.locator(".rig p")).to_have_text("Add a camera to begin.")
+    await expect(page.locator(".rig.calm h2")).to_have_text("No cameras yet.")
+    await expect(page.get_by_text("No cameras yet.")).to_have_count(1)
     (front,) = await connected(hub, "Front")
     await expect(page.locator(".rig.good h2")).to_have_text("Front is ready.")
     await disconnect(hub.client, front)
+    await expect(page.locator(".rig.calm h2")).to_have_text("There is no camera to check.")
     await expect(page.locator(".rig.calm p")).to_have_text("None was asked to connect.")
 
 
@@ -108,7 +109,11 @@ async def test_the_height_is_the_same_whatever_is_said(page: Page, hub: RunningH
     await hub.client.update_device(device, {"name": "Front, " + "below the keel and far behind, " * 3})
     await expect(page.locator(".rig h2")).to_contain_text("below the keel")
     heights.append(await page.locator(".rig").evaluate("one => one.offsetHeight"))
+    async with hub.without_daemon():
+        await expect(page.locator(".rig.unknown")).to_be_visible()
+        heights.append(await page.locator(".rig").evaluate("one => one.offsetHeight"))
     assert len(set(heights)) == 1
+    await hub.until(device, "connected")
     channel.say("Front", None)
 
 
@@ -143,8 +148,8 @@ async def test_while_the_hub_is_away_the_sentence_is_a_memory(page: Page, hub: R
     (front,) = await connected(hub, "Front")
     await opened(page, hub)
     async with hub.without_daemon():
-        await expect(page.locator(".rig.unknown h2")).to_have_text("Unavailable.")
-        await expect(page.locator(".rig p")).to_have_text("Last known: Front is ready.")
+        await expect(page.locator(".rig.unknown h2")).to_have_text("Last known: Front is ready.")
+        await expect(page.get_by_role("alert")).to_be_visible()
     await hub.until(front, "connected")
     await expect(page.locator(".rig.good h2")).to_have_text("Front is ready.")
 

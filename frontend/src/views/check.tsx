@@ -4,7 +4,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { check, type Finding, type Found, readiness, type Wanted } from "../check";
 import { accept, accepted, forgetAccepted, keepLimits, limits } from "../check_kept";
 import { linkOf } from "../camera_state";
-import { record, recover, setClock, underWay } from "../commands";
+import { command, record, recover, setClock, underWay } from "../commands";
 import { t, textOf } from "../messages";
 import { loadModels } from "../models";
 import { batteryWords, clockWords, isOfRig, offsetWords } from "../reading";
@@ -45,7 +45,7 @@ const CURES: Record<Finding, Cure> = {
 };
 
 /** The states in which a press begins something. */
-const CONNECTABLE: ReadonlySet<string> = new Set(["searching", "asleep", "no-adapter", "off", "failed"]);
+const CONNECTABLE: ReadonlySet<string> = new Set(["asleep", "no-adapter", "off", "failed"]);
 
 export default function CheckView() {
   const wanted = limits.value;
@@ -66,6 +66,7 @@ export default function CheckView() {
   }, [gone.join()]);
   const isUnknown = rig.value.tone === "unknown";
   const { head, clauses } = readiness(expected, open, (one) => printable(one.name));
+  const sentence = t.check.sentence(head, clauses);
   const tone: Tone =
     isUnknown ? "unknown"
     : expected.length === 0 ? "calm"
@@ -80,12 +81,12 @@ export default function CheckView() {
         <Sign tone={tone} />
         <div>
           <h2 id="check-title" tabIndex={-1}>
-            {isUnknown ? rig.value.head : t.check.sentence(head, clauses)}
+            {!isUnknown ? sentence : expected.length > 0 ? t.rig.lastKnown(sentence) : rig.value.sentence}
           </h2>
           <p>
             {first && `${t.rig.lasts(first.seconds, first.name)} `}
             {waved.length > 0 && `${t.check.accepted(waved.length)} `}
-            {t.check.live}
+            {!isUnknown && t.check.live}
           </p>
         </div>
       </div>
@@ -217,6 +218,8 @@ function CureOf({ found, device, said, describedBy }: { found: Found; device: De
     </button>
   );
   if (cure === "connect" && CONNECTABLE.has(linkOf(device))) return <DeviceActions device={device} describedBy={describedBy} buttons={1} hasMenu={false} />;
+  // The hub is at it: a press has it tried at once.
+  if (cure === "connect" && linkOf(device) === "searching") return button(t.camera.connect, () => void command(device, "connect"));
   if (cure === "recover" && !device.recovery_step) return button(t.camera.recover, () => void recover(device));
   if (cure === "record") return button(t.camera.record, () => void record(device, true));
   if (cure === "stop") return button(t.camera.stopRecording, () => void record(device, false));
@@ -267,13 +270,13 @@ function Limit({ name, value, onChange }: { name: keyof typeof NUMBERS; value: n
   );
 }
 
-/** The cameras that are ready, with the least of each value marked. */
+/** The cameras that are ready, with the least of each value marked where they differ. */
 function Ready({ those }: { those: readonly Device[] }) {
   const ordered = [...those].sort((one, other) => one.id - other.id);
   const least = (valueOf: (one: Device) => number | null | undefined) => {
     const known = ordered.flatMap((one) => valueOf(one) ?? []);
     const lowest = Math.min(...known);
-    return (one: Device) => (known.length > 1 && valueOf(one) === lowest ? "least" : "");
+    return (one: Device) => (valueOf(one) === lowest && known.some((value) => value > lowest) ? "least" : "");
   };
   const signal = least((one) => one.signal_strength);
   const battery = least((one) => one.camera?.battery_level);

@@ -86,7 +86,7 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
     case "waiting":
       return [disconnect(t.camera.stopWaiting)];
     case "searching":
-      return [connect(true), disconnect(t.camera.stopSearching), ...wakes];
+      return [disconnect(t.camera.stopSearching), connect(false), ...wakes];
     case "asleep":
       return code === "authentication-failed"
         ? [changePassword(), wakeAndConnect(false), ...wakes]

@@ -2,7 +2,7 @@
 // a row of its own height, so that cards beside each other line up whatever their states are.
 
 import { useEffect, useState } from "preact/hooks";
-import { KIND_OF, linkOf, needOf, stateOf } from "../camera_state";
+import { KIND_OF, linkOf, markOf, stateOf } from "../camera_state";
 import { t } from "../messages";
 import { isCurrent } from "../state";
 import { moment, momentInShort } from "../times";
@@ -18,17 +18,13 @@ import { Still } from "./still";
 import { TroubleLine, useTrouble } from "./trouble";
 import { aboutWords, Where } from "./where";
 
-/** The edge of a card that a person has to look at: red where one has to act, else amber. */
-const edgeOf = (device: Device): string =>
-  KIND_OF[stateOf(device)] === "act" ? " act" : needOf(device) === "attention" ? " look" : "";
-
 export function DeviceCard({ device }: { device: Device }) {
   const current = isCurrent.value;
   const title = `camera-${device.id}`;
   const trouble = useTrouble(device);
   const isGoingOn = device.connection_status === "connecting" || device.connection_status === "disconnecting";
   return (
-    <li class={`card ${current ? `${stateOf(device)}${edgeOf(device)}` : "stale"}`} aria-labelledby={title} data-device={device.id}>
+    <li class={`card ${current ? `${stateOf(device)} ${markOf(device)}` : "stale"}`} aria-labelledby={title} data-device={device.id}>
       <div class="card-head">
         <Tile device={device} />
         <div>

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, VNode } from "preact";
 import { useRef } from "preact/hooks";
-import { KIND_OF, linkOf, needOf, STATES, stateOf } from "../camera_state";
+import { KIND_OF, linkOf, markOf, STATES, stateOf } from "../camera_state";
 import { commandMany, isFor, recordOnMany, type Verb } from "../commands";
 import { t } from "../messages";
 import { aboutWords } from "./where";
@@ -147,10 +147,22 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
     return isOpen ? [row, ...fold.devices.map(rowOf)] : [row];
   };
 
+  const all = <input type="checkbox" checked={isAll} onChange={() => pick(shown.map((one) => one.id), !isAll)} />;
+
   return (
     <>
       <div class={`chosen${picked.length ? "" : " none"}`}>
-        <span>{t.cameras.selected(picked.length)}</span>
+        {isNarrow.value ? (
+          <label class="check">
+            {all}
+            <span>
+              <span class="visually-hidden">{t.cameras.selectAll}, </span>
+              {t.cameras.selected(picked.length)}
+            </span>
+          </label>
+        ) : (
+          <span>{t.cameras.selected(picked.length)}</span>
+        )}
         {run(t.camera.connect, "connect")}
         {run(t.camera.connectWhenFree, "connect", true)}
         {run(t.camera.disconnect, "disconnect")}
@@ -162,7 +174,7 @@ export function DeviceList({ everyone }: { everyone: readonly Device[] }) {
           <tr>
             <th scope="col" class="pick">
               <label>
-                <input type="checkbox" checked={isAll} onChange={() => pick(shown.map((one) => one.id), !isAll)} />
+                {all}
                 <span class="visually-hidden">{t.cameras.selectAll}</span>
               </label>
             </th>
@@ -217,12 +229,12 @@ const valueColumns = (): number => (isAnyConnected ? 3 : 0) + (isAnyRead ? 2 : 0
 function Row({ device, isPicked, onPick }: RowProps) {
   const trouble = useTrouble(device);
   const title = `camera-${device.id}`;
-  const edge = !isCurrent.value ? "" : KIND_OF[stateOf(device)] === "act" ? " act" : needOf(device) === "attention" ? " look" : "";
+  const mark = isCurrent.value ? markOf(device) : "";
   const { connected } = device;
   // A reason takes the room of what is not there.
   const [reach, columns] = !connected ? [" alone", 1 + valueColumns()] : trouble ? [" long", 2] : ["", 1];
   return (
-    <tr data-device={device.id} class={`${isPicked ? "picked" : ""}${edge}`}>
+    <tr data-device={device.id} class={`${isPicked ? "picked" : ""} ${mark}`}>
       <td class="pick">
         <label>
           <input type="checkbox" checked={isPicked} onChange={(event) => onPick(event.currentTarget.checked)} />
@@ -288,7 +300,7 @@ function FoldRow({ fold: { devices: those }, isOpen, count, onToggle, onPick }: 
   const reason = isCurrent.value ? troubleOf(first, [])?.text : null;
   const names = t.cameras.names(those.slice(0, NAMED).map((one) => printable(one.name)), total - NAMED);
   return (
-    <tr class={`fold-row${isAll ? " picked" : ""}${isCurrent.value && KIND_OF[state] === "act" ? " act" : ""}`}>
+    <tr class={`fold-row${isAll ? " picked" : ""} ${isCurrent.value ? markOf(first) : ""}`}>
       <td class="pick">
         <label>
           <input type="checkbox" checked={isAll} indeterminate={count > 0 && !isAll} onChange={() => onPick(!isAll)} />

@@ -69,7 +69,7 @@ export function Devices() {
           </button>
         )}
         <Groups />
-        <button type="button" class="primary add" aria-label={t.cameras.add} disabled={!isCurrent.value} onClick={() => openStep(0)}>
+        <button type="button" class={`add${everyone.length === 0 ? " primary" : ""}`} aria-label={t.cameras.add} disabled={!isCurrent.value} onClick={() => openStep(0)}>
           {isNarrow.value ? (
             <svg class="picture" viewBox="0 0 12 12" aria-hidden="true">
               <path d="M6 1v10M1 6h10" />

@@ -50,7 +50,6 @@ export default function InRange() {
   };
   return (
     <div class="empty" ref={part}>
-      <p>{t.cameras.none}</p>
       <p>{t.cameras.noneAdvice}</p>
       <Faults id="in-range-fault" sentences={fault ? [fault] : undefined} />
       {found === null && <progress aria-label={t.add.searching} />}

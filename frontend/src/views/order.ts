@@ -1,7 +1,7 @@
 // The order of cards and rows: it follows what changes, but never under a person's hand.
 
 import { useEffect, useReducer, useRef } from "preact/hooks";
-import { NEEDS, needOf } from "../camera_state";
+import { markOf, NEEDS, needOf } from "../camera_state";
 import type { Device } from "../types";
 
 export type Compare = (one: Device, other: Device) => number;
@@ -60,6 +60,8 @@ export const byText = (one: string, other: string): number =>
   : keyOf(one) > keyOf(other) ? 1
   : 0;
 
-/** What needs a person first, then what is connected. */
+const isToAct = (device: Device): boolean => markOf(device) === "act";
+
+/** Where a person has to act, then where to look, then what is connected. */
 export const byNeed: Compare = (one, other) =>
-  NEEDS.indexOf(needOf(one)) - NEEDS.indexOf(needOf(other)) || byText(one.name, other.name);
+  Number(isToAct(other)) - Number(isToAct(one)) || NEEDS.indexOf(needOf(one)) - NEEDS.indexOf(needOf(other)) || byText(one.name, other.name);

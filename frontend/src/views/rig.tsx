@@ -9,6 +9,9 @@ import { isNarrow } from "../width";
 import { Dialog } from "./parts";
 import { Sign } from "./sign";
 
+/** What a phone has no room for in two lines of its text. */
+const LONG = 66;
+
 /** How all cameras are, as large as it is urgent. Its height is always the same. */
 export function RigBand() {
   const { tone, head, short, cause, rest, sentence } = rig.value;
@@ -22,7 +25,9 @@ export function RigBand() {
           <h2 id="rig-title" title={sentence}>
             <strong>{isNarrow.value ? short : head}</strong> {!isNarrow.value && cause}
           </h2>
-          <p title={below}>{below}</p>
+          <p class={below.length > LONG ? "long" : ""} title={below}>
+            {below}
+          </p>
         </div>
         {!isNarrow.value && <RecordOnAll />}
       </div>

@@ -165,7 +165,7 @@ function Banner() {
     return (
       <div class="banner" role="alert">
         <p>
-          <strong>{linkReason.value}</strong> {t.hub.remembered}
+          <strong>{linkReason.value}</strong> {t.hub.reconnects}
         </p>
         <button type="button" onClick={joinNow}>
           {t.hub.tryNow}
@@ -181,7 +181,6 @@ function Banner() {
         <p>
           <strong>{state === "starting" ? t.hub.isStarting : t.hub.cannotConnect}</strong>
           {reason && ` ${capitalised(reason)}.`}
-          {state === "unavailable" && ` ${t.hub.lastKnown}`}
         </p>
       </div>
     );

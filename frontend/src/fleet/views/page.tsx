@@ -54,7 +54,7 @@ function Banner() {
     return (
       <div class="banner" role="alert">
         <p>
-          <strong>{reason.value}</strong> {hubs.all.length > 0 ? t.hub.remembered : t.fleet.reconnects}
+          <strong>{reason.value}</strong> {hubs.all.length > 0 && t.fleet.lastKnown} {t.hub.reconnects}
         </p>
         <button type="button" onClick={tryNow}>
           {t.hub.tryNow}
