@@ -93,13 +93,14 @@ devices.subscribe(() => {
   });
 });
 
-function now(): Device[] {
+/** All cameras, as the picture has them. */
+export function drawnDevices(): Device[] {
   void picture.value;
   return [...devices.peek().values()];
 }
 
 function tell(): Rig {
-  const everyone = now();
+  const everyone = drawnDevices();
   const expected = everyone.filter((one) => one.expected).sort((one, other) => one.id - other.id);
   const isRolling = expected.some((one) => isOfRig(one) && (records(one) || one.camera?.recording_requested));
   const found = check(expected, { ...NOTHING_MORE, recording: isRolling });
@@ -140,7 +141,7 @@ export interface Recordings {
 const counted = computed(() => {
   // The first picture has what came with the connection.
   void link.value;
-  const everyone = now();
+  const everyone = drawnDevices();
   const ofRig = everyone.filter(isOfRig);
   return JSON.stringify({
     able: everyone.filter((one) => one.camera).length,
