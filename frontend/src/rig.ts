@@ -32,8 +32,10 @@ export interface Rig {
   short: string;
   /** The most urgent cause. */
   cause: string;
-  /** The others, and how long the rig lasts. */
-  rest: string;
+  /** The others. */
+  others: string;
+  /** Who stops first, and when. */
+  lasts: string;
   /** Everything, as one. */
   sentence: string;
 }
@@ -109,16 +111,23 @@ function tell(): Rig {
   const begin = isRolling || cause === undefined ? t.check.sentence(head, []) : head && t.check.colon(head);
   const sentence = [begin, clauses.length > 0 && t.check.sentence("", clauses)].filter(Boolean).join(" ");
   const away = absence();
-  const only = (tone: Tone, text: string, rest: string): Rig => ({ tone, head: text, short: text, cause: "", rest, sentence: text });
+  const only = (tone: Tone, text: string, others: string): Rig => ({ tone, head: text, short: text, cause: "", others, lasts: "", sentence: text });
   if (away) return only("unknown", t.check.sentence(away, []), everyone.length ? t.rig.lastKnown(sentence) : "");
   if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected(everyone.length));
   const isBad = found.some((one) => isGrave(one, devices.peek().get(one.id) as Device));
   const tone = isBad ? "bad" : found.length > 0 ? "busy" : isRolling ? "recording" : "good";
   const first = firstToStop(expected.filter((one) => (isRolling ? records(one) : one.connected)));
-  const rest = [others.length > 0 && t.check.sentence("", clauses.slice(1)), first && t.rig.lasts(first.seconds, first.name)];
   // Of one camera alone nothing is counted.
   const large = begin || (cause ?? "");
-  return { tone, head: large, short: short ? t.check.sentence(short, []) : large, cause: begin ? (cause ?? "") : "", rest: rest.filter(Boolean).join(" "), sentence };
+  return {
+    tone,
+    head: large,
+    short: short ? t.check.sentence(short, []) : large,
+    cause: begin ? (cause ?? "") : "",
+    others: others.length > 0 ? t.check.sentence("", clauses.slice(1)) : "",
+    lasts: first ? t.rig.lasts(first.seconds, first.name) : "",
+    sentence,
+  };
 }
 
 // By its text: a record that changes nothing of it draws nothing anew.

@@ -1,4 +1,4 @@
-"""Cameras that a test makes up, in the page's own channel in place of the hub's: as many as it wants, in any state."""
+"""Cameras that a test makes up, in the page's own channel: as many as it wants, in any state."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ import { OthersTile, WallTile } from "./wall_tile";
 
 /** A sentence that is longer has smaller letters. */
 const LARGE = 34;
+/** Below it there are two lines: where they say much, each camera's minutes stand on its tile only. */
+const ROOM = 140;
 
 export default function Wall() {
   useScreenAwake();
@@ -39,9 +41,9 @@ export default function Wall() {
 }
 
 function Head() {
-  const { tone, head, cause, rest } = rig.value;
+  const { tone, head, cause, others, lasts } = rig.value;
   const title = useRef<HTMLHeadingElement>(null);
-  const silence = useSilence();
+  const why = [useSilence(), cause, others].filter(Boolean).join(" ");
   useEffect(() => title.current?.focus(), []);
   return (
     <div class="wall-head" data-tone={tone}>
@@ -50,7 +52,7 @@ function Head() {
         <h1 id="wall-title" tabIndex={-1} ref={title} class={head.length > LARGE ? "long" : ""}>
           {head}
         </h1>
-        <p>{[silence, cause, rest].filter(Boolean).join(" ")}</p>
+        <p>{why.length + lasts.length < ROOM ? `${why} ${lasts}` : why}</p>
       </div>
       <Clock />
     </div>
