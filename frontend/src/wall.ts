@@ -4,7 +4,7 @@ import { type CameraState, isRecordingTrouble, linkOf, stateOf } from "./camera_
 import { t, textOf } from "./messages";
 import { isFresh, mayRecord, problemsOf } from "./reading";
 import { isGrave } from "./rig";
-import { capitalised, headingFor } from "./sentences";
+import { headingFor } from "./sentences";
 import { moment } from "./times";
 import type { Camera, Device } from "./types";
 
@@ -60,8 +60,10 @@ export function tileOf(device: Device, isCurrent: boolean, isNow: boolean): Tile
   const { camera } = device;
   const state = stateOf(device);
   const nothing = { reason: "", battery: null, left: null };
+  const failure = state === "failed" ? textOf<string>(t.wall.failures, device.connection_error_code) : undefined;
   if (!isCurrent) {
-    return { ...nothing, look: "unknown", shape: "recording-unconfirmed", word: t.unknown, reason: wasRecording(camera) || was(state) };
+    const reason = wasRecording(camera) || t.rig.lastKnown(failure ?? t.states[state]);
+    return { ...nothing, look: "unknown", shape: "recording-unconfirmed", word: t.unknown, reason };
   }
   const codes = (camera?.problems ?? []).filter((code) => isNow || isRecordingTrouble(code));
   const isUnsure = state === "connected" && camera !== null && ((!isNow && camera.recording === true) || mayRecord(device));
@@ -69,16 +71,15 @@ export function tileOf(device: Device, isCurrent: boolean, isNow: boolean): Tile
   const isHot = isRecording && camera?.temperature_state === "warning";
   const look = lookOf(device, state, codes, isUnsure, isHot);
   const word =
-    isUnsure ? t.check.what["recording-unknown"]
+    isUnsure ? (t.check.what["recording-unknown"] ?? t.unknown)
     : isRecording ? t.reading.recording
-    : state === "failed" ? textOf<string>(t.wall.failures, device.connection_error_code)
-    : null;
+    : (failure ?? t.states[state]);
   const reason = isUnsure ? wasRecording(camera) || t.wall.toldToRecord : reasonOf(device, state, codes, isHot);
   const hasValues = camera !== null && device.connected && !NEEDY.has(look) && linkOf(device) === "connected";
   return {
     look,
     shape: isUnsure ? "recording-unconfirmed" : isRecording ? "recording" : state,
-    word: word ?? t.states[state],
+    word,
     reason: hasValues && !isNow && camera.read_at !== null ? t.wall.readAt(moment(camera.read_at)) : reason,
     ...(hasValues ? valuesOf(camera, codes) : { battery: null, left: null }),
   };
@@ -105,8 +106,6 @@ const valuesOf = ({ battery_level: percent, recording_time_left_s: seconds }: Ca
 
 const wasRecording = (camera: Camera | null): string =>
   camera?.recording && camera.read_at !== null ? t.reading.wasRecording(moment(camera.read_at)) : "";
-
-const was = (state: CameraState): string => capitalised(t.lastKnown(t.states[state]));
 
 /** Why, in what fits below the state. */
 function reasonOf(device: Device, state: CameraState, codes: readonly Camera["problems"][number][], isHot: boolean): string {

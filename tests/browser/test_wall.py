@@ -208,7 +208,7 @@ async def test_a_tile_says_what_stops_next_and_why_it_does_not_record(page: Page
     ):
         for each in words:
             await expect(tile(page, name)).to_contain_text(each)
-    await expect(tile(page, "Right wing").locator(".low")).to_have_text("14 %")
+    await expect(tile(page, "Right wing").locator(".wall-values > .low")).to_have_text("14 %")
     rig.change("Tail", **recording(5))
     await expect(tile(page, "Tail")).to_contain_text("0:0")
 
@@ -355,7 +355,7 @@ async def test_a_hub_that_is_lost_is_said_at_once_and_large(page: Page, hub: Run
     for state in await page.locator(".wall-state").all():
         await expect(state).to_have_text("Unknown")
     await expect(tile(page, "Front")).to_contain_text("Was recording at ")
-    await expect(tile(page, "Mast")).to_contain_text("Was searching")
+    await expect(tile(page, "Mast")).to_contain_text("Last known: Searching")
     assert await page.locator(".wall").evaluate(CUT) == []
     assert await findings(page) == []
 
@@ -368,7 +368,7 @@ async def test_a_daemon_that_is_away_is_said_too(page: Page, hub: RunningHub) ->
         await expect(title(page)).to_have_text("Unavailable.")
         await expect(page.locator(".wall-head")).to_contain_text("Last known: Front is ready.")
         await expect(tile(page, "Front").locator(".wall-state")).to_have_text("Unknown")
-        await expect(tile(page, "Front")).to_contain_text("Was connected")
+        await expect(tile(page, "Front")).to_contain_text("Last known: Connected")
     await hub.until(device, "connected")
     await expect(title(page)).to_have_text("Front is ready.")
 
