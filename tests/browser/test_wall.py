@@ -159,6 +159,18 @@ async def test_on_a_phone_it_is_under_more(browser: Browser, hub: RunningHub) ->
         await expect(page.get_by_role("button", name="More", exact=True)).to_be_focused()
 
 
+async def test_on_a_tablet_its_link_is_in_the_header(browser: Browser, hub: RunningHub) -> None:
+    async with sized(browser, "tablet") as page:
+        await MadeRig(rig_of(2)).to(page)
+        for view in ("", "#takes"):
+            await opened(page, hub, view)
+            for name in ("Cameras", "Events", "Wall"):
+                link = page.get_by_role("navigation").get_by_role("link", name=name)
+                await expect(link).to_be_in_viewport(ratio=1)
+        await expect(page.locator(".rig-pill")).to_have_text("2 of 2 record.")
+        assert await no_scrolling_sideways(page)
+
+
 @pytest.mark.parametrize("count", [4, 9, 16])
 async def test_letters_are_seen_from_three_metres_and_none_is_cut(
     browser: Browser, hub: RunningHub, count: int
