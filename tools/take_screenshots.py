@@ -15,8 +15,10 @@ from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.looking import card, opened, shows
+from tests.browser.made_rig import MadeRig, failed, recording, stopped
 from tests.browser.running_hub import RunningHub, running_hub
 from tests.browser.takes import Json, Takes, missing
+from tests.browser.told import ago
 from tests.cli.running import on_terminal
 
 _SCENARIO: Final = "adapter_count = 3\n" + "".join(
@@ -55,6 +57,7 @@ async def main() -> None:
             await _desktop(browser, hub)
             await _phone(browser, hub)
             await _takes(browser, hub)
+            await _wall(browser, hub)
             await _terminal(browser, hub)
             await browser.close()
 
@@ -151,6 +154,26 @@ def _clips(first: int, *megabytes: int) -> list[Json]:
         {"name": f"DCIM/Camera01/VID_00_{number:03}.insv", "size": size * 1_000_000}
         for number, size in enumerate(megabytes, first)
     ]
+
+
+async def _wall(browser: Browser, hub: RunningHub) -> None:
+    """Nine cameras in flight, of which two need somebody."""
+    cameras = {
+        "Front": recording(),
+        "Left wing": recording(battery_level=64, recording_time_left_s=2_900),
+        "Right wing": recording(battery_level=14, recording_time_left_s=1_230, problems=["battery-low"]),
+        "Tail": stopped("storage-full"),
+        "Nose": failed("authentication-failed"),
+        "Belly": recording(492, battery_level=77, recording_time_left_s=6_010),
+        "Chin": {"power_state": "asleep", "last_seen": ago(8)},
+        "Mast": failed("connection-lost") | {"lost_at": ago(60)},
+        "Keel": recording(battery_level=91, recording_time_left_s=7_390),
+    }
+    page = await _page(browser, 1280, 720, "light")
+    await MadeRig(cameras).to(page)
+    await opened(page, hub, "#wall")
+    await expect(page.locator(".wall-tile")).to_have_count(len(cameras))
+    await page.screenshot(path=_IMAGES / "wall.png")
 
 
 async def _terminal(browser: Browser, hub: RunningHub) -> None:

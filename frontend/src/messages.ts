@@ -48,6 +48,7 @@ const en = {
     takes: "Takes",
     adapters: "Adapters",
     events: "Events",
+    wall: "Wall",
     map: "Map",
     glance: "Overview",
     api: "API",
@@ -264,6 +265,39 @@ const en = {
       "storage-unknown": ["does not tell its time left", "do not tell their time left"],
       "clock-unknown": ["does not tell its clock", "do not tell their clocks"],
     } satisfies Record<Finding, Predicate>,
+  },
+
+  /** What is read from three metres: as few words as can be. */
+  wall: {
+    loading: "Loading the wall",
+    leave: "Leave the wall",
+    hint: "Drag a tile to another place, or press an arrow key on it.",
+    moved: (name: string, place: number, total: number) => `${name} has place ${place} of ${total}.`,
+    /** Since when the hub is silent. */
+    silentSince: (time: string) => `Silent since ${time}.`,
+    failures: {
+      "authentication-failed": "Wrong password",
+      "device-not-reachable": "Not found",
+      "address-failed": "No address",
+      "association-refused": "Refused",
+      "wake-failed": "Did not wake",
+    } as Record<string, string>,
+    toldToRecord: "Told to record.",
+    toldToStop: "Told to stop.",
+    answerLost: "Its answer was lost.",
+    lookAtIt: "Look at the camera.",
+    at: (time: string) => `At ${time}.`,
+    since: (time: string) => `Since ${time}.`,
+    heard: (time: string) => `Heard at ${time}.`,
+    readAt: (time: string) => `Read at ${time}.`,
+    hot: "Hot.",
+    left: (seconds: number) => (seconds < 60 ? "under 1 min" : remaining(seconds)),
+    leftUnit: "left",
+    others: (count: number) => plural(count, "more camera", "more cameras"),
+    need: (count: number) => `${count} ${count === 1 ? "needs" : "need"} you`,
+    record: (count: number) => `${count} ${count === 1 ? "records" : "record"}`,
+    noneRecords: "None records",
+    doNot: (count: number) => `${count} ${count === 1 ? "does" : "do"} not.`,
   },
 
   stills: {

@@ -32,8 +32,10 @@ export interface Rig {
   short: string;
   /** The most urgent cause. */
   cause: string;
-  /** The others, and how long the rig lasts. */
-  rest: string;
+  /** The others. */
+  others: string;
+  /** Who stops first, and when. */
+  lasts: string;
   /** Everything, as one. */
   sentence: string;
 }
@@ -93,13 +95,14 @@ devices.subscribe(() => {
   });
 });
 
-function now(): Device[] {
+/** All cameras, as the picture has them. */
+export function drawnDevices(): Device[] {
   void picture.value;
   return [...devices.peek().values()];
 }
 
 function tell(): Rig {
-  const everyone = now();
+  const everyone = drawnDevices();
   const expected = everyone.filter((one) => one.expected).sort((one, other) => one.id - other.id);
   const isRolling = expected.some((one) => isOfRig(one) && (records(one) || one.camera?.recording_requested));
   const found = check(expected, { ...NOTHING_MORE, recording: isRolling });
@@ -108,19 +111,26 @@ function tell(): Rig {
   const begin = isRolling || cause === undefined ? t.check.sentence(head, []) : head && t.check.colon(head);
   const sentence = [begin, clauses.length > 0 && t.check.sentence("", clauses)].filter(Boolean).join(" ");
   const away = absence();
-  const only = (tone: Tone, head: string, rest: string, least = head): Rig => ({ tone, head, short: least, cause: "", rest, sentence: head });
+  const only = (tone: Tone, head: string, others: string, least = head): Rig => ({ tone, head, short: least, cause: "", others, lasts: "", sentence: head });
   if (away && everyone.length === 0) return only("unknown", t.check.sentence(away, []), "");
   // Why it is a memory is said below, once.
-  if (away) return { tone: "unknown", head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: sentence, rest: "", sentence: t.rig.lastKnown(sentence) };
+  if (away) return { tone: "unknown", head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: sentence, others: "", lasts: "", sentence: t.rig.lastKnown(sentence) };
   if (everyone.length === 0) return only("calm", t.cameras.none, t.rig.addOne);
   if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected, t.check.sentence(short, []));
   const isBad = found.some((one) => isGrave(one, devices.peek().get(one.id) as Device));
   const tone = isBad ? "bad" : found.length > 0 ? "busy" : isRolling ? "recording" : "good";
   const first = firstToStop(expected.filter((one) => (isRolling ? records(one) : one.connected)));
-  const rest = [others.length > 0 && t.check.sentence("", clauses.slice(1)), first && t.rig.lasts(first.seconds, first.name)];
   // Of one camera alone nothing is counted.
   const large = begin || (cause ?? "");
-  return { tone, head: large, short: short ? t.check.sentence(short, []) : large, cause: begin ? (cause ?? "") : "", rest: rest.filter(Boolean).join(" "), sentence };
+  return {
+    tone,
+    head: large,
+    short: short ? t.check.sentence(short, []) : large,
+    cause: begin ? (cause ?? "") : "",
+    others: others.length > 0 ? t.check.sentence("", clauses.slice(1)) : "",
+    lasts: first ? t.rig.lasts(first.seconds, first.name) : "",
+    sentence,
+  };
 }
 
 // By its text: a record that changes nothing of it draws nothing anew.
@@ -143,7 +153,7 @@ export interface Recordings {
 const counted = computed(() => {
   // The first picture has what came with the connection.
   void link.value;
-  const everyone = now();
+  const everyone = drawnDevices();
   const ofRig = everyone.filter(isOfRig);
   return JSON.stringify({
     able: everyone.filter((one) => one.camera).length,

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-const VIEWS = ["cameras", "check", "takes", "adapters", "events", "map"] as const;
+const VIEWS = ["cameras", "check", "takes", "adapters", "events", "wall", "map"] as const;
 export type View = (typeof VIEWS)[number];
 export type Route = { view: View } | { view: "camera"; id: number } | { view: "add"; step: number };
 

@@ -244,7 +244,7 @@ async def test_the_whole_card_leads_to_the_camera(page: Page, hub: RunningHub) -
 async def test_without_a_map_there_is_no_tab_for_one(page: Page, hub: RunningHub) -> None:
     await opened(page, hub, "#adapters")
     await expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(
-        ["Cameras", "Takes", "Adapters", "Events"]
+        ["Cameras", "Takes", "Adapters", "Events", "Wall"]
     )
     await opened(page, hub, "#map")
     await expect(page.get_by_text("[[tiles.source]]")).to_be_visible()

@@ -16,7 +16,7 @@ const TABS = {
   events: "M1.5 3h9M1.5 6h9M1.5 9h9",
 } satisfies Partial<Record<View, string>>;
 
-const FURTHER = ["adapters", "map"] as const;
+const FURTHER = ["adapters", "wall", "map"] as const;
 
 const Picture = ({ children }: { children: ComponentChildren }) => (
   <svg class="picture" viewBox="0 0 12 12" aria-hidden="true">

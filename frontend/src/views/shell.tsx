@@ -22,7 +22,7 @@ import { hasSessions, SignOut } from "./sign_out";
 import { ThemeSwitch } from "./theme_switch";
 import { Toasts } from "./toasts";
 
-/** Behind the page of a camera, the focus is on its link in the list again. */
+/** Behind the page of a camera, or the wall, the focus is on the link that led there. */
 function useFocusAfterRoute(): void {
   const shown = route.value;
   const before = useRef(shown);
@@ -31,6 +31,9 @@ function useFocusAfterRoute(): void {
     before.current = shown;
     if (left.view === "camera" && shown.view === "cameras") {
       document.querySelector<HTMLElement>(`a[href="#camera/${left.id}"]`)?.focus();
+    }
+    if (left.view === "wall" && shown.view !== "wall") {
+      document.querySelector<HTMLElement>('a[href="#wall"], .thumb .menu > button')?.focus();
     }
   }, [shown]);
 }
@@ -55,10 +58,11 @@ const loadBeside = () => import("./beside");
 const loadEvents = () => import("./events").then(({ Events }) => ({ default: Events }));
 const loadCheck = () => import("./check");
 const loadTakes = () => import("./takes");
+const loadWall = () => import("./wall");
 const loadMap = () => import("./map");
 const loadForms = () => import("./device_forms");
 
-const VIEWS = ["cameras", "takes", "adapters", "events", "map"] as const;
+const VIEWS = ["cameras", "takes", "adapters", "events", "wall", "map"] as const;
 
 export function Shell({ onDrawn }: { onDrawn: () => void }) {
   useFocusAfterRoute();
@@ -98,6 +102,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
         {view === "takes" && <Later key="takes" load={loadTakes} props={{}} loading={t.takes.loading} />}
         {view === "adapters" && <Later key="adapters" load={loadAdapters} props={{}} loading={t.adapters.loading} />}
         {view === "events" && <Later key="events" load={loadEvents} props={{}} loading={t.events.loading} />}
+        {view === "wall" && <Later key="wall" load={loadWall} props={{}} loading={t.wall.loading} />}
         {view === "map" && <Later key="map" load={loadMap} props={{}} loading={t.hub.mapLoading} fault={t.hub.mapUnreadable} />}
       </main>
       <footer>
