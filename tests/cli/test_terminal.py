@@ -136,7 +136,7 @@ async def test_one_reason_for_several_cameras_is_said_once(full_hub: Hub) -> Non
     ran = await wifimgrctl(full_hub.address, "connect", "--all")
     assert ran.status == 1
     (line,) = ran.out.splitlines()
-    assert line.startswith("2 devices are not connected: no Wi-Fi interface is available: ")
+    assert line.startswith("2 cameras are not connected: no Wi-Fi interface is available: ")
     assert line.endswith(": Tail, Nose")
 
 
