@@ -158,7 +158,7 @@ async def test_the_clock_of_a_camera_that_is_not_connected_is_not_set(hub: Hub) 
 async def test_a_monitor_tells_why_a_recording_has_ended_and_what_is_wrong(cameras: Hub) -> None:
     device = next(one for one in cameras.client.devices.values() if one.name == "Nose")
     async with running(cameras.address, "monitor") as process:
-        await line_with(process, "watching 3 devices")
+        await line_with(process, "watching 3 cameras")
         await cameras.client.record([device.id], on=True)
         await line_with(process, f"Nose ({device.id}): recording")
         fault = {"ssid": Variant("s", CAMERAS["gopro-hero12"][0])}
