@@ -56,7 +56,7 @@ async def test_a_backup_to_stdout_is_what_a_file_has(hub: Hub, tmp_path: Path, n
     assert b"Front" in out
     assert not (tmp_path / "-").exists()
     (tmp_path / "hub.backup").write_bytes(out)
-    assert (await restored(tmp_path / "hub.backup", new)).out.startswith("1 device is restored")
+    assert (await restored(tmp_path / "hub.backup", new)).out.startswith("1 camera is restored")
 
 
 async def test_a_backup_to_a_file_is_root_s_alone(hub: Hub, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ async def test_the_documents_encrypt_a_backup_and_restore_it(hub: Hub, tmp_path:
     assert b"camera-pass" not in data
     status, out, err = await run(RESTORING, tmp_path, new)
     assert (status, err) == (0, b"")
-    assert out.startswith(b"1 device is restored")
+    assert out.startswith(b"1 camera is restored")
 
 
 async def test_another_key_restores_nothing(hub: Hub, tmp_path: Path, new: Path) -> None:
@@ -134,4 +134,4 @@ async def test_what_version_0_2_0_encrypted_is_restored(tmp_path: Path, new: Pat
         assert await terminal.end() == 0
     status, out, err = await run("wifimgrctl restore - <hub.backup", tmp_path, new)
     assert (status, err) == (0, b"")
-    assert out.startswith(b"1 device is restored")
+    assert out.startswith(b"1 camera is restored")

@@ -37,7 +37,7 @@ def status(device: DeviceRecord, **changes: Any) -> dict[str, Any]:
 
 def test_a_snapshot_is_counted() -> None:
     data: dict[str, Any] = {"devices": [device_json(DeviceRecord(1, "A"))], "interfaces": [], "service": {}}
-    assert sentences(EventText(), "snapshot", data) == ["wifimgrd: watching 1 device, 0 interfaces"]
+    assert sentences(EventText(), "snapshot", data) == ["wifimgrd: watching 1 camera, 0 adapters"]
 
 
 def test_a_connection() -> None:
@@ -195,7 +195,7 @@ def test_devices_come_change_and_go() -> None:
     ]
     assert sentences(shown, "device.updated", device_json(DeviceRecord(3, "B", ssid=b"net2"))) == []
     assert sentences(shown, "device.removed", {"id": 3}) == ["B (3): removed"]
-    assert sentences(shown, "device.removed", {"id": 3}) == ["device 3: removed"]
+    assert sentences(shown, "device.removed", {"id": 3}) == ["camera 3: removed"]
 
 
 def test_interfaces_come_change_and_go() -> None:
@@ -342,9 +342,9 @@ def test_the_end_of_a_take_names_who_recorded_and_who_was_missing() -> None:
     shown = event_text(recorder())
     rows = [{"device_id": 1, "device_name": name} for name in ("Front", "Left", "Front", None)]
     data = {"recordings": rows, "missing": []}
-    assert sentences(shown, "take.ended", data) == ["wifimgrd: a take is over: Front, Left, device 1"]
+    assert sentences(shown, "take.ended", data) == ["wifimgrd: a take is over: Front, Left, camera 1"]
     [bad] = shown.text(Message("take.ended", data | {"missing": [{"device_name": "Tail"}]}))
-    assert (bad.what, bad.style) == ("a take is over: Front, Left, device 1; missing: Tail", Style.BAD)
+    assert (bad.what, bad.style) == ("a take is over: Front, Left, camera 1; missing: Tail", Style.BAD)
 
 
 def test_problems_come_and_go() -> None:

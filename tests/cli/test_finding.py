@@ -26,7 +26,7 @@ def test_two_of_one_name_are_distinguished_by_id() -> None:
 
 @pytest.mark.parametrize("wanted", ["nobody", "", "99", "-1", "9" * 30, "²", "1.0", " 1"])
 def test_not_found(wanted: str) -> None:
-    with pytest.raises(DeviceNotFound, match="there is no device"):
+    with pytest.raises(DeviceNotFound, match="there is no camera"):
         find_device(DEVICES, wanted)
 
 

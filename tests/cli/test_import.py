@@ -283,4 +283,4 @@ async def test_connect_several_when_an_adapter_is_free(hub: Hub) -> None:
     states = [hub.client.devices[number] for number in (1, 2, 3, 4)]
     assert sum(one.waiting_since is not None for one in states) == 1
     ran = await wifimgrctl(hub.address, "connect", "1", "Nobody")
-    assert (ran.status, 'no device "Nobody"' in ran.err) == (1, True)
+    assert (ran.status, 'no camera "Nobody"' in ran.err) == (1, True)

@@ -14,7 +14,7 @@ from tests.processes import Hub
 async def test_changes_are_lines(hub: Hub) -> None:
     async with running(hub.address, "monitor") as process:
         first = await line_with(process, "watching")
-        assert re.match(r"\d\d:\d\d:\d\d\.\d{3}  wifimgrd: watching 0 devices, 3 interfaces$", first)
+        assert re.match(r"\d\d:\d\d:\d\d\.\d{3}  wifimgrd: watching 0 cameras, 3 adapters$", first)
         await hub.create(1, name="Front\u202e")
         assert r"Front\u202e (1): registered" in await line_with(process, "registered")
         await line_with(process, "wlan0: in-use: Front")

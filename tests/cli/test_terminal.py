@@ -136,7 +136,7 @@ async def test_one_reason_for_several_cameras_is_said_once(full_hub: Hub) -> Non
     ran = await wifimgrctl(full_hub.address, "connect", "--all")
     assert ran.status == 1
     (line,) = ran.out.splitlines()
-    assert line.startswith("2 devices are not connected: no Wi-Fi interface is available: ")
+    assert line.startswith("2 cameras are not connected: no Wi-Fi interface is available: ")
     assert line.endswith(": Tail, Nose")
 
 
@@ -153,7 +153,8 @@ async def test_remove_asks_whoever_is_at_the_terminal(hub: Hub) -> None:
         assert await terminal.interrupt() == 130
     assert 1 in hub.client.devices
     async with on_terminal(hub.address, "remove", "Front", "--history") as terminal:
-        await terminal.until("history. [y/N] ")
+        await terminal.until("its history.")
+        await terminal.until("[y/N] ")
         terminal.type("y\n")
         assert await terminal.end() == 0
         await terminal.until("Front was removed")

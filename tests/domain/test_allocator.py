@@ -52,7 +52,7 @@ def test_the_third_of_three_cameras_on_two_adapters_is_refused_and_the_others_ke
     allocator, second = allocator.assign(Claim(TWO))
     error = refusal(allocator, Claim(THREE))
     assert error.message == (
-        "no Wi-Fi interface is available: wlan0 (in use by device 1), wlan1 (in use by device 2)"
+        "no Wi-Fi interface is available: wlan0 (in use by camera 1), wlan1 (in use by camera 2)"
     )
     assert allocator.assignments == {ONE: first, TWO: second}
     allocator, third = allocator.release(ONE).assign(Claim(THREE))
@@ -74,8 +74,8 @@ def test_a_refusal_says_why_for_each_interface() -> None:
     error = refusal(allocator, Claim(ONE, bands=frozenset({Band.GHZ_5})))
     assert error.reasons == {
         "wlan0": 'excluded by the configuration ("wlan0")',
-        "wlan1": "in use by device 2",
-        "wlan2": "reserved for device 3",
+        "wlan1": "in use by camera 2",
+        "wlan2": "reserved for camera 3",
         "wlan3": "carrying a connection that is not ours",
         "wlan4": "cannot use the 5GHz band",
         "wlan5": "blocked by rfkill (hard-blocked)",

@@ -172,7 +172,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             assert all(reasons.values())
             assert refused.value.message.startswith("no Wi-Fi interface is available: ")
             for name, device in ((name, device) for device, name in self.assigned.items()):
-                assert reasons[name] == f"in use by device {device}"
+                assert reasons[name] == f"in use by camera {device}"
             return
         self.allocator, name = before.assign(claim)
         assert name in fit
@@ -316,7 +316,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             record = interface_record(status)
             interface, kept_for = status.interface, record.reserved_device_id
             assert (not self.allocator.refusal(stranger, interface)) == record.is_free
-            for device in worlds.DEVICES:
+            for camera in worlds.DEVICES:
                 refused = bool(self.allocator.refusal(Claim(device), interface))
                 if record.is_free:
                     assert not refused

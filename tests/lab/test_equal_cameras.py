@@ -40,7 +40,7 @@ async def test_each_device_has_a_camera_of_its_own_and_keeps_it(plug: Plug, came
         await hub.failed(lost, "connection-lost", 20)
         status, problem = await hub.connect(lost)
         assert (status, problem["code"]) == (504, "device-not-reachable")
-        assert f"is in use by device {other}" in problem["detail"]
+        assert f"is in use by camera {other}" in problem["detail"]
         assert len(pair[pages[other]].stations()) == 1
 
         camera.on()
@@ -61,7 +61,7 @@ async def test_one_that_refuses_the_password_is_followed_by_the_next(hub: WholeH
     await async_poll_until(lambda: hears_both(hub, idle, pair), f"{idle} hears both cameras")
     message = await hub.failed(await hub.add(pair[0], password="not-the-password"), "authentication-failed")
     assert f"{pair[0].bssid} refused the password" in message
-    assert f"{pair[1].bssid} is in use by device {device}" in message
+    assert f"{pair[1].bssid} is in use by camera {device}" in message
     assert page_of(hub, device) == pair[1].name
 
 

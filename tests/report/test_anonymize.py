@@ -36,7 +36,6 @@ def test_the_same_name_has_the_same_alias_everywhere_and_on_another_computer_ano
         'no Wi-Fi interface is available: wlan0 (in use by "My Home"), wlan1 (reserved for "Nose")',
         '"My Home": no Wi-Fi interface is available: wlan0 (needed for "Nose")',
         '"My Home" is being removed',
-        'The network "ONE X 1234" is also registered for "My Home".',
         'that camera is "My Home"',
     ],
 )

@@ -21,7 +21,7 @@ def find_device(devices: Mapping[int, DeviceRecord], wanted: str) -> DeviceRecor
         return named[0]
     if named:
         ids = ", ".join(str(device.id) for device in named)
-        raise InvalidRequest(f'{len(named)} devices are named "{wanted}"; use an id instead: {ids}')
+        raise InvalidRequest(f'{len(named)} cameras are named "{wanted}"; use an id instead: {ids}')
     hint = meant(wanted, [device.name for device in devices.values()])
     raise DeviceNotFound(f'there is no camera "{wanted}"{hint}')
 

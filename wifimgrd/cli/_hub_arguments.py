@@ -36,7 +36,7 @@ FAULTS: Final = (
     "refuses-recording", "rfkill", "scan-fails", "signal", "silent", "slow-join", "slow-leave",
     "stops-recording", "takes-photos", "time-lapse", "too-hot", "wifi-off",
 )  # fmt: skip
-"""Kinds of faults, for shells to complete. The simulator, which this host may not have, decides what there is."""
+"""Kinds of faults, for shells to complete: the simulator itself is not on each host."""
 _WORDS_OF: Final = {"CAMERA": Words.DEVICES, "ADAPTER": Words.INTERFACES}
 """The words that complete a fault's options, by the name of the option's value."""
 

@@ -341,10 +341,10 @@ class NetService:
             async with asyncio.timeout(_PLAN_S), self._planned:
                 await self._planned.wait_for(lambda: self._reachable(device_id) is not None)
         except TimeoutError:
-            raise DeviceNotReachable(f"device {device_id} is not connected") from None
+            raise DeviceNotReachable(f"camera {device_id} is not connected") from None
         camera = self._reachable(device_id)
         if camera is None:
-            raise DeviceNotReachable(f"device {device_id} is no longer connected")
+            raise DeviceNotReachable(f"camera {device_id} is no longer connected")
         return camera
 
     def _reachable(self, device_id: int) -> Camera | None:

@@ -154,7 +154,7 @@ class Captures:
 
     def _name(self, device_id: int) -> str:
         device = self._hub.devices.get(device_id)
-        return f"device {device_id}" if device is None else device.name
+        return f"camera {device_id}" if device is None else device.name
 
     def _answer_all(self, order: Order, result: Result) -> None:
         for (answering, *_), (command, _) in order.askers.items():

@@ -158,7 +158,7 @@ class Commands:
             order = recording_order(options, "options")
             results = await available(hub).record(order.device_ids, on=order.on, everyone=order.everyone)
             names = {one: device.name for one, device in hub.devices.items()}
-            named = [(names.get(one.device_id, f"device {one.device_id}"), one.code) for one in results]
+            named = [(names.get(one.device_id, f"camera {one.device_id}"), one.code) for one in results]
             sentence = " ".join(recorded_on_many(named, on=order.on))
             return None, sentence, {"results": list(map(ResultJson.of, results))}
         if command.name == CONNECT_GROUP and device_id is None:

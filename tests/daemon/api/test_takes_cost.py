@@ -64,7 +64,7 @@ async def test_a_thousand_takes_cost_at_most_twice_their_rows(tmp_path: Path) ->
         return pack_rows(row_of(history_record(one)) for one in rows)
 
     async def get_takes() -> PackedRows:
-        takes = await history.takes(TakeFilter(limit=TAKES))
+        takes = await history.takes.newest(TakeFilter(limit=TAKES))
         assert len(takes) == TAKES
         return pack_rows(row_of(take_record(one)) for one in takes)
 

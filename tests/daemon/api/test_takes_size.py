@@ -49,7 +49,7 @@ async def test_an_answer_ends_after_some_4_mib(rows_a_take: int) -> None:
         for number in range(1, 2501)
     ]
     history = await history_of(rows)
-    takes = await history.takes(TakeFilter(limit=1000))
+    takes = await history.takes.newest(TakeFilter(limit=1000))
     assert LARGEST_ANSWER / 2 < len(pack_rows(row_of(take_record(one)) for one in takes)) <= LARGEST_ANSWER
     assert takes[0].recordings[-1] == rows[-1]
     if rows_a_take < 2500:
@@ -64,7 +64,7 @@ async def test_all_takes_can_be_read_in_parts_though_answers_are_bounded() -> No
     rows = [with_files(recorded(number), LONGEST) for number in range(1, 1501)]
     history = await history_of(rows)
     found, before = list[HistoryRow](), None
-    while takes := await history.takes(TakeFilter(limit=1000, before=before)):
+    while takes := await history.takes.newest(TakeFilter(limit=1000, before=before)):
         found += [row for take in takes for row in take.recordings]
         before = found[-1].id
     assert found == rows[::-1]

@@ -113,12 +113,8 @@ def test_a_network_that_is_registered_twice_is_allowed_with_a_warning(on_bench: 
         first = await bench.create(1, name="Front")
         assert warnings_of(bench, first) == ()
         second = await bench.create(1, name="Tail")
-        assert warnings_of(bench, second) == (
-            'The network "SIM-CAM-1" is also registered for "Front".',
-        )
-        assert warnings_of(bench, first) == (
-            'The network "SIM-CAM-1" is also registered for "Tail".',
-        )
+        assert warnings_of(bench, second) == ('The network "SIM-CAM-1" is also registered for "Front".',)
+        assert warnings_of(bench, first) == ('The network "SIM-CAM-1" is also registered for "Tail".',)
         await bench.hub.update(first, {"name": "Nose"})
         assert '"Nose"' in warnings_of(bench, second)[0]
         await bench.hub.update(second, {"ssid": "SIM-CAM-2"})

@@ -507,7 +507,7 @@ def test_a_recording_that_ended_without_its_link_says_why_that_was_lost() -> Non
         (EndSeen.DIRECTLY, "The recording stopped; why is not known."),
         (EndSeen.SWITCHED_OFF, "The recording stopped: the camera was switched off."),
         (EndSeen.LATER, "The recording stopped while the hub could not see it; why is not known."),
-        (EndSeen.NEVER, "The device was removed, and the recording was not seen to stop."),
+        (EndSeen.NEVER, "The camera was removed, and the recording was not seen to stop."),
     ],
 )
 def test_a_recording_has_a_row_that_says_how_its_end_was_seen(seen: EndSeen, message: str) -> None:

@@ -198,7 +198,7 @@ def test_a_gopro_that_is_not_paired_is_not_looked_for(on_bench: RunOnBench) -> N
         bench.world.power_on_camera(SSID.encode())
         bench.world.set_fault("wifi-off", {"ssid": SSID})
         sent = commands(bench)
-        await refused(bench.hub.cameras.start_recording(device), NotConnected, "^the device is ")
+        await refused(bench.hub.cameras.start_recording(device), NotConnected, "^the camera is ")
         assert sent == []
 
     on_bench(test)

@@ -100,7 +100,7 @@ class Recorded:
         return await self.history.read(HistoryFilter())
 
     async def takes(self) -> list[Take]:
-        return await self.history.takes(TakeFilter())
+        return await self.history.takes.newest(TakeFilter())
 
     async def missing(self) -> dict[str, str]:
         [take] = await self.takes()
@@ -333,7 +333,7 @@ def test_a_recording_of_a_removed_device_ends_in_its_row() -> None:
         recorded.begins(NOSE)
         recorded.ends(NOSE, seen=EndSeen.NEVER)
         [row] = await recorded.rows()
-        assert row.message == "The device was removed, and the recording was not seen to stop."
+        assert row.message == "The camera was removed, and the recording was not seen to stop."
 
     on_history(test)
 
@@ -583,11 +583,13 @@ def test_many_takes_are_read_though_rows_are_read_in_parts() -> None:
                 recorded.ends(one)
             await asyncio.sleep(3)
         assert [len(take.recordings) for take in await recorded.takes()] == [3] * 50
-        newest = await recorded.history.takes(TakeFilter(limit=7))
+        newest = await recorded.history.takes.newest(TakeFilter(limit=7))
         assert newest == (await recorded.takes())[:7]
         since_us = newest[-1].time_us
-        assert await recorded.history.takes(TakeFilter(since_us=since_us)) == newest
-        [oldest] = await recorded.history.takes(TakeFilter(until_us=since_us - 43 * 6 * SECOND + SECOND))
+        assert await recorded.history.takes.newest(TakeFilter(since_us=since_us)) == newest
+        [oldest] = await recorded.history.takes.newest(
+            TakeFilter(until_us=since_us - 43 * 6 * SECOND + SECOND)
+        )
         assert oldest.recordings[0].id == 1
 
     on_history(test)
@@ -608,7 +610,7 @@ def test_a_take_is_over_once_the_files_of_all_recordings_are_known() -> None:
         assert recorded.over == [1]
         await asyncio.sleep(60)
         assert recorded.over == [1], "it is told once"
-        take = await recorded.history.take_of(1)
+        take = await recorded.history.takes.of(1)
         assert take is not None
         assert [row.id for row in take.recordings] == [1, 2]
 
@@ -670,7 +672,7 @@ def test_of_a_take_whose_rows_were_deleted_nothing_is_known() -> None:
         recorded.ends(NOSE)
         recorded.begins(TAIL)
         recorded.history.forget(NOSE)
-        assert await recorded.history.take_of(1) is None
+        assert await recorded.history.takes.of(1) is None
         assert [row.kind for row in await recorded.rows()] == [HistoryKind.RECORDING]
 
     on_history(test)
@@ -685,7 +687,7 @@ def test_a_take_is_told_though_the_row_of_its_last_recording_was_deleted() -> No
         recorded.ends(NOSE)
         recorded.history.publish(RecordingFiles(NOSE, since_us, FILES))
         [take_id] = recorded.over
-        take = await recorded.history.take_of(take_id)
+        take = await recorded.history.takes.of(take_id)
         assert take is not None
         assert [row.device_name for row in take.recordings] == ["Nose"]
 
@@ -696,7 +698,7 @@ def test_a_take_whose_newest_rows_are_older_than_an_id_is_not_looked_for_further
     async def test(recorded: Recorded) -> None:
         recorded.begins(NOSE)
         recorded.ends(NOSE)
-        assert await recorded.history.take_of(2) is None
+        assert await recorded.history.takes.of(2) is None
 
     on_history(test)
 
@@ -832,7 +834,7 @@ def test_few_rows_are_read_and_not_in_small_parts(wanted: TakeFilter, found: int
     async def test() -> None:
         store = CountedHistory(1000)
         history = History(store, SettableClock())
-        assert len(await history.takes(wanted)) == found
+        assert len(await history.takes.newest(wanted)) == found
         assert store.read_rows == read
 
     run(test())
@@ -845,7 +847,7 @@ def test_a_few_takes_of_a_clock_that_was_set_back_end_no_search() -> None:
             row = store.rows[number]
             store.rows[number] = replace(row, time_us=row.time_us // 1000, ended_us=row.ended_us // 1000)
         history = History(store, SettableClock())
-        takes = await history.takes(TakeFilter(since_us=60 * 60 * SECOND))
+        takes = await history.takes.newest(TakeFilter(since_us=60 * 60 * SECOND))
         assert [take.recordings[0].id for take in takes] == list(range(69, 59, -1))
 
     run(test())
@@ -856,10 +858,10 @@ def test_the_take_of_an_id_is_looked_for_among_newer_rows_only() -> None:
         store = CountedHistory(1000)
         del store.rows[900]
         history = History(store, SettableClock())
-        take = await history.take_of(901)
+        take = await history.takes.of(901)
         assert take is not None
         assert take.recordings[0].id == 901
-        assert await history.take_of(900) is None
+        assert await history.takes.of(900) is None
         assert store.read_rows == [250, 250]
 
     run(test())

@@ -25,7 +25,7 @@ def test_an_interface_that_a_device_uses_is_left_alone(on_bench: RunOnBench) -> 
         device = await bench.connected(1)
         report = await bench.hub.scan()
         assert list(report.scanned) == ["wlan1", "wlan2"]
-        assert report.skipped == {"wlan0": f'in use by "SIM-CAM-1"'}
+        assert report.skipped == {"wlan0": 'in use by "SIM-CAM-1"'}
         assert bench.story.reported == []
         by_name = {network.ssid.text: network.device_id for network in await bench.hub.networks()}
         assert by_name["SIM-CAM-1"] == device

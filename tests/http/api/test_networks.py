@@ -48,7 +48,7 @@ async def test_a_registered_camera_is_recognised_and_its_link_left_alone(shim: S
     made = (await shim.post(P, json=body)).json["id"]
     assert (await shim.get(f"{P}/wifi/connect?device_id={made}&wait=10")).json["status"] == "connected"
     answer = (await shim.get(NETWORKS + "/")).json
-    assert answer["skipped_interfaces"] == {"wlan0": f'in use by "SIM-CAM-1"'}
+    assert answer["skipped_interfaces"] == {"wlan0": 'in use by "SIM-CAM-1"'}
     owners = {network["ssid"]: network["device_id"] for network in answer["networks"]}
     assert owners["SIM-CAM-1"] == made
     assert (await shim.get(f"{P}/{made}")).json["connected"] is True

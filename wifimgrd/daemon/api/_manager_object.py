@@ -215,7 +215,7 @@ class ManagerObject(ExportedInterface):
 
     async def _get_takes(self, call: MethodCall) -> Sequence[object]:
         wanted = parse_take_filter(*typed(tuple[dict[str, object]], call.body))
-        takes = await self._history.takes(wanted)
+        takes = await self._history.takes.newest(wanted)
         return (pack_rows(row_of(take_record(one)) for one in takes),)
 
     async def _forget_history(self, call: MethodCall) -> Sequence[object]:

@@ -232,7 +232,7 @@ class HubService:
 
     async def _tell_take(self, take_id: int) -> None:
         """Send the signal of a take that is over; nothing if its rows were deleted."""
-        take = await self._history.take_of(take_id)
+        take = await self._history.takes.of(take_id)
         if take is not None:
             body = [variants_of(take_record(take.within(_LARGEST_TAKE)))]
             self._connection.emit(names.ROOT_PATH, names.MANAGER, "TakeEnded", "a{sv}", body)

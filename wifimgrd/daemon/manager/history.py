@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
@@ -13,6 +13,7 @@ from wifimgrd.daemon.manager._recording_history import RecordingHistory
 from wifimgrd.daemon.manager._recovery_history import RecoveryHistory
 from wifimgrd.daemon.manager._signal_history import SignalHistory
 from wifimgrd.daemon.manager._state import Clock, Steady, loop_s
+from wifimgrd.daemon.manager._takes import Takes
 from wifimgrd.daemon.ports import HistoryStore
 from wifimgrd.domain import sentences
 from wifimgrd.domain.clocks import Clocks
@@ -38,7 +39,6 @@ from wifimgrd.domain.events import (
 )
 from wifimgrd.domain.history import (
     LARGEST_ANSWER,
-    LARGEST_LIMIT,
     HistoryFilter,
     HistoryKind,
     HistoryRow,
@@ -46,17 +46,10 @@ from wifimgrd.domain.history import (
     ended_unseen,
     within,
 )
-from wifimgrd.domain.takes import Take, TakeFilter, TakeReader, without_device
+from wifimgrd.domain.takes import without_device
 
 _CHECKPOINT_S: Final = 300.0
 """The interval at which the duration of what lasts is written."""
-_ROWS_A_TAKE: Final = 4
-"""So many rows are read at a time for each take that is wanted."""
-_FEWEST_ROWS: Final = 250
-"""So many are read at least: each time costs about as much as these."""
-_MOST_PAST: Final = 50
-"""Earlier takes are not looked for after so many in a row that ended before those that are wanted. A few may
-only seem so, where the clock was set."""
 
 
 @dataclass(slots=True)
@@ -114,6 +107,7 @@ class History:
         """The devices that were removed before `start`."""
         self.signals = SignalHistory(store, clock)
         """The signal and the battery of each device, also for clients."""
+        self.takes = Takes(self._read)
         self.recordings = RecordingHistory(self._put, self._new_id, self._now)
         self._problems = ProblemHistory(self._put, self._new_id, self._now)
         self._recoveries = RecoveryHistory(self._put, self._new_id, self._now)
@@ -186,49 +180,6 @@ class History:
     def _lasting(self, now: Clocks) -> Iterator[HistoryRow]:
         """The rows without an end beside those of sessions, with the present time."""
         return chain(self.recordings.current(), self._problems.current(now), self._recoveries.current())
-
-    async def takes(self, wanted: TakeFilter) -> list[Take]:
-        """The newest takes that match, the newest first; raises InternalError. Not all where they are too
-        many bytes for an answer."""
-        found, size, past = list[Take](), 0, 0
-        rows = min(LARGEST_LIMIT, max(_FEWEST_ROWS, _ROWS_A_TAKE * wanted.limit))
-        async for take in self._newest_takes(rows, wanted.before):
-            past = past + 1 if wanted.is_before(take) else 0
-            if past == _MOST_PAST:
-                break
-            if not wanted.fits(take):
-                continue
-            fitting = take.within(LARGEST_ANSWER)
-            size += fitting.size
-            if found and size > LARGEST_ANSWER:
-                break
-            found.append(fitting)
-            if len(found) == wanted.limit:
-                break
-        return found
-
-    async def take_of(self, take_id: int) -> Take | None:
-        """The take of rows that name an id; None if all were deleted. Raises InternalError."""
-        async for take in self._newest_takes(_FEWEST_ROWS):
-            if take.has_rows_of(take_id):
-                return take
-            if all(row.id < take_id for row in take.recordings):
-                break
-        return None
-
-    async def _newest_takes(self, limit: int, before: int | None = None) -> AsyncIterator[Take]:
-        """All takes whose rows are before the one with an id, the newest first. So many rows are read at a
-        time."""
-        reader = TakeReader()
-        while True:
-            rows = await self._read(HistoryFilter(before=before, limit=limit, kind=HistoryKind.RECORDING))
-            for take in reader.add(rows):
-                yield take
-            if len(rows) < limit:
-                break
-            before = rows[-1].id
-        for take in reader.finish():
-            yield take
 
     def forget(self, device_id: DeviceId) -> None:
         """Delete the rows and the samples of a device that was removed."""

@@ -354,7 +354,7 @@ def _interfaces(client: HubClient, *, current: bool) -> Iterator[Metric]:
     for interface in interfaces:
         if interface.reserved_device_id is not None:
             device = client.devices.get(interface.reserved_device_id)
-            name = f"device {interface.reserved_device_id}" if device is None else device.name
+            name = f"camera {interface.reserved_device_id}" if device is None else device.name
             reserved.add_metric([interface.name, name], 1)
     yield reserved
     health = GaugeMetricFamily(

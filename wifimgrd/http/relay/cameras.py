@@ -100,7 +100,7 @@ class Cameras:
         text = request.match_info["port"]
         ports = {str(port): port for port in self._models.get(device.codename, GENERIC).ports}
         if text not in ports:
-            raise Problem(NOT_FOUND, f"device {device.id} is only reached at port {' and '.join(ports)}")
+            raise Problem(NOT_FOUND, f"camera {device.id} is only reached at port {' and '.join(ports)}")
         prefix = f"/cameras/{request.match_info['id']}:{text}"
         return await self._relay(request, device, ports[text], prefix)
 
@@ -111,7 +111,7 @@ class Cameras:
         if not request.raw_path.startswith(f"{prefix}/"):
             raise invalid("a request to a camera names only its path, as in /cameras/1/")
         if device.state != "connected" or not device.interface or not device.camera_address:
-            raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, f"device {number} is {device.state}", status=409)
+            raise Problem(ErrorCode.DEVICE_NOT_REACHABLE, f"camera {number} is {device.state}", status=409)
         address = device.camera_address
         if not request.raw_path.isascii():
             raise invalid("a path may contain only ASCII characters; encode others as %XX")
@@ -139,7 +139,7 @@ class Cameras:
     @asynccontextmanager
     async def _place(self, number: int) -> AsyncIterator[None]:
         if self._busy[number] >= AT_ONCE:
-            raise Problem(ErrorCode.BUSY, f"device {number} has {AT_ONCE} connections already")
+            raise Problem(ErrorCode.BUSY, f"camera {number} has {AT_ONCE} connections already")
         self._busy[number] += 1
         try:
             yield

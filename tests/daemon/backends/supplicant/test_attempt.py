@@ -306,7 +306,7 @@ async def test_one_in_use_by_another_device_is_named_where_it_refuses() -> None:
     air = Air({A: FULL})
     air.in_use[A] = DeviceId(2)
     error = await failure_of(AttemptOnAir(air))
-    assert error.message.endswith(f"{A} refused the connection and is in use by device 2")
+    assert error.message.endswith(f"{A} refused the connection and is in use by camera 2")
 
 
 async def test_two_attempts_that_begin_at_once_join_two_access_points() -> None:
@@ -352,7 +352,7 @@ async def test_an_access_point_that_the_other_attempt_has_joined_is_not_waited_f
         air.users.leave()
         error = await failing
     assert isinstance(error, AuthenticationFailed)
-    assert error.message.endswith(f"{A} refused the password, {B} is in use by device 2")
+    assert error.message.endswith(f"{A} refused the password, {B} is in use by camera 2")
 
 
 async def test_an_access_point_that_the_other_attempt_exchanges_for_another_is_joined(
@@ -384,7 +384,7 @@ async def test_an_access_point_is_waited_for_until_the_deadline(
         air.points = [point(B)]
     error = await failure_of(AttemptOnAir(air, sightings=sightings, within_s=0.05))
     assert isinstance(error, code)
-    assert f"{B} is being tried by device 2" in error.message
+    assert f"{B} is being tried by camera 2" in error.message
 
 
 async def test_a_camera_that_is_off_is_not_replaced_by_one_in_use() -> None:
@@ -392,12 +392,12 @@ async def test_a_camera_that_is_off_is_not_replaced_by_one_in_use() -> None:
     air.in_use[A] = DeviceId(2)
     error = await failure_of(AttemptOnAir(air, sightings=[B]))
     assert isinstance(error, DeviceNotReachable)
-    assert error.message.endswith(f"{A} is in use by device 2")
+    assert error.message.endswith(f"{A} is in use by camera 2")
 
 
 async def test_a_camera_that_is_off_is_not_replaced_by_another_devices() -> None:
     attempt = AttemptOnAir(Air({A: JOINED}), sightings=[B], others={A: DeviceId(2)})
-    assert f"{A} was last used by device 2" in (await failure_of(attempt)).message
+    assert f"{A} was last used by camera 2" in (await failure_of(attempt)).message
 
 
 async def test_an_open_encrypted_network_is_joined_by_owe() -> None:

@@ -113,7 +113,7 @@ def test_the_search_goes_on_until_there_is_one_that_is_nobody_elses(
 def test_what_became_of_each_is_said() -> None:
     choice = BssChoice((), {B: DeviceId(7)}, used(A), {A: "connection"})
     assert choice.describe([point(C), point(B), point(A)]) == (
-        f"{A} refused the connection and is in use by device 2, {B} was last used by device 7"
+        f"{A} refused the connection and is in use by camera 2, {B} was last used by camera 7"
     )
     assert choice.describe([point(C)]) == ""
 

@@ -93,9 +93,9 @@ class BssChoice:
     def _words(self, bssid: str) -> str:
         words = [f"refused the {self.refusals[bssid]}"] if bssid in self.refusals else []
         if bssid in self.in_use:
-            words.append(f"is in use by device {self.in_use[bssid]}")
+            words.append(f"is in use by camera {self.in_use[bssid]}")
         elif bssid in self.attempted:
-            words.append(f"is being tried by device {self.attempted[bssid]}")
+            words.append(f"is being tried by camera {self.attempted[bssid]}")
         elif bssid in self.others:
-            words.append(f"was last used by device {self.others[bssid]}")
+            words.append(f"was last used by camera {self.others[bssid]}")
         return " and ".join(words)
