@@ -13,7 +13,7 @@ import { dateOf, second } from "../times";
 import type { Device } from "../types";
 import { isNeedy, type Others } from "../wall";
 import { inPlaces, seats } from "../wall_places";
-import { Sign } from "./rig";
+import { Sign } from "./sign";
 import "./shared";
 import { type Mark, useMoving } from "./wall_moving";
 import { OthersTile, WallTile } from "./wall_tile";
