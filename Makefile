@@ -65,4 +65,4 @@ lint: ## ruff, mypy --strict, import rules
 	@tools/lint
 
 clean: ## remove what was installed and built here
-	rm -rf .venv .node .camera-clients .ground-stations .dbus-fast .generated-clients .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .bus .venv .node .camera-clients .ground-stations .dbus-fast .generated-clients .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

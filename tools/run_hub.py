@@ -5,7 +5,8 @@ Settings come from the environment: PORT (default 8080, 0 = any free), STATE (a 
 kept; default a temporary one), SCENARIO, CONFIG, BACKEND (`simulated`, `networkmanager` or `wpa_supplicant`),
 WATCHDOG (seconds, default 30, as in the units; 0 = none, e.g. for a debugger).
 The message bus has the same address at each start, but where another hub of this checkout runs already.
-Prints `ready http://127.0.0.1:PORT/ bus ADDRESS` once all serve. SIGINT or SIGTERM ends all of it.
+Prints `ready http://127.0.0.1:PORT/ bus ADDRESS` once all serve; the file `.bus` of the checkout has that
+address until the end. SIGINT or SIGTERM ends all of it.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from wifimgrd.config.configuration import Config, load  # noqa: E402
 _START_TIMEOUT_S: Final = 30.0
 _HOST: Final = "127.0.0.1"
 _BACKENDS: Final = ("simulated", "networkmanager", "wpa_supplicant")
+_ADDRESS: Final = _CHECKOUT / ".bus"
+"""For other terminals: the address of the message bus of the hub that started last."""
 _LONGEST_SOCKET: Final = 107
 """Bytes of a Unix socket's path, of which the kernel has 108 with the end."""
 _LONGEST_NAME: Final = "wifimgrd-mavlink.notify"
@@ -187,15 +190,16 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
             await start(bridge)
         if wanted.mavlink.connection:
             await start(stations)
-        if not stopping.is_set():
-            print(f"ready {url} bus {address}", flush=True)
-            print(
-                f"In another terminal:\n  export WIFIMGRD_BUS='{address}'\n"
-                f"  {shlex.quote(str(BIN / 'wifimgrctl'))} status",
-                file=sys.stderr,
-                flush=True,
-            )
-        await _unless_stopped(None, stopping, running)
+        with _in_file(address):
+            if not stopping.is_set():
+                print(f"ready {url} bus {address}", flush=True)
+                print(
+                    f"In another terminal:\n  export WIFIMGRD_BUS='{address}'\n"
+                    f"  {shlex.quote(str(BIN / 'wifimgrctl'))} status",
+                    file=sys.stderr,
+                    flush=True,
+                )
+            await _unless_stopped(None, stopping, running)
         return 0
     finally:
         await client.stop()
@@ -205,6 +209,19 @@ async def _run(scratch: Path, port: int, stopping: asyncio.Event) -> int:
             await service.stop()
         bus.kill()
         await bus.wait()
+
+
+@contextmanager
+def _in_file(address: str) -> Iterator[None]:
+    """Keep the address of the message bus in the checkout, if that can be written to."""
+    with suppress(OSError):
+        _ADDRESS.write_text(f"{address}\n")
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if _ADDRESS.read_text().strip() == address:  # no other hub has started since
+                _ADDRESS.unlink()
 
 
 def _watchdog_s() -> float:

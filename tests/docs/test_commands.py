@@ -22,7 +22,6 @@ from wifimgrd.cli._arguments import parser
 
 BESIDE_MAKE_RUN = blocks_at("make-run")
 IN_CHECKOUT = blocks_at("checkout")
-SCRATCH = re.compile(r"/tmp/wifimgrd-\w+")
 STOP_S = 20
 
 
@@ -74,14 +73,13 @@ def run_beside_make_run(host: PrivateHost, document: str, log: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text)
     blocks = BESIDE_MAKE_RUN[document]
-    printed = {name for block in blocks for name in SCRATCH.findall(block.text)}
     with (
         BEFORE.get(document, nullcontext)(host),
-        making_run(host, start_of(document), log) as scratch,
+        making_run(host, start_of(document), log),
         Terminal(host.inside) as terminal,
     ):
         for block in blocks:
-            terminal.run(block, dict.fromkeys(printed, scratch))
+            terminal.run(block)
 
 
 def start_of(document: str) -> Step:
@@ -94,8 +92,8 @@ def start_of(document: str) -> Step:
 
 
 @contextmanager
-def making_run(host: PrivateHost, start: Step, log: Path) -> Iterator[str]:
-    """`make run` as it is printed; gives its scratch folder."""
+def making_run(host: PrivateHost, start: Step, log: Path) -> Iterator[None]:
+    """`make run` as it is printed."""
     with (
         log.open("wb") as errors,
         subprocess.Popen(
@@ -109,10 +107,9 @@ def making_run(host: PrivateHost, start: Step, log: Path) -> Iterator[str]:
         assert process.stdout is not None
         ready = process.stdout.readline()
         try:
-            scratch = SCRATCH.search(ready)
-            assert scratch, f"{start.command}: {ready}{log.read_text(errors='replace')}"
+            assert ready, f"{start.command}: {log.read_text(errors='replace')}"
             assert is_as_printed(start.printed or "...", ready)
-            yield scratch[0]
+            yield
         finally:
             process.terminate()
             process.wait(STOP_S)

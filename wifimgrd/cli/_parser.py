@@ -24,6 +24,10 @@ _REQUIRED: Final = re.compile(
 _SEVERAL: Final = {"CAMERA": "name cameras"}
 _ONE: Final = {
     "CAMERA": "name a camera",
+    "ACTION": "name an action",
+    "ADAPTER": "name an adapter",
+    "FILE": "name a file",
+    "KIND": "name a kind of fault",
     "what": "name what to list: devices, interfaces, codenames or groups",
 }
 """Requests for arguments that are missing."""
