@@ -316,7 +316,7 @@ class AllocatorMachine(RuleBasedStateMachine):
             record = interface_record(status)
             interface, kept_for = status.interface, record.reserved_device_id
             assert (not self.allocator.refusal(stranger, interface)) == record.is_free
-            for camera in worlds.DEVICES:
+            for device in worlds.DEVICES:
                 refused = bool(self.allocator.refusal(Claim(device), interface))
                 if record.is_free:
                     assert not refused
