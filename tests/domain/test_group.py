@@ -73,8 +73,7 @@ def test_a_refusal_names_the_member_and_why_each_adapter_is_not_for_it() -> None
     with pytest.raises(NoInterfaceAvailable) as refused:
         plan_group(hub(ONE, THREE), members, [Holder(THREE)], name_of)
     assert refused.value.message == (
-        'camera 4: no Wi-Fi interface is available: wlan0 (in use by "Nose"), '
-        'wlan1 (needed for "Tail")'
+        'camera 4: no Wi-Fi interface is available: wlan0 (in use by "Nose"), wlan1 (needed for "Tail")'
     )
 
 
