@@ -166,7 +166,7 @@ async def test_back_is_a_step_back_and_then_out(page: Page, hub: RunningHub) -> 
 
 async def test_what_is_done_is_not_gone_back_to(page: Page, hub: RunningHub) -> None:
     await opened(page, hub, "#events")
-    await page.get_by_role("link", name="Cameras").click()
+    await page.get_by_role("link", name="Cameras", exact=True).click()
     dialog = await choose_network(page, "SIM-CAM-1")
     await dialog.get_by_label("Password", exact=True).fill("camera-pass-1")
     await dialog.get_by_role("button", name="Add and connect").click()

@@ -65,7 +65,7 @@ def test_all_that_matters_is_on_80_by_24() -> None:
     assert "70 %" in lines[3]
     assert "84 %" in lines[3]
     assert "2 h 10 min left" in lines[3]
-    assert lines[4].startswith("> Tail   Failed")
+    assert lines[4].startswith("> Tail   Not found")
     assert shown.selected == 4
     assert lines[6] == "EVENTS"
     assert lines[7].endswith("  Front (1): recording")
