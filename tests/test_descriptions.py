@@ -10,7 +10,7 @@ import pytest
 
 from tools.descriptions.json_schema import Schemas
 from tools.descriptions.openapi import openapi
-from tools.generate_camera_table import DOCUMENT, with_table
+from tools.generate_camera_table import DOCUMENT, with_tables
 from tools.generate_dbus_reference import REFERENCE, reference
 from tools.generate_descriptions import DESCRIPTIONS, text_of
 from wifimgrd.config.configuration import TileSource
@@ -27,7 +27,7 @@ def test_the_reference_of_the_bus_is_current() -> None:
 
 def test_the_table_of_models_is_current() -> None:
     document = DOCUMENT.read_text()
-    assert document == with_table(document), "run tools/generate_camera_table.py"
+    assert document == with_tables(document), "run tools/generate_camera_table.py"
 
 
 @pytest.mark.parametrize("file", DESCRIPTIONS, ids=lambda file: file.name)

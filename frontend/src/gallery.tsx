@@ -100,7 +100,12 @@ const failed = (connection_error_code: Device["connection_error_code"]): Partial
 
 /** A camera that gives stills: one that was just asked, so that it is not asked here. */
 const WITH_STILL = 20;
-const MODEL: Model = { codename: "skycam-2", device_name: "Skycam 2", device_image_url: null, snapshot_path: "/still.jpg" };
+const MODEL: Model = {
+  codename: "skycam-2",
+  device_name: "Skycam 2",
+  device_image_url: null,
+  snapshot: { path: "/still.jpg", body: null, while_recording: true },
+};
 
 /** A picture that no camera took: a sky over the ground. */
 function scene(): Promise<ImageBitmap> {

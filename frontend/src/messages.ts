@@ -150,8 +150,10 @@ const en = {
   stills: {
     at: (name: string, time: string) => `${name} at ${time}`,
     none: (name: string) => `${name}: no picture yet`,
+    noneNow: (name: string) => `${name}: no picture while it records`,
     taken: (time: string) => `The camera's view at ${time}`,
     notYet: "No picture from the camera yet",
+    notNow: "The camera gives no picture while it records",
   },
   camera: {
     name: "Name",

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
-import type { Model } from "./types";
+import type { Model, StillSource } from "./types";
 
 export const models = signal<readonly Model[] | null>(null);
 const isUnreadable = signal(false);
@@ -33,8 +33,7 @@ export const isGoPro = (ssid: string): boolean => /^(GP\d{8}$|HERO)/.test(ssid);
 const modelOf = (codename: string): Model | undefined => models.value?.find((one) => one.codename === codename);
 
 /** Where cameras of a model give a still; null if they do not, or that is not known. */
-export const snapshotPathOf = (codename: string): string | null =>
-  modelOf(codename)?.snapshot_path ?? null;
+export const stillSourceOf = (codename: string): StillSource | null => modelOf(codename)?.snapshot ?? null;
 
 /** Empty until the catalog is read: the codename would stand there for a moment only. */
 export const modelName = (codename: string): string =>

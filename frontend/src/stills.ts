@@ -2,8 +2,8 @@
 // a minute, and only while somebody looks at it.
 
 import { signal } from "@preact/signals";
-import { jpegSize } from "./jpeg_size";
 import { onForget } from "./state";
+import type { StillSource } from "./types";
 
 export interface Still {
   picture: ImageBitmap;
@@ -12,11 +12,6 @@ export interface Still {
 }
 
 const MINUTE_MS = 60_000;
-const TIMEOUT_MS = 10_000;
-const MOST_BYTES = 4 * 1024 * 1024;
-/** What a picture takes in memory depends on these, and not on its bytes. */
-const MOST_PIXELS = 24_000_000;
-const WIDTH = 800;
 /** A browser has six connections to the hub: cameras that are slow leave enough for all else. */
 const AT_ONCE = 2;
 
@@ -46,7 +41,7 @@ export function keepStill(id: number, picture: ImageBitmap | null): void {
 }
 
 /** Keep a camera's still up to date while an element is in view; the result ends that. */
-export function watchStill(element: Element, id: number, path: string): () => void {
+export function watchStill(element: Element, id: number, source: StillSource): () => void {
   const wish = new AbortController();
   let isInView = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -59,10 +54,12 @@ export function watchStill(element: Element, id: number, path: string): () => vo
     else timer = setTimeout(look, wait);
   };
   const ask = async () => {
+    // How to read one is read from the hub with the first: most cameras give none.
+    const reader = await import("./read_still").catch(() => null);
     // Another view of the same camera may have asked while this one waited for its turn.
     if (isSeen() && (askedAt.get(id) ?? -Infinity) + MINUTE_MS <= performance.now()) {
       askedAt.set(id, performance.now());
-      const picture = await readStill(`cameras/${id}${path}`, wish.signal).catch(() => null);
+      const picture = (await reader?.readStill(id, source, wish.signal).catch(() => null)) ?? null;
       if (wish.signal.aborted) picture?.close();
       else keepStill(id, picture);
     }
@@ -85,45 +82,4 @@ export function watchStill(element: Element, id: number, path: string): () => vo
 function inTurn(job: () => Promise<void>): void {
   turn = (turn + 1) % AT_ONCE;
   lanes[turn] = (lanes[turn] ?? Promise.resolve()).then(job);
-}
-
-/** A picture of a size that can be shown; throws for anything else. */
-async function readStill(address: string, isUnwanted: AbortSignal): Promise<ImageBitmap> {
-  const patience = new AbortController();
-  const giveUp = () => patience.abort();
-  isUnwanted.addEventListener("abort", giveUp);
-  const timer = setTimeout(giveUp, TIMEOUT_MS);
-  try {
-    const answer = await fetch(address, { cache: "no-store", redirect: "error", signal: patience.signal });
-    if (!answer.ok || !answer.body) throw new Error(answer.statusText);
-    const bytes = await readBytes(answer.body);
-    const size = jpegSize(bytes);
-    if (!size || size.width * size.height > MOST_PIXELS) throw new RangeError();
-    return await createImageBitmap(new Blob([bytes], { type: "image/jpeg" }), {
-      resizeWidth: Math.min(WIDTH, size.width),
-      resizeQuality: "medium",
-    });
-  } finally {
-    clearTimeout(timer);
-    isUnwanted.removeEventListener("abort", giveUp);
-    patience.abort();
-  }
-}
-
-async function readBytes(body: ReadableStream<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const reader = body.getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    length += part.value.length;
-    if (length > MOST_BYTES) throw new RangeError();
-    chunks.push(part.value);
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const one of chunks) {
-    bytes.set(one, at);
-    at += one.length;
-  }
-  return bytes;
 }

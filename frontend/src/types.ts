@@ -17,12 +17,19 @@ export type { BluetoothDevice, Camera, Device, HistoryRow, Interface, Network, R
 /** A row of the history of kind `recording`, a file of one, and who has none in a take. */
 export type { File as RecordedFile, HistoryRow as Recording, Missing as MissingCamera } from "./records";
 
+/** Where a camera gives a still, at its own HTTP server. */
+export interface StillSource {
+  path: string;
+  /** What is sent there by POST; null: it is a GET. */
+  body: string | null;
+  while_recording: boolean;
+}
+
 export interface Model {
   codename: string;
   device_name: string;
   device_image_url: string | null;
-  /** Where such a camera gives a still, at its own HTTP server. */
-  snapshot_path?: string;
+  snapshot?: StillSource;
 }
 
 /** An adapter that is reserved for a device, and is not plugged in. */

@@ -19,6 +19,7 @@ from tests.commands import disconnect
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PATH: Final = "/view/still.jpg?size=small"
+BODY: Final = '{"now": true}'
 MODELS: Final = f"""
 [[model]]
 codename = "skycam-2"
@@ -31,6 +32,18 @@ codename = "skycam-3"
 device_name = "Skycam 3"
 probe = {{ path = "/osc/info" }}
 snapshot = {{ path = "/osc/info" }}
+
+[[model]]
+codename = "skycam-4"
+device_name = "Skycam 4"
+probe = {{ path = "/osc/info" }}
+snapshot = {{ path = "{PATH}", body = '{BODY}' }}
+
+[[model]]
+codename = "skycam-5"
+device_name = "Skycam 5"
+probe = {{ path = "/osc/info" }}
+snapshot = {{ path = "{PATH}", while_recording = false }}
 """
 """The simulated cameras answer at /osc/info, with JSON; at the other path a test does."""
 DRAW: Final = """async ([width, height]) => {
@@ -45,7 +58,7 @@ Object.defineProperty(Document.prototype, 'hidden', {get: () => window.isAway ==
 window.turn = isAway => { window.isAway = isAway; document.dispatchEvent(new Event('visibilitychange')); };
 """
 """A headless browser's pages are always in view."""
-FIRST_PIXEL: Final = "canvas => [...canvas.getContext('2d').getImageData(1, 1, 1, 1).data]"
+FIRST_PIXEL: Final = "canvas => [...canvas.getContext('2d').getImageData(0, 0, 1, 1).data]"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -61,8 +74,9 @@ async def whole_hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[R
 class Stills:
     """What the camera answers, and how often it was asked."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, content_type: str = "image/jpeg") -> None:
         self.data = data
+        self.content_type = content_type
         self.asked: list[str] = []
 
     def saw(self, request: Request) -> None:
@@ -72,7 +86,7 @@ class Stills:
 
     async def answer(self, route: Route) -> None:
         """Answer as the camera does."""
-        await route.fulfill(body=self.data, content_type="image/jpeg")
+        await route.fulfill(body=self.data, content_type=self.content_type)
 
 
 async def camera(hub: RunningHub, codename: str = "skycam-2", number: int = 1, name: str = "Front") -> int:
@@ -160,12 +174,70 @@ async def test_what_is_no_picture_or_too_large_is_not_shown(page: Page, hub: Run
     frame = picture.index(b"\xff\xc0")
     giant = picture[: frame + 5] + b"\xff\xff\xff\xff" + picture[frame + 9 :]
     for number, data in enumerate(
-        (b"", b"GIF89a" + picture, giant, picture[:200], picture + bytes(5 << 20)), 1
+        (b"", b"GIF89a" + picture, giant, picture[:200], picture + bytes(4 << 20)), 1
     ):
         seen = Stills(data)
         await page.unroute_all()
         await page.route("**/cameras/**", seen.answer)
         device = await camera(hub, name=f"Front {number}")
+        async with page.expect_response(lambda one: PATH in one.url):
+            await opened(page, hub)
+        still = card(page, f"Front {number}").locator("canvas.still")
+        await expect(still).to_have_class("still none")
+        await page.evaluate("new Promise(done => setTimeout(done, 200))")
+        await expect(still).to_have_class("still none")
+        await hub.client.remove_device(device)
+
+
+STREAM: Final = 'multipart/x-mixed-replace; boundary="frame"'
+
+
+def parts(*pictures: bytes, length: int | None = None) -> bytes:
+    """A stream of JPEGs, each of which says its length, or another."""
+    heads = (
+        f"--frame\r\nContent-Type: image/jpeg\r\nContent-Length: {length or len(one)}\r\n\r\n".encode()
+        for one in pictures
+    )
+    return b"".join(head + one + b"\r\n" for head, one in zip(heads, pictures, strict=True))
+
+
+async def test_the_first_picture_of_a_stream_is_shown(page: Page, hub: RunningHub) -> None:
+    first, second = await drawn(page, 320, 200), await drawn(page, 640, 480)
+    seen = Stills(parts(first, second), STREAM)
+    await page.route("**/cameras/**", seen.answer)
+    await camera(hub, "skycam-4")
+    async with page.expect_request(lambda one: PATH in one.url) as asked:
+        await opened(page, hub)
+    still = card(page, "Front").locator("canvas.still:not(.none)")
+    await expect(still).to_have_js_property("width", 320)
+    await expect(still).to_have_js_property("height", 200)
+    request = await asked.value
+    assert (request.method, request.post_data) == ("POST", BODY)
+    assert (await request.header_value("Content-Type") or "").startswith("application/json")
+
+
+async def test_a_stream_that_begins_with_no_picture_shows_none(page: Page, hub: RunningHub) -> None:
+    picture = await drawn(page)
+    frame = picture.index(b"\xff\xc0")
+    giant = picture[: frame + 5] + b"\xff\xff\xff\xff" + picture[frame + 9 :]
+    for number, data in enumerate(
+        (
+            b"",
+            picture,
+            b"x" * 2000 + parts(picture),
+            parts(b"GIF89a", picture),
+            parts(giant, picture),
+            parts(picture, length=len(picture) + 100),
+            parts(picture, length=200),
+            parts(picture, length=5 << 20),
+            parts(picture).replace(b"image/jpeg", b"text/html", 1),
+        ),
+        1,
+    ):
+        seen = Stills(data, STREAM)
+        await page.unroute_all()
+        await page.route("**/cameras/**", seen.answer)
+        device = await camera(hub, "skycam-4", name=f"Front {number}")
         async with page.expect_response(lambda one: PATH in one.url):
             await opened(page, hub)
         still = card(page, f"Front {number}").locator("canvas.still")
@@ -202,6 +274,18 @@ async def test_they_come_through_the_relay_and_other_answers_are_nothing(page: P
         (await answer.value).headers["content-type"].startswith("application/json")
     )  # its body is left unread
     await expect(card(page, "Front").locator("canvas.still.none")).to_have_count(1)
+
+
+async def test_one_that_gives_none_while_it_records_is_not_asked_if_that_is_not_known(
+    page: Page, hub: RunningHub
+) -> None:
+    seen = await stills(page)
+    await camera(hub, "skycam-5", 1, "Front")
+    await camera(hub, "skycam-2", 2, "Back")
+    await opened(page, hub)
+    await expect(card(page, "Back").locator("canvas.still:not(.none)")).to_be_visible()
+    await expect(card(page, "Front").get_by_role("img", name="Front: no picture yet")).to_be_visible()
+    assert len(seen.asked) == 1
 
 
 async def test_a_model_without_stills_has_no_place_for_one(page: Page, hub: RunningHub) -> None:

@@ -1,6 +1,6 @@
 """Whatever a file of cameras has in it: it is read as other programs read it, or refused in a sentence that
-has no more of it than a word. `make soak` goes on for longer. The page's reader of JPEGs and the two readers
-of QR texts are in tests/browser."""
+has no more of it than a word. `make soak` goes on for longer. The page's readers of JPEGs and of streams of
+them, and the two readers of QR texts are in tests/browser."""
 
 from __future__ import annotations
 

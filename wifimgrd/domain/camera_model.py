@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from wifimgrd.domain.link_steps import CAMERA_STEPS, LinkStep
 HTTP_PORT: Final = 80
 _LONGEST_DATAGRAM: Final = 1400
 """Bytes that fit into one frame on every link."""
+_LONGEST_BODY: Final = 1000
 _LONGEST_INTRO: Final = 2000
 _LONGEST_PATTERN: Final = 256
 NAME6: Final = "{name6}"
@@ -30,6 +32,14 @@ _NotEmpty = Annotated[str, Check(str.strip, "a text that is not empty")]
 
 def _is_path(text: str) -> bool:
     return re.fullmatch(r"/[!-~]*", text) is not None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_pattern(text: str) -> bool:
@@ -114,14 +124,23 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Where a camera gives a still of what it sees now."""
+    """Where a camera gives a still of what it sees now: one JPEG, or a stream of them, of which the first is
+    taken (`multipart/x-mixed-replace`)."""
 
     path: str
-    """The target of a GET request at its HTTP port (HTTP_PORT), which is answered with one JPEG."""
+    """The target of a request at its HTTP port (HTTP_PORT)."""
+    body: str = ""
+    """The content of a POST request, in JSON; empty: it is a GET request."""
+    while_recording: bool = True
+    """Whether it may be asked while it records, or may record."""
 
     def __post_init__(self) -> None:
         is_target = _is_path(self.path) and not self.path.startswith("//") and "#" not in self.path
         expect(is_target, "path", 'a path such as "/still.jpg"')
+        size = len(self.body.encode())
+        expect(size <= _LONGEST_BODY, "body", f"at most {_LONGEST_BODY} bytes")
+        is_json = not self.body or _is_json(self.body)
+        expect(is_json, "body", 'JSON such as {"name": "camera.getLivePreview"}')
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +206,7 @@ class Verified:
     state: Evidence = Evidence.NONE
     record: Evidence = Evidence.NONE
     clock: Evidence = Evidence.NONE
+    snapshot: Evidence = Evidence.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +262,8 @@ class CameraModel:
     """The TCP ports at which clients of the hub reach it by HTTP."""
     snapshot: Snapshot | None = None
     """Where it gives stills; None if it does not, or if that is not known."""
+    no_snapshot: str = ""
+    """Why it gives none, as the end of a sentence; for people, in the documents."""
     pushes: tuple[str, ...] = ()
     """The ports of the host that the camera sends to by itself, e.g. `udp/8554`."""
     model_ids: tuple[Annotated[int, within(0, 255)], ...] = ()

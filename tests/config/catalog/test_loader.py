@@ -62,6 +62,7 @@ def test_nobody_is_said_to_have_verified_what_the_hub_does_not_do() -> None:
         assert said.wake is Evidence.NONE or bluetooth
         assert said.pair is Evidence.NONE or (bluetooth and bluetooth.pairing)
         assert {said.state, said.record, said.clock} == {Evidence.NONE} or model.control
+        assert said.snapshot is Evidence.NONE or model.snapshot
 
 
 def test_what_a_camera_can_do_against_a_dead_link_is_that_of_its_model() -> None:
@@ -89,8 +90,19 @@ def test_a_model_that_sends_its_preview_by_itself() -> None:
     }
 
 
-def test_no_shipped_model_is_said_to_give_stills_without_a_page_that_says_so() -> None:
-    assert not [model.codename for model in catalog.load().values() if model.snapshot]
+def test_each_shipped_model_gives_stills_or_it_is_said_why_not() -> None:
+    models = catalog.load()
+    giving = {codename for codename, model in models.items() if model.snapshot}
+    assert giving == {codename for codename in models if codename.startswith("ricoh-theta-")}
+    for codename, model in models.items():
+        assert bool(model.no_snapshot) is (codename not in giving | {GENERIC.codename})
+
+
+def test_a_theta_is_asked_for_one_only_while_it_does_not_record() -> None:
+    command = '{"name":"camera.getLivePreview","parameters":{}}'
+    for model in catalog.load().values():
+        if model.snapshot:
+            assert model.snapshot == Snapshot("/osc/commands/execute", command, while_recording=False)
 
 
 def test_of_a_generic_camera_nothing_is_known() -> None:
@@ -111,7 +123,7 @@ def test_everything_that_a_model_can_say(file: Path) -> None:
         pushes = ["udp/8554", "tcp/9000"]
         probe = { port = 554 }
         keep_alive = { port = 8554, payload = "awake\\n", interval_s = 2.5 }
-        snapshot = { path = "/still.jpg?size=small" }
+        snapshot = { path = "/still.jpg?size=small", body = '{"size": 1}', while_recording = false }
         sources = ["https://cameras.example/"]
         model_ids = [7, 8]
         verified = { state = "maker", record = "third-party" }
@@ -128,7 +140,7 @@ def test_everything_that_a_model_can_say(file: Path) -> None:
     assert model.pushes == ("udp/8554", "tcp/9000")
     assert model.probe == Probe(554)
     assert model.keep_alive == KeepAlive(2.5, 8554, payload="awake\n")
-    assert model.snapshot == Snapshot("/still.jpg?size=small")
+    assert model.snapshot == Snapshot("/still.jpg?size=small", '{"size": 1}', while_recording=False)
     assert model.model_ids == (7, 8)
     assert model.verified == Verified(state=Evidence.MAKER, record=Evidence.THIRD_PARTY)
     assert model.wizard.intro == "Press the button."
@@ -251,6 +263,11 @@ def test_a_folder_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
         (GOOD + 'snapshot = { path = "still.jpg" }', "model[0].snapshot.path: expected a path"),
         (GOOD + 'snapshot = { path = "//host/x" }', "model[0].snapshot.path: expected a path"),
         (GOOD + 'snapshot = { path = "/a#b" }', "model[0].snapshot.path: expected a path"),
+        (GOOD + 'snapshot = { path = "/", body = "{" }', "model[0].snapshot.body: expected JSON such as"),
+        (
+            GOOD + f"""snapshot = {{ path = "/", body = '"{"x" * 1000}"' }}""",
+            "model[0].snapshot.body: expected at most 1000 bytes",
+        ),
         (GOOD + 'pushes = ["8554"]', 'model[0].pushes[0]: expected a port such as "udp/8554"'),
         (GOOD + 'wizard = { intro = " " }', "model[0].wizard.intro: expected a text that is"),
         (GOOD + f'wizard = {{ intro = "{"x" * 2001}" }}', "model[0].wizard.intro: expected at most 2000"),

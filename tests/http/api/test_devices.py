@@ -269,13 +269,14 @@ async def test_models_are_offered_as_the_frontend_reads_them(served: Served) -> 
     models = (await served.get(P + "/supported-devices/")).json["supported_devices"]
     assert {"insta360-x4", "gopro-hero12", "generic-wifi-camera"} <= {one["codename"] for one in models}
     for one in models:
-        assert one.keys() == {
+        assert one.keys() - {"snapshot"} == {
             "codename",
             "device_name",
             "device_image_url",
             "connection_types",
             "wizard_steps",
         }
+        assert ("snapshot" in one) is one["codename"].startswith("ricoh-theta-")
         [step] = one["wizard_steps"]
         assert step.keys() == {"template", "actions"}
         fields = one["connection_types"]["wifi"]["fields"]
@@ -328,7 +329,7 @@ class TestOwnModel:
                             },
                         }
                     ],
-                    "snapshot_path": "/still.jpg",
+                    "snapshot": {"path": "/still.jpg", "body": None, "while_recording": True},
                 }
             ]
         }

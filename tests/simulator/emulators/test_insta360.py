@@ -198,6 +198,14 @@ async def test_its_port_80_speaks_open_spherical_camera() -> None:
         }
 
 
+async def test_it_has_no_live_preview() -> None:
+    async with served(CameraDriver.INSTA360, X4) as one:
+        asked = {"name": "camera.getLivePreview", "parameters": {}}
+        streams = await one.connect(80)
+        refused, told = await http(streams, "POST", "/osc/commands/execute", asked, X_XSRF_Protected="1")
+        assert (refused, told["error"]["code"]) == (400, "unknownCommand")
+
+
 async def test_silence_and_garbage() -> None:
     async with served(CameraDriver.INSTA360, X4) as one:
         client = await Insta360Client.open(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any, Final
 
@@ -215,6 +216,119 @@ async def test_what_cannot_be_set() -> None:
         refused, told = await execute(streams, "camera.setOptions", options={"totalSpace": 1})
         assert (refused, told["error"]["code"]) == (400, "invalidParameterName")
         assert (await execute(streams, "camera.setOptions", options={"sleepDelay": 65535}))[0] == 200
+
+
+class Preview:
+    """A live preview that was begun: of a status and a type, with parts."""
+
+    def __init__(self, streams: Streams) -> None:
+        self.reader, self.writer = streams
+        self.content_type = ""
+
+    async def begin(self) -> Preview:
+        body = b'{"name": "camera.getLivePreview", "parameters": {}}'
+        head = b"POST /osc/commands/execute HTTP/1.1\r\nHost: camera\r\nContent-Length: %d\r\n\r\n"
+        self.writer.write(head % len(body) + body)
+        async with asyncio.timeout(5):
+            status, *fields = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        assert status == "HTTP/1.1 200 OK"
+        self.content_type = fields[0]
+        assert "Transfer-Encoding: chunked" in fields
+        return self
+
+    async def chunk(self) -> bytes:
+        """The next one; empty at the end."""
+        async with asyncio.timeout(5):
+            length = int(await self.reader.readline(), 16)
+            return (await self.reader.readexactly(length + 2))[:-2]
+
+    async def picture(self) -> bytes:
+        """That in the next part, each of which is a chunk."""
+        head, _, rest = (await self.chunk()).partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        assert lines[:2] == ["---osclivepreview---", "Content-type: image/jpeg"]
+        length = int(lines[2].removeprefix("Content-Length: "))
+        assert rest[length:] == b"\r\n\r\n"
+        return rest[:length]
+
+
+def size_of(picture: bytes) -> tuple[int, int]:
+    """By its frame header, which is the second segment here."""
+    assert picture.startswith(b"\xff\xd8\xff\xdb")
+    assert picture.endswith(b"\xff\xd9")
+    frame = picture.index(b"\xff\xc0")
+    height, width = picture[frame + 5 : frame + 7], picture[frame + 7 : frame + 9]
+    return int.from_bytes(width, "big"), int.from_bytes(height, "big")
+
+
+@pytest.mark.parametrize(
+    ("model", "size"),
+    [("RICOH THETA X", (1024, 512)), ("RICOH THETA Z1", (1024, 512)), ("RICOH THETA SC", (640, 320))],
+)
+async def test_the_live_preview_has_a_size_of_its_model(model: str, size: tuple[int, int]) -> None:
+    async with served(CameraDriver.OSC, replace(THETA_X, model=model)) as one:
+        streams = await one.connect(80)
+        if model == "RICOH THETA SC":
+            session = (await execute(streams, "camera.startSession"))[1]["results"]["sessionId"]
+            to_2: dict[str, object] = {"clientVersion": 2}
+            await execute(streams, "camera.setOptions", sessionId=session, options=to_2)
+        preview = await Preview(streams).begin()
+        assert preview.content_type == (
+            'Content-Type: multipart/x-mixed-replace; boundary="---osclivepreview---"'
+        )
+        assert size_of(await preview.picture()) == size
+
+
+async def test_what_it_sees_changes_and_is_its_own() -> None:
+    async with (
+        served(CameraDriver.OSC, THETA_X) as one,
+        served(CameraDriver.OSC, replace(THETA_X, ssid="THETAYR2.OSC")) as other,
+    ):
+        preview = await Preview(await one.connect(80)).begin()
+        first = await preview.picture()
+        assert await (await Preview(await other.connect(80)).begin()).picture() != first
+        one.clock.passed_s = 1
+        async with asyncio.timeout(5):
+            while await preview.picture() == first:
+                pass
+
+
+async def test_a_recording_and_another_mode_end_the_live_preview() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        streams = await one.connect(80)
+        for name, parameters in (
+            ("camera.setOptions", {"options": {"captureMode": "video"}}),
+            ("camera.startCapture", {}),
+        ):
+            preview = await Preview(await one.connect(80)).begin()
+            assert await preview.picture()
+            assert (await execute(streams, name, **parameters))[0] == 200
+            async with asyncio.timeout(5):
+                while await preview.chunk():
+                    pass
+            assert (await http((preview.reader, preview.writer), "GET", "/osc/info"))[0] == 200
+        refused, told = await execute(streams, "camera.getLivePreview")
+        assert (refused, told["error"]["code"]) == (403, "disabledCommand")
+
+
+async def test_a_theta_s_has_a_live_preview_in_its_mode_for_photos_only() -> None:
+    async with served(CameraDriver.OSC, THETA_S) as one:
+        streams = await one.connect(80)
+        session = (await execute(streams, "camera.startSession"))[1]["results"]["sessionId"]
+        to_2: dict[str, object] = {"clientVersion": 2}
+        await execute(streams, "camera.setOptions", sessionId=session, options=to_2)
+        await execute(streams, "camera.setOptions", options={"captureMode": "video"})
+        refused, told = await execute(streams, "camera.getLivePreview")
+        assert (refused, told["error"]["code"]) == (403, "disabledCommand")
+        await execute(streams, "camera.setOptions", options={"captureMode": "image"})
+        assert await (await Preview(streams).begin()).picture()
+
+
+async def test_a_client_that_leaves_ends_its_live_preview() -> None:
+    async with served(CameraDriver.OSC, THETA_X) as one:
+        preview = await Preview(await one.connect(80)).begin()
+        assert await preview.picture()
+        preview.writer.close()
 
 
 HOST = "01234567-89AB-CDEF-0123-456789ABCDEF"

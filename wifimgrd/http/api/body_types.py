@@ -216,6 +216,14 @@ class StepJson(TypedDict):
     actions: ActionsJson
 
 
+class ModelSnapshotJson(TypedDict):
+    """Where a camera gives a picture of what it sees now."""
+
+    path: Annotated[str, "At the camera's HTTP server."]
+    body: Annotated[str, "What is sent there by POST, in JSON."] | None
+    while_recording: Annotated[bool, "Whether it may be asked while it records, or may record."]
+
+
 class ModelJson(TypedDict):
     """A camera model."""
 
@@ -224,9 +232,7 @@ class ModelJson(TypedDict):
     device_image_url: Annotated[str, "The address of a picture of it."] | None
     connection_types: dict[str, ConnectionTypeJson]
     wizard_steps: list[StepJson]
-    snapshot_path: NotRequired[
-        Annotated[str, "The path at such a camera's HTTP server where it gives a JPEG of what it sees now."]
-    ]
+    snapshot: NotRequired[ModelSnapshotJson]
 
 
 class ModelsJson(TypedDict):

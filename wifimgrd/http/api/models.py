@@ -65,8 +65,12 @@ def model_json(model: CameraModel) -> ModelJson:
         },
         "wizard_steps": [step_json(wizard)],
     }
-    if model.snapshot is not None:
-        answer["snapshot_path"] = model.snapshot.path
+    if (snapshot := model.snapshot) is not None:
+        answer["snapshot"] = {
+            "path": snapshot.path,
+            "body": snapshot.body or None,
+            "while_recording": snapshot.while_recording,
+        }
     return answer
 
 

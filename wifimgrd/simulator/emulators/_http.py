@@ -46,13 +46,23 @@ class Response:
     status: int = HTTPStatus.OK
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer without a length: pieces in a steady pace, until there are no more or the client leaves."""
+
+    content_type: str
+    piece: Callable[[], bytes]
+    """The next piece; empty: the stream has ended."""
+    interval_s: float
+
+
 class _BadRequest(Exception):
     def __init__(self, status: HTTPStatus) -> None:
         self.status = status
         super().__init__(status.phrase)
 
 
-_Answer = Callable[[Request], Response | bytes | None]
+_Answer = Callable[[Request], Response | Stream | bytes | None]
 
 
 class HttpEmulator(ABC):
@@ -76,7 +86,7 @@ class HttpEmulator(ABC):
         """Whether the camera answers at all."""
         return self._camera.answers
 
-    def _answer_or_fault(self, request: Request) -> Response | bytes | None:
+    def _answer_or_fault(self, request: Request) -> Response | Stream | bytes | None:
         if not self.answers:
             return None
         if self._camera.garbage:
@@ -85,7 +95,7 @@ class HttpEmulator(ABC):
         return answer if self.answers else None
 
     @abstractmethod
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: Request) -> Response | Stream:
         """The camera's answer to a request."""
 
 
@@ -102,6 +112,9 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ans
             answered = answer(request)
             if answered is None:
                 continue
+            if isinstance(answered, Stream):
+                await _send(writer, answered)
+                continue
             writer.write(answered if isinstance(answered, bytes) else _encoded(answered))
             async with asyncio.timeout(_REQUEST_S):
                 await writer.drain()
@@ -111,6 +124,19 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ans
         writer.write(_encoded(Response({"error": bad.status.phrase}, bad.status), closes=True))
     except (TimeoutError, ConnectionError, asyncio.IncompleteReadError):
         return
+
+
+async def _send(writer: asyncio.StreamWriter, stream: Stream) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {stream.content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    writer.write(head.encode())
+    is_open = True
+    while is_open:
+        piece = stream.piece()
+        writer.write(b"%x\r\n%b\r\n" % (len(piece), piece))  # an empty one is the end
+        async with asyncio.timeout(_REQUEST_S):
+            await writer.drain()
+        if is_open := bool(piece):
+            await asyncio.sleep(stream.interval_s)
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:

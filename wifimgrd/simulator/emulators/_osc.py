@@ -17,7 +17,8 @@ from typing import Final
 from wifimgrd.domain.camera import CameraDriver, StorageState, TemperatureState
 from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refused
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
-from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response
+from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response, Stream
+from wifimgrd.simulator.emulators._live_preview import live_preview
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATUS: Final[Mapping[str, HTTPStatus]] = {
@@ -78,13 +79,13 @@ class OscEmulator(HttpEmulator):
         self._fingerprint = (0, "")
         self._began = camera.clock_s
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: Request) -> Response | Stream:
         try:
             return self._answer_to(request)
         except _Failed as failed:
             return _error(failed)
 
-    def _answer_to(self, request: Request) -> Response:
+    def _answer_to(self, request: Request) -> Response | Stream:
         if (request.method, request.path) == ("GET", "/osc/info"):
             return Response(self._info())
         if request.method != "POST" or request.path not in _POSTED:
@@ -97,7 +98,7 @@ class OscEmulator(HttpEmulator):
             return Response({"stateFingerprint": self._fingerprinted()})
         return self._execute(_object(request.body))
 
-    def _execute(self, body: Parameters) -> Response:
+    def _execute(self, body: Parameters) -> Response | Stream:
         name, parameters = body.get("name"), body.get("parameters", {})
         if not isinstance(name, str) or not isinstance(parameters, dict):
             raise _Failed("missingParameter", "The command is incomplete.")
@@ -113,6 +114,8 @@ class OscEmulator(HttpEmulator):
             results = command(self, parameters)
         except Refused as refused:
             raise _Failed("disabledCommand", str(refused)) from None
+        if isinstance(results, Stream):
+            return results
         done: dict[str, object] = {"name": name, "state": "done"}
         return Response(done | ({"results": results} if results else {}))
 
@@ -338,6 +341,24 @@ class OscEmulator(HttpEmulator):
             "_recordTime": int(file.seconds),
         }
 
+    def _preview(self, parameters: Parameters) -> Stream:  # noqa: ARG002
+        if self._maker is not Maker.RICOH:
+            raise _Failed("unknownCommand", "Command executed is unknown.")
+        if not self._has_preview:
+            raise _Failed("disabledCommand", "Command is currently disabled.")
+        mode = self._options["captureMode"]
+        return live_preview(
+            self._camera,
+            lambda: self.answers and self._has_preview and self._options["captureMode"] == mode,
+        )
+
+    @property
+    def _has_preview(self) -> bool:
+        """S and SC have it in their mode for photos only."""
+        camera = self._camera
+        is_shooting = camera.is_recording or camera.takes_photos
+        return not is_shooting and (not self._has_level_1 or self._options["captureMode"] == "image")
+
     def _stop(self, parameters: Parameters) -> Results:  # noqa: ARG002
         return {"fileUrls": [self._url(self._camera.stop())]}
 
@@ -362,7 +383,7 @@ def _error(failed: _Failed) -> Response:
 
 
 _POSTED: Final = ("/osc/state", "/osc/checkForUpdates", "/osc/commands/execute")
-_COMMANDS: Final[Mapping[tuple[int, str], Callable[[OscEmulator, Parameters], Results]]] = {
+_COMMANDS: Final[Mapping[tuple[int, str], Callable[[OscEmulator, Parameters], Results | Stream]]] = {
     (1, "camera.startSession"): OscEmulator._start_session,
     (1, "camera.closeSession"): OscEmulator._close_session,
     (1, "camera.getOptions"): OscEmulator._get_options,
@@ -375,6 +396,7 @@ _COMMANDS: Final[Mapping[tuple[int, str], Callable[[OscEmulator, Parameters], Re
     (2, "camera.startCapture"): OscEmulator._start,
     (2, "camera.stopCapture"): OscEmulator._stop,
     (2, "camera.listFiles"): OscEmulator._list_files,
+    (2, "camera.getLivePreview"): OscEmulator._preview,
     (2, "camera._finishWlan"): OscEmulator._sleep,
     (2, "camera._setBluetoothDevice"): OscEmulator._set_host,
 }
