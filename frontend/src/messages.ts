@@ -1,7 +1,7 @@
 // Every text of the page, in one catalog. Another language is another value of the type Messages, in CATALOGS;
 // a text with a number or a name in it is a function, so that each language has its own order and plurals.
 
-import type { Camera, Device, RecordingStopped } from "./records";
+import type { Camera, Device, HistoryRow, RecordingStopped } from "./records";
 
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 const numeral = (count: number) => NUMBERS[count] ?? String(count);
@@ -11,6 +11,17 @@ const duration = (seconds: number) =>
 /** The same for what may be days. */
 const longDuration = (seconds: number) =>
   seconds < 7_200 ? duration(seconds) : seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
+/** How long something lasted, in its largest unit, as the command line says it. */
+const span = (seconds: number) =>
+  seconds < 1
+    ? "< 1 s"
+    : seconds < 60
+      ? `${Math.floor(seconds)} s`
+      : seconds < 3_600
+        ? `${Math.floor(seconds / 60)} min`
+        : seconds < 86_400
+          ? `${Math.floor(seconds / 3_600)} h`
+          : `${Math.floor(seconds / 86_400)} d`;
 /** What is left, rounded down. */
 const remaining = (seconds: number) => {
   const minutes = Math.floor(seconds / 60);
@@ -205,25 +216,39 @@ const en = {
     pinAdvice: "Other cameras never use a reserved adapter.",
     pinPort: (port: string) => `any adapter in USB port ${port}`,
     pinMac: (mac: string) => `the adapter ${mac}`,
-    history: "Sessions and errors",
     noHistory: "Nothing recorded yet.",
     loading: "Loading",
-    session: (from: string, to: string) => `Connected from ${from} to ${to}`,
-    sessionOpen: (from: string) => `Connected since ${from}`,
-    woken: (time: string) => `Woken at ${time}`,
-    notWoken: (time: string) => `Not woken at ${time}`,
-    recorded: (from: string, to: string) => `Recorded from ${from} to ${to}`,
-    recordedOpen: (from: string) => `Recording since ${from}`,
-    recordingEnded: (why: string) => `The recording ended: ${why}.`,
-    recovery: (from: string, to: string) => `Recovery step from ${from} to ${to}`,
-    recoveryOpen: (from: string) => `Recovery step since ${from}`,
-    interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
     signalRange: (minimum: number, mean: number) => `average signal ${mean} %, minimum ${minimum} %`,
     ended: (heading: string) => `Ended: ${heading}`,
+    history: "What happened",
     details: "Connection",
     link: "Link",
     rate: rateOf,
+  },
+
+  /** The rows of a camera's history. */
+  past: {
+    /** What they are of, by their kinds, as `wifimgrctl history` says it. */
+    what: {
+      session: "Connected",
+      interruption: "Interrupted",
+      recording: "Recorded",
+      problem: "Problem",
+      refusal: "Refused",
+      failure: "Failure",
+      wake: "Woken",
+      adapter: "Adapter",
+      recovery: "Recovery",
+      backend: "Backend",
+    } satisfies Record<HistoryRow["kind"], string> as Record<string, string>,
+    records: "Records",
+    notWoken: "Wake failed",
+    at: (what: string, time: string) => `${what} at ${time}`,
+    from: (what: string, from: string, to: string) => `${what} from ${from} to ${to}`,
+    lasted: (what: string, from: string, to: string, seconds: number) => `${what} from ${from} to ${to}, ${span(seconds)}`,
+    lasts: (what: string, from: string, seconds: number) => `${what} since ${from}, ${span(seconds)} so far`,
+    more: (count: number) => `Show ${count} more`,
   },
 
   plot: {
@@ -240,18 +265,22 @@ const en = {
     session: "connected",
     loss: "connection lost",
     recording: "recording",
+    recovery: "recovery step",
+    problem: "problem",
     error: "error",
     none: "No signal was measured in this time.",
     hint: "Point at the plot, or use the arrow keys, to read values.",
     value: (time: string, mean: number, minimum: number) => `${time}: signal ${mean} %, lowest ${minimum} %`,
     valueWithBattery: (value: string, battery: number) => `${value}, battery ${battery} %`,
     gap: (time: string) => `${time}: not connected`,
-    summary: (sessions: number, interruptions: number, recordings: number, errors: number) =>
+    summary: (count: { sessions: number; interruptions: number; recordings: number; recoveries: number; problems: number; errors: number }) =>
       [
-        plural(sessions, "session", "sessions"),
-        ...(interruptions ? [plural(interruptions, "interruption", "interruptions")] : []),
-        ...(recordings ? [plural(recordings, "recording", "recordings")] : []),
-        plural(errors, "error", "errors"),
+        plural(count.sessions, "session", "sessions"),
+        ...(count.interruptions ? [plural(count.interruptions, "interruption", "interruptions")] : []),
+        ...(count.recordings ? [plural(count.recordings, "recording", "recordings")] : []),
+        ...(count.recoveries ? [plural(count.recoveries, "recovery step", "recovery steps")] : []),
+        ...(count.problems ? [plural(count.problems, "problem", "problems")] : []),
+        plural(count.errors, "error", "errors"),
       ].join(", "),
     asTable: "As a table",
     from: "From",
@@ -490,15 +519,32 @@ const en = {
     removed: (name: string) => `${name} was removed`,
     camera: (id: number) => `Camera ${id}`,
     renamed: (before: string, now: string) => `${before} was renamed to ${now}`,
-    adapterIn: (name: string) => `Adapter ${name} was plugged in`,
-    adapterOut: (name: string) => `Adapter ${name} was unplugged`,
-    adapterChecked: (name: string, why: string) => `Adapter ${name} is being checked${why ? `: ${why}` : ""}`,
-    adapterQuarantined: (name: string, why: string) => `Adapter ${name} is not used for now${why ? `: ${why}` : ""}`,
-    adapterWorks: (name: string) => `Adapter ${name} works again`,
+    /** Those of adapters that come and go are the sentences of the history. */
+    adapterIn: (name: string, product: string | null) => `The adapter ${name}${product ? ` (${product})` : ""} was plugged in`,
+    adapterOut: (name: string) => `The adapter ${name} was unplugged`,
+    adapterAway: (name: string, step: string) => `The adapter ${name} went away during ${step}`,
+    adapterDoubted: (name: string, doubt: string) => `The adapter ${name} is ${doubt}`,
+    adapterWorks: (name: string) => `The adapter ${name} works again`,
     mapThere: (name: string) => `Map ${name} was updated`,
     mapGone: (name: string) => `Map ${name} is no longer available`,
     notBack: (name: string) => `${name} did not come back in time`,
     failed: (name: string, what: string) => `${name}: ${what}`,
+    /** Of the hub's sentence, "It did not start recording: the card is full". */
+    refused: (name: string, what: string) => (what.startsWith("It ") ? `${name} ${what.slice(3)}` : `${name}: ${what}`),
+    problemOver: (name: string, what: readonly string[]) => `${name}: problem over: ${what.map((one) => one.replace(/\.$/, "").toLowerCase()).join(", ")}`,
+    /** What several cameras have met at once, by its code. */
+    together: (count: number, code: string, why: string) => {
+      const verbs: Record<string, string> = {
+        "connection-lost": "were lost",
+        "interface-lost": "were lost",
+        "backend-unavailable": "could not be connected",
+        "device-not-reachable": "were not found",
+        "no-interface-available": "got no adapter",
+      };
+      const verb = Object.prototype.hasOwnProperty.call(verbs, code) ? verbs[code] : "failed";
+      return `${count} cameras ${verb}${why && `: ${why}`}`;
+    },
+    namesOf: someOf,
     connected: (name: string, adapter: string | null) => `${name} is connected${adapter ? ` through ${adapter}` : ""}`,
     connecting: (name: string, adapter: string | null) => `${name} is connecting${adapter ? ` through ${adapter}` : ""}`,
     disconnected: (name: string) => `${name} is disconnected`,
@@ -614,11 +660,18 @@ const en = {
     unavailable: "Unavailable",
     checked: "Being checked",
     quarantined: "Quarantined",
+    /** The same with the reason: a predicate, and what stands below the adapter. */
+    doubts: {
+      checked: (why: string) => `being checked${why && `: ${why}`}`,
+      quarantined: (why: string) => `not used for now${why && `: ${why}`}`,
+    },
     by: " by ",
     port: (port: string) => `USB port ${port}`,
     bus: (number: string) => `USB bus ${number}`,
     noBus: "Other adapters",
-    absent: "Reserved, and not plugged in",
+    absent: "Not plugged in now",
+    lastUsedBy: "Was used by ",
+    channels: "Channels",
     unmatched: "Reserved for no camera",
     rests: { "in-use": "in use", free: "free", reserved: "reserved", checked: "checked", unavailable: "unavailable", unknown: "unknown" },
     band: bandOf,
@@ -632,7 +685,16 @@ const en = {
     channel: (megahertz: number) => `channel ${channelOf(megahertz)}`,
     unnamed: "Adapter",
     unpluggedSince: (time: string) => `Unplugged since ${time}`,
+    awaySince: (time: string) => `Away since ${time}`,
     away: "Away",
+    /** Why one is away that the hub has taken away itself. */
+    awayIn: {
+      "reset-port": "Its USB port is being reset",
+      "power-port": "Its USB port is being switched off and on",
+    } as Record<string, string>,
+    wentAway: (step: string) => `It went away during ${step}.`,
+    unblock: "To use it again: ",
+    unblockHard: "It is switched off by a switch or a key of the host.",
   },
 
   add: {

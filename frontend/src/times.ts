@@ -27,6 +27,10 @@ export const dayAndSecond = formatted({ ...DAY, hour: "numeric", minute: "numeri
 export const moment = (time: string): string =>
   new Date(time).toDateString() === new Date(hubTime.peek()).toDateString() ? minute(time) : `${dateOf(time)} ${minute(time)}`;
 
+/** The same to the second: what happened within one minute has an order. */
+export const exactMoment = (time: string): string =>
+  new Date(time).toDateString() === new Date(hubTime.peek()).toDateString() ? second(time) : `${dateOf(time)} ${second(time)}`;
+
 const dayOf = (time: string | number): string => new Date(time).toDateString();
 
 /** When a day began, so many days ago, in milliseconds since the epoch. */

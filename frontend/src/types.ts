@@ -32,9 +32,12 @@ export interface Model {
   snapshot?: StillSource;
 }
 
-/** An adapter that is reserved for a device, and is not plugged in. */
+/** An adapter that is reserved, or was plugged in since the hub's start, and is not now. */
 export interface AbsentAdapter {
+  /** Whom it is reserved for. */
   device_id: number | null;
+  /** Who used it last. */
+  last_device_id: number | null;
   mac_address: string | null;
   usb_port: string | null;
   interface: string | null;

@@ -3,13 +3,16 @@
 import { useEffect, useState } from "preact/hooks";
 import { deviceAddress, request } from "../api";
 import { countOf, doubtOf, isFree, isKept } from "../camera_state";
-import { t } from "../messages";
-import { capitalised, printable } from "../sentences";
-import { devices, interfaces, isCurrent, nameOf } from "../state";
+import { t, textOf } from "../messages";
+import { capitalised, doubtWords, printable } from "../sentences";
+import { awayIn, devices, interfaces, isCurrent, nameOf } from "../state";
 import { moment } from "../times";
 import type { AbsentAdapter, Device, Interface } from "../types";
 import { byText } from "./order";
 import { Name, Signal } from "./parts";
+
+/** docs/operating.md says it, too. */
+const UNBLOCK = "rfkill unblock wifi";
 
 const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
 
@@ -28,7 +31,7 @@ function Title({ all }: { all: readonly Interface[] }) {
   );
 }
 
-/** Hub, ports and adapters as they are plugged in, and what is on the air. */
+/** What is on the air, and hub, ports and adapters as they are plugged in, with those that have gone. */
 export function Adapters() {
   const all = inOrder();
   const { absent, unmatched } = useReserved();
@@ -43,6 +46,12 @@ export function Adapters() {
         <Title all={all} />
       </div>
       {all.length === 0 && isCurrent.value && <p class="empty">{t.adapters.none}</p>}
+      {all.length > 0 && (
+        <section class="panel air" aria-labelledby="air-title">
+          <h3 id="air-title">{t.adapters.channels}</h3>
+          <Air />
+        </section>
+      )}
       <ul class="buses">
         {[...buses].map(([bus, adapters]) => (
           <li key={bus}>
@@ -75,7 +84,6 @@ export function Adapters() {
           </li>
         )}
       </ul>
-      <Air />
     </section>
   );
 }
@@ -194,13 +202,13 @@ const Cameras = ({ cameras }: { cameras: readonly Device[] }) => (
 );
 
 interface Reserved {
-  /** The reserved adapters that are not plugged in. */
+  /** The adapters that are reserved, or were there, and are not plugged in. */
   absent: AbsentAdapter[];
   /** The reservations that name no registered camera, as sentences. */
   unmatched: string[];
 }
 
-/** What is reserved and is no interface; it is read again when what it depends on has changed. */
+/** What is reserved or has gone, and is no interface; it is read again when what it depends on has changed. */
 function useReserved(): Reserved {
   const [found, setFound] = useState<Reserved>({ absent: [], unmatched: [] });
   const current = isCurrent.value;
@@ -219,9 +227,15 @@ function useReserved(): Reserved {
   return found;
 }
 
-/** An adapter that is reserved for a camera, and is not plugged in. */
+const known = (id: number | null): Device | undefined => (id === null ? undefined : devices.value.get(id));
+
+/** An adapter that is not plugged in: for whom it is kept, or who used it last, and why it is away. */
 function Absent({ adapter }: { adapter: AbsentAdapter }) {
-  const owner = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
+  const owner = known(adapter.device_id);
+  const user = known(adapter.last_device_id);
+  const running = textOf(t.adapters.awayIn, (user ?? owner)?.recovery_step ?? null);
+  const step = running ? "" : awayIn.value.get(adapter.interface ?? "");
+  const since = adapter.unplugged_at && moment(adapter.unplugged_at);
   const about = [adapter.usb_port && t.adapters.port(adapter.usb_port), adapter.mac_address];
   return (
     <li class="row" data-absent={adapter.mac_address ?? adapter.usb_port}>
@@ -234,9 +248,16 @@ function Absent({ adapter }: { adapter: AbsentAdapter }) {
             <Name text={owner.name} />
           </small>
         )}
+        {user && user !== owner && (
+          <small>
+            {t.adapters.lastUsedBy}
+            <Name text={user.name} />
+          </small>
+        )}
+        {step && <small class="why">{t.adapters.wentAway(step)}</small>}
       </div>
-      <span class="badge unavailable">
-        {adapter.unplugged_at ? t.adapters.unpluggedSince(moment(adapter.unplugged_at)) : t.adapters.away}
+      <span class={`badge ${running ? "checked" : "unavailable"}`}>
+        {running ?? (!since ? t.adapters.away : step ? t.adapters.awaySince(since) : t.adapters.unpluggedSince(since))}
       </span>
     </li>
   );
@@ -255,14 +276,27 @@ function Traffic({ device }: { device: Device }) {
   );
 }
 
+/** What a person can do about an adapter that is blocked. */
+function WayOut({ reason }: { reason: string | null }) {
+  const blocked = /^blocked by rfkill \((soft|hard)/.exec(reason ?? "");
+  if (!blocked) return null;
+  if (blocked[1] === "hard") return <small>{t.adapters.unblockHard}</small>;
+  return (
+    <small>
+      {t.adapters.unblock}
+      <code>{UNBLOCK}</code>
+    </small>
+  );
+}
+
 function Adapter({ adapter }: { adapter: Interface }) {
   const current = isCurrent.value;
   const user = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
   const keeper = adapter.reserved_device_id === null ? undefined : devices.value.get(adapter.reserved_device_id);
   const doubt = doubtOf(adapter);
   const state = adapter.state !== "in-use" && doubt ? doubt : isKept(adapter) ? "reserved" : adapter.state;
-  const reason = adapter.state === "unavailable" ? capitalised(adapter.reason ?? "") : "";
-  const why = (doubt && adapter.health_reason) || reason;
+  const reason = adapter.state === "unavailable" ? printable(adapter.reason ?? "") : "";
+  const why = capitalised(doubt && adapter.health_reason ? doubtWords(doubt, adapter) : reason);
   const about = [
     adapter.bands.map((band) => band.replace("GHz", " GHz")).join(", "),
     adapter.usb.port && t.adapters.port(adapter.usb.port),
@@ -274,8 +308,9 @@ function Adapter({ adapter }: { adapter: Interface }) {
       <div>
         <strong>{adapter.name}</strong> <span>{adapter.usb.product ?? adapter.driver ?? ""}</span>
         <small class="about-adapter">{about.filter(Boolean).join(" · ")}</small>
-        {current && why && <small class="why">{printable(why)}</small>}
-        {(!current || state !== "reserved") && keeper && keeper !== user && (
+        {current && why && <small class="why">{why}</small>}
+        {current && <WayOut reason={adapter.reason} />}
+        {(!current || state !== "reserved") && keeper && (
           <small>
             {t.adapters.reservedFor}
             <Name text={keeper.name} />

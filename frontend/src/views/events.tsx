@@ -3,12 +3,13 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../api";
+import { together, togetherText } from "../causes";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { allLines, pastLines, readPast } from "../past_events";
 import { printable } from "../sentences";
-import { devices, type EventKind, isCurrent, type Line, silences } from "../state";
-import { dayAndSecond, dayOfYear, dayWords, minute } from "../times";
+import { devices, type EventKind, isCurrent, type Line, nameOf, silences } from "../state";
+import { dayAndSecond, dayOfYear, dayWords, minute, second } from "../times";
 import { byText } from "./order";
 import { Faults } from "./parts";
 
@@ -19,15 +20,25 @@ type Filter = "" | "bad" | EventKind;
 const filter = signal<Filter>("");
 const camera = signal<number | null>(null);
 
-/** A line, and how often it stands there in a row. */
+/** A line, and how often it stands there in a row; or what several cameras met at once. */
 interface Repeated {
   line: Line;
   count: number;
+  /** The lines that it stands for, each of another camera. */
+  of?: readonly Line[];
 }
 
 function merged(all: readonly Line[]): Repeated[] {
   const found: Repeated[] = [];
+  const causes = together(all);
+  const told = new Set<readonly Line[]>();
   for (const line of all) {
+    const group = causes.get(line);
+    if (group) {
+      if (!told.has(group)) found.push({ line: { ...line, text: togetherText(group), device: null }, count: 1, of: group });
+      told.add(group);
+      continue;
+    }
     const before = found[found.length - 1];
     if (before && before.line.text === line.text && dayOf(before.line) === dayOf(line)) before.count += 1;
     else found.push({ line, count: 1 });
@@ -42,13 +53,13 @@ const isShown = (line: Line): boolean =>
   (camera.value === null || line.device === camera.value);
 
 /** Read the past as soon as the hub can be asked; the sentence why it could not. */
-function usePastLines(): string {
+function usePastLines(isAnew: boolean): string {
   const [fault, setFault] = useState("");
   const current = isCurrent.value;
   const silent = silences.value;
   useEffect(() => {
     if (!current) return;
-    readPast()
+    readPast(isAnew)
       .then(() => setFault(""))
       .catch((error: unknown) => setFault(error instanceof Problem ? error.message : t.hub.failed));
   }, [current, silent]);
@@ -56,7 +67,7 @@ function usePastLines(): string {
 }
 
 export function Events() {
-  const fault = usePastLines();
+  const fault = usePastLines(true);
   if (camera.value !== null && !devices.value.has(camera.value)) camera.value = null;
   const shown = merged(allLines().filter(isShown));
   const days = new Map<string, Repeated[]>();
@@ -100,7 +111,7 @@ export function Events() {
         {[...days].map(([day, ofDay]) => (
           <div key={day}>
             <h3 class="day">{dayWords(day)}</h3>
-            <Lines lines={ofDay} />
+            <Lines lines={ofDay} isExact />
           </div>
         ))}
       </div>
@@ -110,7 +121,7 @@ export function Events() {
 
 /** The newest of them, beside the cameras; beside one camera, its own. */
 export function EventsAtAGlance({ limit, of }: { limit: number; of: number | null }) {
-  usePastLines();
+  usePastLines(false);
   const lines = of === null ? allLines() : allLines().filter((line) => line.device === of);
   const shown = merged(lines.slice(0, 4 * limit)).slice(0, limit);
   return (
@@ -126,29 +137,29 @@ export function EventsAtAGlance({ limit, of }: { limit: number; of: number | nul
   );
 }
 
-const Lines = ({ lines }: { lines: readonly Repeated[] }) => (
+const Lines = ({ lines, isExact = false }: { lines: readonly Repeated[]; isExact?: boolean }) => (
   <ol class="events">
-    {lines.map(({ line, count }) => (
+    {lines.map(({ line, count, of }) => (
       <li key={line.number} class={line.tone}>
-        <When time={line.time} />
+        <When time={line.time} isExact={isExact} />
         <span class="mark" aria-hidden="true" />
         <span>
           {line.kind === "hub" ? <bdi>{line.text}</bdi> : line.text}
           {count > 1 && <span class="number"> {t.events.times(count)}</span>}
+          {of && <small> {t.events.namesOf([...new Set(of.map((one) => nameOf(one.device ?? 0)))])}</small>}
         </span>
       </li>
     ))}
   </ol>
 );
 
-/** The time, with the day where it is another, and how long ago that is. */
-function When({ time }: { time: string }) {
+/** The time, to the second where there is room for it, with the day where it is another, and how long ago that is. */
+function When({ time, isExact }: { time: string; isExact: boolean }) {
   const isToday = new Date(time).toDateString() === new Date(hubTime.peek()).toDateString();
-  // Seconds are in its title.
   const passed = Math.max(0, (hubTime.peek() - Date.parse(time)) / 1_000);
   return (
     <time dateTime={time} title={`${dayAndSecond(time)} (${t.events.ago(passed)})`}>
-      {isToday ? minute(time) : `${dayOfYear(time)} ${minute(time)}`}
+      {isExact ? second(time) : isToday ? minute(time) : `${dayOfYear(time)} ${minute(time)}`}
     </time>
   );
 }
