@@ -1,6 +1,6 @@
 // What several cameras met by one cause, which is told once: "6 cameras were lost: NetworkManager stopped".
 
-import { t } from "./messages";
+import { t, textOf } from "./messages";
 import type { Line } from "./state";
 
 /** Why something happened, by its code, and the rest in words. */
@@ -21,7 +21,7 @@ export function together(lines: readonly Line[]): ReadonlyMap<Line, readonly Lin
   const open = new Map<string, Line[]>();
   const found = new Map<Line, readonly Line[]>();
   for (const line of lines) {
-    if (!line.cause || line.device === null) continue;
+    if (!line.cause || line.device === null || !textOf(t.events.met, line.cause.code)) continue;
     const key = keyOf(line.cause);
     const group = open.get(key);
     const first = group?.[0];
@@ -36,5 +36,5 @@ export function together(lines: readonly Line[]): ReadonlyMap<Line, readonly Lin
 /** What they have met, as one sentence. */
 export function togetherText(lines: readonly Line[]): string {
   const { code, why } = lines[0]?.cause ?? { code: "", why: "" };
-  return t.events.together(new Set(lines.map((one) => one.device)).size, code, why);
+  return t.events.together(new Set(lines.map((one) => one.device)).size, textOf(t.events.met, code) ?? "", why);
 }

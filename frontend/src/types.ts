@@ -29,6 +29,8 @@ export interface Model {
   codename: string;
   device_name: string;
   device_image_url: string | null;
+  /** Matches the whole factory name of its network, in Python's words. */
+  ssid_pattern?: string;
   snapshot?: StillSource;
 }
 

@@ -213,6 +213,11 @@ async def test_what_they_met_the_night_before_is_one_line_and_each_camera_has_it
         row("session", 9_000, 5_000 - number, id=10 + number, device_id=one, device_name=name) | lost
         for number, (name, one) in enumerate(ids.items())
     ]
+    wrong = {"code": "authentication-failed", "message": "the camera refused the password"}
+    rows += [  # what has one code, and no cause in common
+        row("failure", 3_000, id=30 + one, device_id=one, device_name=name) | wrong
+        for name, one in ids.items()
+    ]
     rows += [  # by another cause, and at another time
         row("session", 9_000, 4_999, id=20, device_id=ids["Nose"], code="connection-lost", message="it went"),
         row("session", 9_000, 4_000, id=21, device_id=ids["Nose"]) | lost,
@@ -222,6 +227,7 @@ async def test_what_they_met_the_night_before_is_one_line_and_each_camera_has_it
     lines = page.get_by_role("log").locator("li")
     await expect(lines.filter(has_text="3 cameras were lost: the simulated NetworkManager")).to_have_count(1)
     await expect(lines.filter(has_text="Nose: The connection was lost.")).to_have_count(2)
+    await expect(lines.filter(has_text="The password was refused.")).to_have_count(3)
     await page.get_by_role("combobox", name="Camera").select_option("Tail")
     await expect(lines.filter(has_text="Tail: The connection was lost.")).to_have_count(1)
     await expect(lines.filter(has_text="3 cameras")).to_have_count(0)

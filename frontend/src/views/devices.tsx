@@ -9,7 +9,7 @@ import { openStep, route } from "../route";
 import { printable } from "../sentences";
 import { devices, isCurrent, service } from "../state";
 import type { Device } from "../types";
-import { AddCamera } from "./add_camera";
+import { AddLater } from "./add_later";
 import { DeviceCard } from "./device_card";
 import { DeviceList } from "./device_list";
 import { Filters, shownOf } from "./filters";
@@ -52,7 +52,7 @@ export function Devices() {
       </div>
       {everyone.length === 0 && isCurrent.value && shown.view !== "add" && <InRange />}
       {isList() ? <DeviceList everyone={everyone} /> : <Cards everyone={everyone} />}
-      {shown.view === "add" && <AddCamera step={shown.step} />}
+      {shown.view === "add" && <AddLater step={shown.step} />}
     </section>
   );
 }

@@ -1,34 +1,23 @@
-// What happened, the newest first: since the page was opened, and before.
+// What happened, the newest first, at a glance: since the page was opened, and before.
 
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../api";
 import { together, togetherText } from "../causes";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
-import { allLines, pastLines, readPast } from "../past_events";
-import { printable } from "../sentences";
-import { devices, type EventKind, isCurrent, type Line, nameOf, silences } from "../state";
-import { dayAndSecond, dayOfYear, dayWords, minute, second } from "../times";
-import { byText } from "./order";
-import { Faults } from "./parts";
-
-const KINDS: readonly EventKind[] = ["connection", "recording", "hub"];
-type Filter = "" | "bad" | EventKind;
-
-// Kept while other views are open.
-const filter = signal<Filter>("");
-const camera = signal<number | null>(null);
+import { allLines, readPast } from "../past_events";
+import { isCurrent, type Line, nameOf, silences } from "../state";
+import { dayAndSecond, dayOfYear, minute, second } from "../times";
 
 /** A line, and how often it stands there in a row; or what several cameras met at once. */
-interface Repeated {
+export interface Repeated {
   line: Line;
   count: number;
   /** The lines that it stands for, each of another camera. */
   of?: readonly Line[];
 }
 
-function merged(all: readonly Line[]): Repeated[] {
+export function merged(all: readonly Line[]): Repeated[] {
   const found: Repeated[] = [];
   const causes = together(all);
   const told = new Set<readonly Line[]>();
@@ -46,14 +35,10 @@ function merged(all: readonly Line[]): Repeated[] {
   return found;
 }
 
-const dayOf = (line: Line): string => new Date(line.time).toDateString();
-
-const isShown = (line: Line): boolean =>
-  (filter.value === "" || (filter.value === "bad" ? line.tone === "bad" : line.kind === filter.value)) &&
-  (camera.value === null || line.device === camera.value);
+export const dayOf = (line: Line): string => new Date(line.time).toDateString();
 
 /** Read the past as soon as the hub can be asked; the sentence why it could not. */
-function usePastLines(isAnew: boolean): string {
+export function usePastLines(isAnew: boolean): string {
   const [fault, setFault] = useState("");
   const current = isCurrent.value;
   const silent = silences.value;
@@ -64,59 +49,6 @@ function usePastLines(isAnew: boolean): string {
       .catch((error: unknown) => setFault(error instanceof Problem ? error.message : t.hub.failed));
   }, [current, silent]);
   return fault;
-}
-
-export function Events() {
-  const fault = usePastLines(true);
-  if (camera.value !== null && !devices.value.has(camera.value)) camera.value = null;
-  const shown = merged(allLines().filter(isShown));
-  const days = new Map<string, Repeated[]>();
-  for (const one of shown) days.set(dayOf(one.line), [...(days.get(dayOf(one.line)) ?? []), one]);
-  const chip = (value: Filter, words: string) => (
-    <button key={value} type="button" class="chip" aria-pressed={filter.value === value} onClick={() => (filter.value = value)}>
-      {words}
-    </button>
-  );
-  return (
-    <section aria-labelledby="events-title">
-      <div class="section-head">
-        <h2 id="events-title" tabIndex={-1}>
-          {t.events.title}
-        </h2>
-        <select
-          class="find"
-          aria-label={t.camera.camera}
-          value={camera.value ?? ""}
-          onChange={(event) => (camera.value = event.currentTarget.value ? Number(event.currentTarget.value) : null)}
-        >
-          <option value="">{t.events.allCameras}</option>
-          {[...devices.value.values()]
-            .sort((one, other) => byText(one.name, other.name))
-            .map((one) => (
-              <option key={one.id} value={one.id}>
-                {printable(one.name)}
-              </option>
-            ))}
-        </select>
-        <div class="chips" role="group" aria-label={t.events.kind}>
-          {chip("", t.cameras.all)}
-          {chip("bad", t.events.problems)}
-          {KINDS.map((one) => chip(one, t.events.kinds[one]))}
-        </div>
-      </div>
-      <Faults id="events-fault" sentences={fault ? [fault] : undefined} />
-      {pastLines.value === null && !fault && isCurrent.value && <progress aria-label={t.camera.loading} />}
-      {shown.length === 0 && pastLines.value !== null && <p class="empty">{t.events.none}</p>}
-      <div role="log" aria-live="off" aria-labelledby="events-title">
-        {[...days].map(([day, ofDay]) => (
-          <div key={day}>
-            <h3 class="day">{dayWords(day)}</h3>
-            <Lines lines={ofDay} isExact />
-          </div>
-        ))}
-      </div>
-    </section>
-  );
 }
 
 /** The newest of them, beside the cameras; beside one camera, its own. */
@@ -137,7 +69,7 @@ export function EventsAtAGlance({ limit, of }: { limit: number; of: number | nul
   );
 }
 
-const Lines = ({ lines, isExact = false }: { lines: readonly Repeated[]; isExact?: boolean }) => (
+export const Lines = ({ lines, isExact = false }: { lines: readonly Repeated[]; isExact?: boolean }) => (
   <ol class="events">
     {lines.map(({ line, count, of }) => (
       <li key={line.number} class={line.tone}>

@@ -13,11 +13,11 @@ import { capitalised, printable } from "../sentences";
 import { devices, interfaces, isCurrent, link, linkReason, service } from "../state";
 import { notify } from "../toasts";
 import { tilesets } from "../tilesets";
-import { Adapters, AdaptersAtAGlance } from "./adapters";
+import { AdaptersAtAGlance } from "./adapters";
 import { CameraPage } from "./camera_page";
 import { OpenForm } from "./device_forms";
 import { Devices, isList } from "./devices";
-import { Events, EventsAtAGlance } from "./events";
+import { EventsAtAGlance } from "./events";
 import { Login } from "./login";
 import { Dialog } from "./parts";
 import "./shared";
@@ -91,8 +91,8 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
           </aside>
         )}
         {view === "takes" && <Later key="takes" load={loadTakes} loading={t.takes.loading} fault={t.hub.viewUnreadable} />}
-        {view === "adapters" && <Adapters />}
-        {view === "events" && <Events />}
+        {view === "adapters" && <Later key="adapters" load={loadAdapters} loading={t.camera.loading} fault={t.hub.viewUnreadable} />}
+        {view === "events" && <Later key="events" load={loadEvents} loading={t.camera.loading} fault={t.hub.viewUnreadable} />}
         {view === "map" && <Later key="map" load={loadMap} loading={t.hub.mapLoading} fault={t.hub.mapUnreadable} />}
       </main>
       <footer>
@@ -278,6 +278,8 @@ interface LaterProps {
 }
 
 const loadTakes = () => import("./takes");
+const loadAdapters = () => import("./adapters_view");
+const loadEvents = () => import("./events_view");
 const loadMap = () => import("./map");
 
 /** A view that is read from the hub when it is opened, and not before. */

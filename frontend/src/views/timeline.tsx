@@ -161,7 +161,7 @@ interface Props {
   past: readonly HistoryRow[] | null;
 }
 
-export default function Timeline({ device, past }: Props) {
+export function Timeline({ device, past }: Props) {
   const [range, setRange] = useState<Range>("hour");
   const [history, setHistory] = useState<History | null>(null);
   const [fault, setFault] = useState("");
