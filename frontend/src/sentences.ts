@@ -127,7 +127,8 @@ export function sentenceOf(
     case "interface.removed": {
       const { name } = event.data;
       const step = stepOf(interfaces.get(name));
-      return step ? { text: t.events.adapterAway(name, step), tone: "warn" } : bad(t.events.adapterOut(name));
+      // Of an adapter that no camera used, the history knows no step.
+      return textOf(t.steps, step) ? { text: t.events.adapterAway(name, step), tone: "warn" } : bad(t.events.adapterOut(name));
     }
     case "service.updated":
       return serviceSentence(event.data, service);

@@ -89,11 +89,15 @@ async def test_a_table_is_planned_and_then_added(page: Page, hub: RunningHub) ->
     await expect(dialog).to_have_count(0)
 
 
-async def test_several_qr_texts_are_pasted_where_one_is(page: Page, hub: RunningHub) -> None:
+@pytest.mark.parametrize("place", ["#add-ssid", "[name=network]"])
+async def test_several_qr_texts_are_pasted_where_one_is(page: Page, hub: RunningHub, place: str) -> None:
     await opened(page, hub)
     await page.get_by_role("button", name="Add a camera").click()
     await expect(page.locator("#add-ssid")).to_be_visible()
-    assert await page.evaluate(PASTE, [QR, "#add-ssid"]) is False, "it is taken"
+    await expect(page.locator("[name=network]").first).to_be_visible()
+    one = QR.partition("\n")[0]
+    assert await page.evaluate(PASTE, [one, "#add-ssid"]) is True, "one text is the field's"
+    assert await page.evaluate(PASTE, [QR, place]) is False, "it is taken"
     dialog = page.get_by_role("dialog", name="Add several cameras")
     await expect(dialog.get_by_role("status")).to_contain_text("2 would be registered.")
     assert [row[:5] for row in await cells(dialog)] == [

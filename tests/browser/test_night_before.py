@@ -255,6 +255,7 @@ async def test_a_camera_that_was_switched_off_in_the_moment_in_which_its_recordi
     ("step", "words", "tone"),
     [
         ("reset-port", "The adapter wlan0 went away during reset-port", "warn"),
+        ("replug", "The adapter wlan0 was unplugged", "bad"),  # so says the history of one without a camera
         ("", "The adapter wlan0 was unplugged", "bad"),
     ],
 )

@@ -166,7 +166,7 @@ function NetworkStep({ faults, onAdded, onBulk }: NetworkProps) {
 
   const registered = registeredAs(ssid);
   return (
-    <div ref={part} class="step">
+    <div ref={part} class="step" onPaste={pastedList}>
       {isBluetoothReady() && <BluetoothCameras onAdded={onAdded} />}
       <fieldset class="choices" aria-busy={isSearching}>
         <legend>{t.add.networks}</legend>
@@ -180,9 +180,7 @@ function NetworkStep({ faults, onAdded, onBulk }: NetworkProps) {
           {t.add.searchAgain}
         </button>
       </fieldset>
-      <div onPaste={pastedList}>
-        <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [whyUnread(wifiText(unread))] : faults.ssid} />
-      </div>
+      <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [whyUnread(wifiText(unread))] : faults.ssid} />
       <button type="button" class="quiet" onClick={() => onBulk("")}>
         {t.bulk.open}
       </button>
