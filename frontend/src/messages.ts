@@ -743,7 +743,7 @@ const en = {
     modelsLoading: "Loading models",
   },
 
-  /** Several cameras at once: the sentences of `wifimgrctl import`. */
+  /** Several cameras at once: the sentences of wifimgrctl's import. */
   bulk: {
     open: "Several cameras at once",
     title: "Add several cameras",
