@@ -2,7 +2,7 @@
 // a text with a number or a name in it is a function, so that each language has its own order and plurals.
 
 import type { Finding } from "./check";
-import type { Camera, Device, RecordingStopped } from "./records";
+import type { Camera, Device, HistoryRow, RecordingStopped } from "./records";
 
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 const numeral = (count: number) => NUMBERS[count] ?? String(count);
@@ -12,6 +12,17 @@ const duration = (seconds: number) =>
 /** The same for what may be days. */
 const longDuration = (seconds: number) =>
   seconds < 7_200 ? duration(seconds) : seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
+/** How long something lasted, in its largest unit, as the command line says it. */
+const span = (seconds: number) =>
+  seconds < 1
+    ? "< 1 s"
+    : seconds < 60
+      ? `${Math.floor(seconds)} s`
+      : seconds < 3_600
+        ? `${Math.floor(seconds / 60)} min`
+        : seconds < 86_400
+          ? `${Math.floor(seconds / 3_600)} h`
+          : `${Math.floor(seconds / 86_400)} d`;
 /** What is left, rounded down. */
 const remaining = (seconds: number) => {
   const minutes = Math.floor(seconds / 60);
@@ -275,13 +286,6 @@ const en = {
     moved: (name: string, place: number, total: number) => `${name} has place ${place} of ${total}.`,
     /** Since when the hub is silent. */
     silentSince: (time: string) => `Silent since ${time}.`,
-    failures: {
-      "authentication-failed": "Wrong password",
-      "device-not-reachable": "Not found",
-      "address-failed": "No address",
-      "association-refused": "Refused",
-      "wake-failed": "Did not wake",
-    } as Record<string, string>,
     toldToRecord: "Told to record.",
     toldToStop: "Told to stop.",
     answerLost: "Its answer was lost.",
@@ -359,28 +363,39 @@ const en = {
     pinAdvice: "Other cameras never use a reserved adapter.",
     pinPort: (port: string) => `any adapter in USB port ${port}`,
     pinMac: (mac: string) => `the adapter ${mac}`,
-    history: "Sessions and errors",
     noHistory: "Nothing recorded yet.",
     loading: "Loading",
-    fromTo: (from: string, to: string) => `from ${from} to ${to}`,
-    /** Of less than a minute, whose begin and end look alike. */
-    atFor: (from: string, seconds: number) => `at ${from} for ${duration(seconds)}`,
-    session: (span: string) => `Connected ${span}`,
-    sessionOpen: (from: string) => `Connected since ${from}`,
-    woken: (time: string) => `Woken at ${time}`,
-    notWoken: (time: string) => `Not woken at ${time}`,
-    recorded: (span: string) => `Recorded ${span}`,
-    recordedOpen: (from: string) => `Recording since ${from}`,
-    recordingEnded: (why: string) => `The recording ended: ${why}.`,
-    recovery: (span: string) => `Recovery step ${span}`,
-    recoveryOpen: (from: string) => `Recovery step since ${from}`,
-    interruption: (time: string, seconds: number) => `Interrupted ${time} for ${duration(seconds)}`,
     through: (adapter: string) => `adapter ${adapter}`,
     signalRange: (minimum: number, mean: number) => `average signal ${mean} %, minimum ${minimum} %`,
     ended: (heading: string) => `Ended: ${heading}`,
+    history: "What happened",
     details: "Connection",
     link: "Link",
     rate: rateOf,
+  },
+
+  /** The rows of a camera's history. */
+  past: {
+    /** What they are of, by their kinds, as `wifimgrctl history` says it. */
+    what: {
+      session: "Connected",
+      interruption: "Interrupted",
+      recording: "Recorded",
+      problem: "Problem",
+      refusal: "Refused",
+      failure: "Failure",
+      wake: "Woken",
+      adapter: "Adapter",
+      recovery: "Recovery",
+      backend: "Backend",
+    } satisfies Record<HistoryRow["kind"], string> as Record<string, string>,
+    records: "Records",
+    notWoken: "Wake failed",
+    at: (what: string, time: string) => `${what} at ${time}`,
+    from: (what: string, from: string, to: string) => `${what} from ${from} to ${to}`,
+    lasted: (what: string, from: string, to: string, seconds: number) => `${what} from ${from} to ${to}, ${span(seconds)}`,
+    lasts: (what: string, from: string, seconds: number) => `${what} since ${from}, ${span(seconds)} so far`,
+    more: (count: number) => `Show ${count} more`,
   },
 
   plot: {
@@ -397,18 +412,22 @@ const en = {
     session: "connected",
     loss: "connection lost",
     recording: "recording",
+    recovery: "recovery step",
+    problem: "problem",
     error: "error",
     none: "No signal was measured in this time.",
     hint: "Point at the plot, or use the arrow keys, to read values.",
     value: (time: string, mean: number, minimum: number) => `${time}: signal ${mean} %, lowest ${minimum} %`,
     valueWithBattery: (value: string, battery: number) => `${value}, battery ${battery} %`,
     gap: (time: string) => `${time}: not connected`,
-    summary: (sessions: number, interruptions: number, recordings: number, errors: number) =>
+    summary: (count: { sessions: number; interruptions: number; recordings: number; recoveries: number; problems: number; errors: number }) =>
       [
-        plural(sessions, "session", "sessions"),
-        ...(interruptions ? [plural(interruptions, "interruption", "interruptions")] : []),
-        ...(recordings ? [plural(recordings, "recording", "recordings")] : []),
-        plural(errors, "error", "errors"),
+        plural(count.sessions, "session", "sessions"),
+        ...(count.interruptions ? [plural(count.interruptions, "interruption", "interruptions")] : []),
+        ...(count.recordings ? [plural(count.recordings, "recording", "recordings")] : []),
+        ...(count.recoveries ? [plural(count.recoveries, "recovery step", "recovery steps")] : []),
+        ...(count.problems ? [plural(count.problems, "problem", "problems")] : []),
+        plural(count.errors, "error", "errors"),
       ].join(", "),
     asTable: "As a table",
     from: "From",
@@ -656,15 +675,28 @@ const en = {
     removed: (name: string) => `${name} was removed`,
     camera: (id: number) => `Camera ${id}`,
     renamed: (before: string, now: string) => `${before} was renamed to ${now}`,
-    adapterIn: (name: string) => `Adapter ${name} was plugged in`,
-    adapterOut: (name: string) => `Adapter ${name} was unplugged`,
-    adapterChecked: (name: string, why: string) => `Adapter ${name} is being checked${why ? `: ${why}` : ""}`,
-    adapterQuarantined: (name: string, why: string) => `Adapter ${name} is not used for now${why ? `: ${why}` : ""}`,
-    adapterWorks: (name: string) => `Adapter ${name} works again`,
+    /** Those of adapters that come and go are the sentences of the history. */
+    adapterIn: (name: string, product: string | null) => `The adapter ${name}${product ? ` (${product})` : ""} was plugged in`,
+    adapterOut: (name: string) => `The adapter ${name} was unplugged`,
+    adapterAway: (name: string, step: string) => `The adapter ${name} went away during ${step}`,
+    adapterDoubted: (name: string, doubt: string) => `The adapter ${name} is ${doubt}`,
+    adapterWorks: (name: string) => `The adapter ${name} works again`,
     mapThere: (name: string) => `Map ${name} was updated`,
     mapGone: (name: string) => `Map ${name} is no longer available`,
     notBack: (name: string) => `${name} did not come back in time`,
     failed: (name: string, what: string) => `${name}: ${what}`,
+    /** Of the hub's sentence, "It did not start recording: the card is full". */
+    refused: (name: string, what: string) => (what.startsWith("It ") ? `${name} ${what.slice(3)}` : `${name}: ${what}`),
+    problemOver: (name: string, what: readonly string[]) => `${name}: problem over: ${what.map((one) => one.replace(/\.$/, "").toLowerCase()).join(", ")}`,
+    /** What several cameras may meet at once, by its code: what else they have in common is chance. */
+    met: {
+      "connection-lost": "were lost",
+      "interface-lost": "were lost",
+      "backend-unavailable": "could not be connected",
+      "no-interface-available": "got no adapter",
+    } as Record<string, string>,
+    together: (count: number, what: string, why: string) => `${count} cameras ${what}${why && `: ${why}`}`,
+    namesOf: someOf,
     connected: (name: string, adapter: string | null) => `${name} is connected${adapter ? ` through ${adapter}` : ""}`,
     connecting: (name: string, adapter: string | null) => `${name} is connecting${adapter ? ` through ${adapter}` : ""}`,
     disconnected: (name: string) => `${name} is disconnected`,
@@ -781,11 +813,18 @@ const en = {
     unavailable: "Unavailable",
     checked: "Being checked",
     quarantined: "Quarantined",
+    /** The same with the reason: a predicate, and what stands below the adapter. */
+    doubts: {
+      checked: (why: string) => `being checked${why && `: ${why}`}`,
+      quarantined: (why: string) => `not used for now${why && `: ${why}`}`,
+    },
     by: " by ",
     port: (port: string) => `USB port ${port}`,
     bus: (number: string) => `USB bus ${number}`,
     noBus: "Other adapters",
-    absent: "Reserved, and not plugged in",
+    absent: "Not plugged in now",
+    lastUsedBy: "Was used by ",
+    channels: "Channels",
     unmatched: "Reserved for no camera",
     rests: { "in-use": "in use", free: "free", reserved: "reserved", checked: "checked", unavailable: "unavailable", unknown: "unknown" },
     band: bandOf,
@@ -799,7 +838,16 @@ const en = {
     channel: (megahertz: number) => `channel ${channelOf(megahertz)}`,
     unnamed: "Adapter",
     unpluggedSince: (time: string) => `Unplugged since ${time}`,
+    awaySince: (time: string) => `Away since ${time}`,
     away: "Away",
+    /** Why one is away that the hub has taken away itself. */
+    awayIn: {
+      "reset-port": "Its USB port is being reset",
+      "power-port": "Its USB port is being switched off and on",
+    } as Record<string, string>,
+    wentAway: (step: string) => `It went away during ${step}.`,
+    unblock: "To use it again: ",
+    unblockHard: "It is switched off by a switch or a key of the host.",
   },
 
   add: {
@@ -850,6 +898,91 @@ const en = {
     next: "Next",
     save: "Add and connect",
     modelsLoading: "Loading models",
+  },
+
+  /** Several cameras at once: the sentences of wifimgrctl's import. */
+  bulk: {
+    open: "Several cameras at once",
+    title: "Add several cameras",
+    label: "QR texts or a CSV table",
+    hint: "One QR text a line (WIFI:S:…;;), or a CSV table whose first line names the columns: name, ssid, password, open, codename and others.",
+    file: "Or choose a file, or drop one here",
+    pasted: "the text",
+    check: "Check the list",
+    reading: "Reading the list",
+    unreadableFile: (source: string) => `${source} cannot be read.`,
+    heads: { name: "Name", network: "Network", model: "Model", password: "Password", result: "Result", from: "From" },
+    results: {
+      new: "New",
+      registered: "Registered",
+      known: "Already registered",
+      failed: "Not registered",
+      unsure: "Not known",
+    },
+    hasPassword: "yes",
+    isOpen: "open",
+    /** How many of each result, as the command line concludes. */
+    conclusion: (counts: Readonly<Record<"new" | "registered" | "known" | "failed" | "unsure", number>>) => {
+      const words: [number, string][] = [
+        [counts.new, "would be registered"],
+        [counts.registered, "registered"],
+        [counts.known, "already registered"],
+        [counts.failed, "not registered"],
+        [counts.unsure, "not known"],
+      ];
+      const told = words.filter(([count]) => count).map(([count, what]) => `${count} ${what}`);
+      return told.length ? `${told.join(", ")}.` : "There is no camera in it.";
+    },
+    unchanged: "Nothing has been changed.",
+    patient: "Where no adapter is free, wait for one",
+    add: (count: number) => `Add ${plural(count, "camera", "cameras")}`,
+    adding: (number: number, count: number, name: string) => `Adding ${number} of ${count}: ${name}`,
+    another: "Another list",
+    stopped: (done: number, left: number) => `Added ${plural(done, "camera", "cameras")}. ${left} of the list ${left === 1 ? "was" : "were"} not added.`,
+    unsure: "The answer was lost: look whether it is in the list of cameras.",
+    where: (source: string, line: number) => `${source}, line ${line}`,
+    empty: (source: string) => `${source} is empty`,
+    profile: (source: string) => `${source} is a profile of NetworkManager, which wifimgrctl import reads`,
+    tooLarge: (source: string, bytes: number) => `${source} has more than ${bytes} bytes, and is not a list of cameras`,
+    tooMany: (count: number, most: number) => `${count} cameras are more than the ${most} of one import`,
+    notText: (source: string, kind: "sheet" | "utf16" | "other") =>
+      `${source} is ${{ sheet: "a spreadsheet's own file: save it as CSV in UTF-8", utf16: "text in UTF-16: save it as CSV in UTF-8", other: "not text in UTF-8" }[kind]}`,
+    otherFormat: (source: string, what: string) => `${source} is ${what}, which is not read: make a CSV file of it`,
+    formats: { supplicant: "wpa_supplicant's configuration", netplan: "netplan's configuration", iwd: "a network of iwd", json: "JSON" },
+    unknownColumn: (source: string, name: string, meant: string) => `${source}: unknown column "${name}"; did you mean "${meant}"?`,
+    unknownColumnAt: (source: string, number: number) => `${source}: column ${number} has an unknown name`,
+    columnTwice: (source: string) => `${source}: a column is there twice`,
+    noColumns: (source: string) => `${source}: the first line must name the columns, ssid among them`,
+    otherCells: "the line has more or fewer cells than the header",
+    namelessCell: (number: number) => `the cell in column ${number} is not empty, and the column has no name`,
+    noSsid: "the line has no ssid",
+    notHex: "ssid_hex: these are not pairs of hexadecimal digits",
+    twoNetworks: "ssid and ssid_hex are different networks",
+    twoPins: "pin_mac and pin_usb_port: only one of them can be set",
+    notMac: 'pin_mac: not a MAC address such as "02:00:00:00:01:00"',
+    notPort: 'pin_usb_port: not a USB port such as "1-1.4"',
+    notSwitch: (column: string) => `${column}: neither yes nor no`,
+    notPriority: (most: number) => `priority: not a whole number from -${most} to ${most}`,
+    openWithPassword: "an open network has no password",
+    noPassword: "the file has no password for it; if its network is open, say so in the column open",
+    notWifiText: "this is not the text of a Wi-Fi QR code",
+    isWifiText: "This is the text of a Wi-Fi QR code, and not a name: in it, the network's name follows S:, and its password P:.",
+    unsupported: (security: string) => `its security is ${security}, which cameras do not have`,
+    textFaults: {
+      "password-missing": "a password is missing: the text says that its network has one",
+      "password-unused": "the text has a password, and says that its network has none (T:nopass)",
+    },
+    longText: (most: number) => `At most ${most} characters are allowed.`,
+    longSsid: (most: number, bytes: number) => `An SSID has at most ${most} bytes; this one has ${bytes}.`,
+    control: "Control characters are not allowed.",
+    nul: "NUL characters are not allowed.",
+    notAscii: "Only printable ASCII characters are allowed.",
+    passwordLength: "A password has 8 to 63 characters, or 64 hexadecimal digits.",
+    noTextSsid: "its network's name is not text; wifimgrctl import adds it",
+    knownAs: (name: string) => `as ${name}`,
+    twice: (where: string) => `the same is in ${where}`,
+    nameTaken: (id: number) => `the name is taken by device ${id}, which has another network`,
+    blanks: "blanks at the ends of its network belong to it",
   },
 
   bluetooth: {

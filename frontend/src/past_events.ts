@@ -3,10 +3,10 @@
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
 import { atHub } from "./hub_clock";
-import { lossIn } from "./losses";
+import { lossOfEnd } from "./losses";
 import { t } from "./messages";
-import { endWords } from "./reading";
-import { failureText, failureTone, printable, type Sentence, stepWords } from "./sentences";
+import { endWords, problemWords } from "./reading";
+import { failureLine, failureText, printable, type Sentence, stepWords } from "./sentences";
 import { devices, type EventKind, type Line, lines, onForget, silences } from "./state";
 import type { HistoryRow } from "./types";
 
@@ -21,15 +21,15 @@ export const pastLines = signal<readonly Line[] | null>(null);
 
 let asked: typeof silences.value | null = null;
 
-/** Read them, once for each time in which nothing was heard from the hub; throws Problem. */
-export async function readPast(): Promise<void> {
-  if (asked === silences.value) return;
+/** Read them, once for each time in which nothing was heard from the hub, or anew; throws Problem. */
+export async function readPast(isAnew = false): Promise<void> {
+  if (asked === silences.value && !isAnew) return;
   const wanted = silences.value;
   asked = wanted;
   try {
     const { history } = await request<{ history: HistoryRow[] }>(deviceAddress(`history?limit=${ROWS}`));
     // A later answer has more.
-    if (asked === wanted) pastLines.value = history.flatMap((row) => linesOf(row, history)).filter(wasMissed).sort(byTime);
+    if (asked === wanted) pastLines.value = history.flatMap(linesOf).filter(wasMissed).sort(byTime);
   } catch (error) {
     if (asked === wanted) asked = null;
     throw error;
@@ -43,6 +43,7 @@ onForget(() => {
 
 /** Whether no event said it: those of a short silence come later, with their own time. */
 function wasMissed(line: Line): boolean {
+  if (line.isOnlyPast) return true;
   const at = Date.parse(line.time);
   const isIn = silences.peek().some(({ from, to }) => atHub(from) - UNCLEAR_MS <= at && at < atHub(to) + UNCLEAR_MS);
   return isIn && !lines.peek().some((one) => isSame(one, line) && Math.abs(Date.parse(one.time) - at) < SAME_MS);
@@ -59,11 +60,12 @@ const byTime = (one: Line, other: Line): number => (one.time < other.time ? 1 : 
 
 type Part = [time: string, kind: EventKind, sentence: Sentence];
 
-function linesOf(row: HistoryRow, all: readonly HistoryRow[]): Line[] {
+function linesOf(row: HistoryRow): Line[] {
   const id = row.device_id;
   const name = printable((id !== null && devices.value.get(id)?.name) || row.device_name || "");
-  return partsOf(row, name, all).map(([time, kind, sentence], index) => ({
+  return partsOf(row, name).map(([time, kind, sentence], index) => ({
     ...sentence,
+    ...(row.kind === "refusal" ? { isOnlyPast: true } : {}),
     kind,
     time,
     device: id,
@@ -71,13 +73,13 @@ function linesOf(row: HistoryRow, all: readonly HistoryRow[]): Line[] {
   }));
 }
 
-function partsOf(row: HistoryRow, name: string, all: readonly HistoryRow[]): Part[] {
+function partsOf(row: HistoryRow, name: string): Part[] {
   const { time, ended, code, message } = row;
   const isBad = Boolean(code) && code !== "cancelled";
   switch (row.kind) {
     case "session": {
       const end: Sentence = isBad
-        ? { text: failureText(name, code, message), tone: "bad" }
+        ? { ...failureLine(name, code, message), tone: "bad" }
         : { text: t.events.disconnected(name), tone: "plain" };
       const begin: Sentence = { text: t.events.connected(name, row.interface), tone: "good" };
       return [[time, "connection", begin], ...(ended ? [[ended, "connection", end] as Part] : [])];
@@ -87,7 +89,7 @@ function partsOf(row: HistoryRow, name: string, all: readonly HistoryRow[]): Par
       return [[time, "connection", { text: t.events.interrupted(name, lasted), tone: "bad" }]];
     }
     case "failure":
-      return [[time, "connection", { text: failureText(name, code, message), tone: failureTone(isBad ? code : null) }]];
+      return [[time, "connection", isBad ? failureLine(name, code, message) : { text: failureText(name, code, message), tone: "plain" }]];
     case "wake":
       return [[time, "connection", isBad ? { text: failureText(name, code, message), tone: "bad" } : { text: t.events.woken(name), tone: "plain" }]];
     case "recovery": {
@@ -99,13 +101,39 @@ function partsOf(row: HistoryRow, name: string, all: readonly HistoryRow[]): Par
       const isStopped = code === "stopped";
       const end: Sentence = isStopped
         ? { text: t.events.recordingStopped(name), tone: "plain" }
-        : { text: t.events.recordingEnded(name, endWords(code ?? "", () => lossIn(all, row))), tone: "bad" };
+        : { text: t.events.recordingEnded(name, endWords(code ?? "", () => lossOfEnd(message))), tone: "bad" };
       const begin: Sentence = { text: t.events.recording(name), tone: "plain" };
       return [[time, "recording", begin], ...(ended ? [[ended, "recording", end] as Part] : [])];
     }
+    case "problem": {
+      const known = problemWords(code);
+      const begin: Sentence = { text: t.events.failed(name, known ? `${known.what} ${known.advice}` : printable(message ?? "")), tone: "bad" };
+      const end: Sentence = { text: t.events.problemOver(name, [known?.what ?? printable(message ?? "")]), tone: "plain" };
+      return [[time, "recording", begin], ...(ended ? [[ended, "recording", end] as Part] : [])];
+    }
+    case "refusal":
+      return [[time, "recording", { text: t.events.refused(name, unended(message ?? "")), tone: "bad" }]];
+    case "adapter":
+      return message ? [[time, "hub", { text: unended(message), tone: toneOfAdapter(code, message) }]] : [];
+    case "backend":
+      return [[time, "hub", backendSentence(code, message ?? "")]];
     default:
       return message ? [[time, "hub", { text: printable(message), tone: "plain" }]] : [];
   }
+}
+
+/** A sentence of the hub's as a line, as those of events are. */
+const unended = (message: string): string => printable(message).replace(/\.$/, "");
+
+/** One that a recovery step has taken away comes back. */
+const toneOfAdapter = (code: string | null, message: string): Sentence["tone"] =>
+  code === "plugged-in" ? "plain" : code === "unplugged" && !message.includes(" went away during ") ? "bad" : "warn";
+
+/** The same words as of the event. */
+function backendSentence(state: string | null, message: string): Sentence {
+  if (state === "ready") return { text: t.events.ready, tone: "good" };
+  if (state === "starting") return { text: t.events.starting, tone: "plain" };
+  return { text: t.events.away(unended(message.split(": ").slice(1).join(": "))), tone: "bad" };
 }
 
 /** Now and before, the newest first. */

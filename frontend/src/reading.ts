@@ -89,10 +89,13 @@ export interface ProblemWords {
 /** Why a camera cannot record. */
 const CAUSES: ReadonlySet<string> = new Set(["storage-missing", "storage-full", "storage-error"]);
 
+/** What a problem is; codes of later versions have no words here. */
+export const problemWords = (code: string | null): { what: string; advice: string } | undefined => textOf(t.problems, code);
+
 /** What is wrong with it, the most urgent first; codes of later versions have no words here. A recording that has ended says what ended it. */
 export function problemsOf({ problems }: Pick<Camera, "problems">): ProblemWords[] {
   const found = problems.flatMap((code) => {
-    const words = textOf(t.problems, code);
+    const words = problemWords(code);
     return words ? [{ code, ...words }] : [];
   });
   const cause = found.find(({ code }) => CAUSES.has(code));

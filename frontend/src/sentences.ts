@@ -1,6 +1,7 @@
 // What happened, as lines of the log; the words are in the catalog.
 
-import { doubtOf } from "./camera_state";
+import { type Doubt, doubtOf } from "./camera_state";
+import type { Cause } from "./causes";
 import { takeLoss } from "./losses";
 import { t, textOf } from "./messages";
 import { endWords, problemsOf } from "./reading";
@@ -46,6 +47,17 @@ export function failureText(name: string, code: string | null, message: string |
   return t.events.failed(name, [headingFor(code), detail].filter(Boolean).join(" "));
 }
 
+/** The same as a line of the log; several cameras may have met its cause at once. */
+export const failureLine = (name: string, code: string | null, message: string | null): Sentence => ({
+  text: failureText(name, code, message),
+  tone: failureTone(code),
+  ...(code ? { cause: { code, why: asClause(printable(detailOf(code, message ?? ""))) } } : {}),
+});
+
+/** A sentence as the end of another one: without its period, and small unless it begins with a name. */
+export const asClause = (text: string): string =>
+  text.replace(/\.$/, "").replace(/^[A-Z](?=[a-z]*[ ,'])/, (one) => one.toLowerCase());
+
 /**
  * A name from outside, with what cannot be seen made visible. The joiners U+200C and U+200D stay: scripts and emoji
  * need them, and they cannot turn the text around them.
@@ -72,6 +84,7 @@ export interface Sentence {
   isPassing?: boolean;
   /** Whether a banner says it as long as it is so. */
   isStanding?: boolean;
+  cause?: Cause;
 }
 
 const plain = (text: string): Sentence => ({ text, tone: "plain" });
@@ -110,11 +123,15 @@ export function sentenceOf(
       return bad(failureText(printable(devices.get(id)?.name ?? t.events.camera(id)), code, message));
     }
     case "interface.added":
-      return plain(t.events.adapterIn(event.data.name));
+      return plain(t.events.adapterIn(event.data.name, event.data.usb.product && printable(event.data.usb.product)));
     case "interface.updated":
       return healthSentence(event.data, interfaces.get(event.data.name));
-    case "interface.removed":
-      return bad(t.events.adapterOut(event.data.name));
+    case "interface.removed": {
+      const { name } = event.data;
+      const step = stepOf(interfaces.get(name));
+      // Of an adapter that no camera used, the history knows no step.
+      return textOf(t.steps, step) ? { text: t.events.adapterAway(name, step), tone: "warn" } : bad(t.events.adapterOut(name));
+    }
     case "service.updated":
       return serviceSentence(event.data, service);
     case "tileset.updated":
@@ -145,18 +162,12 @@ function statusSentence(
       if (status.connection_error_code === "connection-lost" && before?.connection_status === "connecting") {
         return bad(t.events.notBack(name));
       }
-      return {
-        text: failureText(name, status.connection_error_code, status.connection_error_message),
-        tone: failureTone(status.connection_error_code),
-      };
+      return failureLine(name, status.connection_error_code, status.connection_error_message);
     case "connected":
       return before?.connected ? null : good(t.events.connected(name, status.interface));
     case "connecting":
       if (status.connection_error_code === "connection-lost" && before?.connected) {
-        return {
-        text: failureText(name, status.connection_error_code, status.connection_error_message),
-        tone: failureTone(status.connection_error_code),
-      };
+        return failureLine(name, status.connection_error_code, status.connection_error_message);
       }
       return before?.connection_status === "connecting" ? null : { ...plain(t.events.connecting(name, status.interface)), isPassing: true };
     case "disconnected":
@@ -178,23 +189,31 @@ function powerSentence(now: Device["power_state"], before: Device | undefined): 
   return now === "asleep" && before.power_state === "awake" ? plain(t.events.asleep(name)) : null;
 }
 
-/** A recording that began, or problems that were not there before. */
+/** Problems that were not there before, a recording that began, or problems that are over. */
 function cameraSentence(now: Camera | null, before: Device | undefined): Sentence | null {
   if (!now || !before) return null;
   const name = printable(before.name);
   const known = before.camera?.problems ?? [];
   const fresh = problemsOf(now).filter(({ code }) => !known.some((one) => one === code));
   if (fresh.length > 0) return bad(t.events.failed(name, fresh.map(({ what, advice }) => `${what} ${advice}`).join(" ")));
-  return now.recording && !before.camera?.recording ? plain(t.events.recording(name)) : null;
+  if (now.recording && !before.camera?.recording) return plain(t.events.recording(name));
+  const over = before.camera ? problemsOf(before.camera).filter(({ code }) => !now.problems.some((one) => one === code)) : [];
+  return over.length > 0 ? plain(t.events.problemOver(name, over.map(({ what }) => what))) : null;
 }
+
+/** The recovery step that an adapter is taken for; it may go away during that. */
+export const stepOf = (adapter: Pick<Interface, "reason"> | undefined): string => /^being recovered \(([^)]+)\)/.exec(adapter?.reason ?? "")?.[1] ?? "";
+
+/** What an adapter may not work for, as a predicate. */
+export const doubtWords = (doubt: Doubt, { health_reason, reason }: Pick<Interface, "health_reason" | "reason">): string =>
+  t.adapters.doubts[doubt](asClause(printable((health_reason || reason) ?? "")));
 
 /** That an adapter may not work, or does again: each recovery step is none of its own. */
 function healthSentence(now: Interface, before: Interface | undefined): Sentence | null {
   const doubt = doubtOf(now);
   if (!before || doubt === doubtOf(before)) return null;
-  const why = printable((now.health_reason || now.reason) ?? "").replace(/\.$/, "").replace(/^[A-Z](?=[a-z])/, (one) => one.toLowerCase());
   if (doubt === null) return now.health === "good" ? plain(t.events.adapterWorks(now.name)) : null;
-  return bad(doubt === "checked" ? t.events.adapterChecked(now.name, why) : t.events.adapterQuarantined(now.name, why));
+  return bad(t.events.adapterDoubted(now.name, doubtWords(doubt, now)));
 }
 
 /** The end of a recording: news where nobody has commanded it. */

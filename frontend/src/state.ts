@@ -2,9 +2,10 @@
 
 import { computed, signal } from "@preact/signals";
 import { atHub } from "./hub_clock";
-import { followLoss, forgetLosses } from "./losses";
+import { together, togetherText } from "./causes";
+import { followLoss, forgetLosses, isLost, wasSwitchedOff } from "./losses";
 import { t } from "./messages";
-import { printable, type Sentence, sentenceOf, serviceSentence } from "./sentences";
+import { printable, type Sentence, sentenceOf, serviceSentence, stepOf } from "./sentences";
 import { announce, notify, toasts, withdraw } from "./toasts";
 import type { Device, Event, Interface, Service, Snapshot } from "./types";
 
@@ -26,6 +27,8 @@ export interface Line extends Sentence {
   kind: EventKind;
   /** The camera that it is about. */
   device: number | null;
+  /** Whether no event says it. */
+  isOnlyPast?: boolean;
 }
 
 /** A measured signal strength, and when this page learned of it (milliseconds, by this device's clock: the first come
@@ -43,6 +46,8 @@ export const linkReason = signal("");
 export const service = signal<Service | null>(null);
 export const devices = signal<ReadonlyMap<number, Device>>(new Map());
 export const interfaces = signal<ReadonlyMap<string, Interface>>(new Map());
+/** The recovery step that each adapter went away in which has not come back. */
+export const awayIn = signal<ReadonlyMap<string, string>>(new Map());
 export const lines = signal<readonly Line[]>([]);
 /** Signal strengths of connected cameras, the newest last. */
 export const samples = signal<ReadonlyMap<number, readonly Sample[]>>(new Map());
@@ -69,10 +74,23 @@ function write(sentence: Sentence, time: string, about: About = HUB): void {
   const { kind, device } = about;
   // What came of an attempt takes the place of its begin.
   const before = lines.value.filter((one) => !(one.isPassing && one.device === device));
-  lines.value = [{ ...sentence, number: numbered, time, kind, device }, ...before].slice(0, KEPT_LINES);
+  const line = { ...sentence, number: numbered, time, kind, device };
+  // What was told a moment later than it was has its place by its time.
+  const place = before.findIndex((one) => one.time <= time);
+  lines.value = [...before.slice(0, place < 0 ? before.length : place), line, ...(place < 0 ? [] : before.slice(place))].slice(0, KEPT_LINES);
   const isTold = device !== null && !sentence.isPassing && toldTogether.delete(device) && sentence.tone === "good";
-  if (sentence.isStanding) withdraw(about.key);
-  else if (sentence.tone === "plain" || isTold) announce(sentence.text);
+  if (sentence.isStanding) {
+    withdraw(about.key);
+    return;
+  }
+  const group = together(lines.value).get(line);
+  if (group) {
+    const abouts = new Set(group.map((one) => `device ${one.device}`));
+    toasts.value = toasts.value.filter((one) => !abouts.has(one.about));
+    notify(`cause ${sentence.cause?.code ?? ""}`, togetherText(group), sentence.tone);
+    return;
+  }
+  if (sentence.tone === "plain" || isTold) announce(sentence.text);
   else notify(about.key, sentence.text, sentence.tone);
 }
 
@@ -85,12 +103,42 @@ interface About {
 
 const HUB: About = { key: "hub", kind: "hub", device: null };
 
+const OF_RECORDINGS: ReadonlySet<string> = new Set(["device.recording.stopped", "device.camera.update"]);
+
 function aboutOf(event: Event): About {
   if (event.type.startsWith("device.") && "id" in event.data) {
-    const kind = event.type === "device.recording.stopped" || event.type === "device.camera.update" ? "recording" : "connection";
+    const kind = OF_RECORDINGS.has(event.type) ? "recording" : "connection";
     return { key: `device ${event.data.id}`, kind, device: event.data.id };
   }
   return event.type.startsWith("interface.") && "name" in event.data ? { ...HUB, key: `adapter ${event.data.name}` } : HUB;
+}
+
+/** So long after the end of a recording that the camera does not explain, its link is seen to be lost if it was switched off. */
+const END_MS = 1_500;
+/** The ends that wait for that, by camera. */
+const untold = new Map<number, () => void>();
+
+/** Wait with an end that may be explained in the next moment; whether there is nothing to wait for. */
+function isTold(event: Extract<Event, { type: "device.recording.stopped" }>): boolean {
+  const { id, reason } = event.data;
+  if (reason !== "unknown" || isLost(id) || !devices.value.get(id)?.connected) return true;
+  untold.get(id)?.();
+  const timer = setTimeout(() => untold.get(id)?.(), END_MS);
+  untold.set(id, () => {
+    clearTimeout(timer);
+    untold.delete(id);
+    const sentence = sentenceOf(event, devices.value, interfaces.value, service.value);
+    if (sentence) write(sentence, event.time, aboutOf(event));
+  });
+  return false;
+}
+
+/** The link of a camera has changed: of one whose recording has just ended that is the reason, if it was lost. */
+function explainEnd(id: number): void {
+  const tell = untold.get(id);
+  if (!tell || !isLost(id)) return;
+  wasSwitchedOff(id);
+  tell();
 }
 
 const now = (): string => new Date(atHub(Date.now())).toISOString();
@@ -124,11 +172,13 @@ export function forget(): void {
   service.value = null;
   devices.value = new Map();
   interfaces.value = new Map();
+  awayIn.value = new Map();
   lines.value = [];
   silences.value = untilNow();
   isLossTold = false;
   samples.value = new Map();
   forgetLosses();
+  untold.clear();
   toasts.value = [];
   toldTogether.clear();
 }
@@ -148,6 +198,7 @@ export function takeSnapshot(snapshot: Snapshot): void {
 
 export function takeEvent(event: Event): void {
   heardAt = Date.now();
+  if (event.type === "device.recording.stopped" && !isTold(event)) return;
   const sentence = sentenceOf(event, devices.value, interfaces.value, service.value);
   if (sentence) write(sentence, event.time, aboutOf(event));
   switch (event.type) {
@@ -169,6 +220,7 @@ export function takeEvent(event: Event): void {
       const connection_status = told_status === "failed" ? "disconnected" : told_status;
       const isUp = connection_status === "connected";
       setDevice({ ...known, ...told, connection_status, signal_strength: isUp ? known.signal_strength : null });
+      explainEnd(known.id);
       break;
     }
     case "device.signal": {
@@ -187,6 +239,7 @@ export function takeEvent(event: Event): void {
       interfaces.value = new Map(interfaces.value).set(event.data.name, event.data);
       break;
     case "interface.removed": {
+      awayIn.value = new Map(awayIn.value).set(event.data.name, stepOf(interfaces.value.get(event.data.name)));
       const rest = new Map(interfaces.value);
       rest.delete(event.data.name);
       interfaces.value = rest;

@@ -35,6 +35,9 @@ export const moment = (time: string): string =>
 
 /** The same where there is no room for both: of another day the day alone. */
 export const momentInShort = (time: string): string => (isDaysAgo(time, 0) ? minute(time) : dayOfYear(time));
+/** The same to the second: what happened within one minute has an order. */
+export const exactMoment = (time: string): string =>
+  new Date(time).toDateString() === new Date(hubTime.peek()).toDateString() ? second(time) : `${dateOf(time)} ${second(time)}`;
 
 const dayOf = (time: string | number): string => new Date(time).toDateString();
 

@@ -29,12 +29,17 @@ export interface Model {
   codename: string;
   device_name: string;
   device_image_url: string | null;
+  /** Matches the whole factory name of its network, in Python's words. */
+  ssid_pattern?: string;
   snapshot?: StillSource;
 }
 
-/** An adapter that is reserved for a device, and is not plugged in. */
+/** An adapter that is reserved, or was plugged in since the hub's start, and is not now. */
 export interface AbsentAdapter {
+  /** Whom it is reserved for. */
   device_id: number | null;
+  /** Who used it last. */
+  last_device_id: number | null;
   mac_address: string | null;
   usb_port: string | null;
   interface: string | null;

@@ -1,7 +1,7 @@
 // What the wall says of a camera, and how its tile looks.
 
-import { type CameraState, isRecordingTrouble, linkOf, stateOf } from "./camera_state";
-import { t, textOf } from "./messages";
+import { type CameraState, isRecordingTrouble, type Kind, KIND_OF, linkOf, stateOf } from "./camera_state";
+import { t } from "./messages";
 import { isFresh, mayRecord, problemsOf } from "./reading";
 import { isGrave } from "./rig";
 import { headingFor } from "./sentences";
@@ -14,22 +14,7 @@ import type { Camera, Device } from "./types";
  */
 export type Look = "act" | "look" | "ahead" | "work" | "rest" | "plain" | "unknown";
 
-const LOOKS: Record<CameraState, Look> = {
-  "not-recording": "act",
-  "still-recording": "act",
-  failed: "act",
-  "recording-unconfirmed": "look",
-  "not-answering": "look",
-  recovering: "work",
-  searching: "work",
-  waiting: "work",
-  waking: "work",
-  connecting: "work",
-  connected: "plain",
-  asleep: "rest",
-  "no-adapter": "rest",
-  off: "rest",
-};
+const LOOKS: Record<Kind, Look> = { act: "act", look: "look", busy: "work", waits: "work", good: "plain", rests: "rest" };
 
 export interface TileWords {
   look: Look;
@@ -60,9 +45,8 @@ export function tileOf(device: Device, isCurrent: boolean, isNow: boolean): Tile
   const { camera } = device;
   const state = stateOf(device);
   const nothing = { reason: "", battery: null, left: null };
-  const failure = state === "failed" ? textOf<string>(t.wall.failures, device.connection_error_code) : undefined;
   if (!isCurrent) {
-    const reason = wasRecording(camera) || t.rig.lastKnown(failure ?? t.states[state]);
+    const reason = wasRecording(camera) || t.rig.lastKnown(t.states[state]);
     return { ...nothing, look: "unknown", shape: "recording-unconfirmed", word: t.unknown, reason };
   }
   const codes = (camera?.problems ?? []).filter((code) => isNow || isRecordingTrouble(code));
@@ -73,7 +57,7 @@ export function tileOf(device: Device, isCurrent: boolean, isNow: boolean): Tile
   const word =
     isUnsure ? (t.check.what["recording-unknown"] ?? t.unknown)
     : isRecording ? t.reading.recording
-    : (failure ?? t.states[state]);
+    : t.states[state];
   const reason = isUnsure ? wasRecording(camera) || t.wall.toldToRecord : reasonOf(device, state, codes, isHot);
   const hasValues = camera !== null && device.connected && !NEEDY.has(look) && linkOf(device) === "connected";
   return {
@@ -90,7 +74,7 @@ export const isNeedy = (device: Device, isCurrent: boolean, now: number): boolea
   NEEDY.has(tileOf(device, isCurrent, device.camera !== null && isFresh(device.camera, now)).look);
 
 function lookOf(device: Device, state: CameraState, codes: readonly Camera["problems"][number][], isUnsure: boolean, isHot: boolean): Look {
-  const look = LOOKS[state];
+  const look = LOOKS[KIND_OF[state]];
   // It was asked to connect, and the hub is not at it.
   if (look === "rest") return device.expected ? "act" : "rest";
   if (look !== "plain") return look;
@@ -126,19 +110,21 @@ function reasonOf(device: Device, state: CameraState, codes: readonly Camera["pr
       return wasRecording(camera) || t.trouble.notAnswering;
     case "failed":
       // What has no word of its own has a sentence.
-      return textOf<string>(t.wall.failures, device.connection_error_code) ? time(t.wall.at, at) : headingFor(device.connection_error_code);
+      return headingFor(device.connection_error_code);
     case "searching":
       return time(t.trouble.searching, device.lost_at);
     case "waiting":
       return time(t.wall.since, device.waiting_since);
     case "asleep":
       return time(t.wall.heard, device.last_seen);
-    case "no-adapter":
-      return time(t.wall.at, at);
     case "connected":
       return problems;
-    default:
+    case "waking":
+    case "connecting":
+    case "off":
       return "";
+    default:
+      return time(t.wall.at, at);
   }
 }
 

@@ -13,6 +13,7 @@ from tests.browser.told import Told
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 WHY = "It fails to join networks that are in range."
+CLAUSE = "it fails to join networks that are in range"
 COLOUR = "badge => getComputedStyle(badge).color"
 
 
@@ -34,7 +35,7 @@ async def test_an_adapter_that_is_checked_is_not_free_and_says_why(
     green = await row.locator(".badge").evaluate(COLOUR)
     channel.health("wlan0", health, WHY)
     await expect(row.locator(".badge")).to_have_text("Being checked")
-    await expect(row.locator(".why")).to_have_text(WHY)
+    await expect(row.locator(".why")).to_have_text(f"Being checked: {CLAUSE}")
     assert await row.locator(".badge").evaluate(COLOUR) != green
     await expect(page.locator("#adapters-title .count")).to_have_text("2 of 3 free, 1 being checked")
     await expect(page.locator(".tag.checked")).to_have_text(["wlan0"])
@@ -52,7 +53,7 @@ async def test_an_adapter_in_quarantine_is_not_free(page: Page, hub: RunningHub,
     await opened(page, hub, "#adapters")
     row = page.locator("[data-interface=wlan0]")
     await expect(row.locator(".badge")).to_have_text("Quarantined")
-    await expect(row.locator(".why")).to_have_text(WHY)
+    await expect(row.locator(".why")).to_have_text(f"Not used for now: {CLAUSE}")
     await expect(page.locator("#adapters-title .count")).to_have_text("2 of 3 free")
     await expect(page.locator(".tag.unavailable")).to_have_text(["wlan0"])
 
@@ -65,7 +66,7 @@ async def test_a_camera_on_an_adapter_that_is_checked_keeps_it(page: Page, hub: 
     await opened(page, hub, "#adapters")
     row = page.locator(f"[data-interface={name}]")
     await expect(row.locator(".badge")).to_have_text("In use by Nose")
-    await expect(row.locator(".why")).to_have_text(WHY)
+    await expect(row.locator(".why")).to_have_text(f"Being checked: {CLAUSE}")
 
 
 async def test_a_camera_can_have_the_last_adapter_though_it_is_checked(page: Page, hub: RunningHub) -> None:
@@ -89,15 +90,15 @@ async def test_the_events_say_it_once_and_when_it_works_again(page: Page, hub: R
     channel = await told(page)
     await opened(page, hub)
     first = page.locator(".events li").first
-    checked = "Adapter wlan0 is being checked: it fails to join networks that are in range"
+    checked = "The adapter wlan0 is being checked: it fails to join networks that are in range"
     channel.health("wlan0", "suspect", WHY)
     await expect(first).to_contain_text(checked)
     await expect(first).to_have_class("bad")
     await expect(toast(page, checked)).to_be_visible()
     channel.health("wlan0", "recovering", WHY)  # a step of the same
     channel.health("wlan0", "quarantined", WHY)
-    await expect(first).to_contain_text("Adapter wlan0 is not used for now: it fails to join networks")
+    await expect(first).to_contain_text("The adapter wlan0 is not used for now: it fails to join networks")
     await expect(page.locator(".events li").filter(has_text="being checked")).to_have_count(1)
     await expect(page.locator(".events li").filter(has_text="being checked")).not_to_contain_text("times")
     channel.health("wlan0", "good")
-    await expect(first).to_contain_text("Adapter wlan0 works again")
+    await expect(first).to_contain_text("The adapter wlan0 works again")

@@ -202,7 +202,7 @@ async def test_an_adapter_that_is_pulled_out(page: Page, hub: RunningHub) -> Non
     await shows(page, "SIM-CAM-1", "Searching")
     await expect(card(page, "SIM-CAM-1").locator(".trouble")).to_contain_text("The adapter was lost.")
     await expect(page.locator("#adapters-title .count")).to_have_text("2 of 2 free")
-    await expect(page.get_by_role("log")).to_contain_text(f"Adapter {interface} was unplugged")
+    await expect(page.get_by_role("log")).to_contain_text(f"The adapter {interface} was unplugged")
     await expect((await details(page, "SIM-CAM-1")).locator(".trouble")).to_contain_text(
         f"The adapter {interface} was unplugged."
     )

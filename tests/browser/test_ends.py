@@ -11,6 +11,8 @@ from tests.browser.looking import card, opened, shows
 from tests.browser.running_hub import RunningHub
 from tests.browser.told import Told, ago, said
 from tests.commands import disconnect
+from wifimgrd.domain.camera import EndSeen, StopReason
+from wifimgrd.domain.sentences import recording_ended
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -77,40 +79,39 @@ async def test_a_recording_that_outlived_a_lost_link_did_not_end_by_it(page: Pag
     await ends(page, channel, "it does not say why")
 
 
-def rows_of(device: int, message: str, back_s: float, ended_s: float) -> list[dict[str, Any]]:
-    """The history of a camera that recorded from 1,000 s ago on, was lost 700 s ago, and came back."""
+def rows_of(device: int, seen: EndSeen, error: str) -> list[dict[str, Any]]:
+    """The history of a camera whose recording has ended, as the hub has seen that."""
     row = {"device_id": device, "device_name": "Nose", "interface": "wlan0", "code": None, "message": None}
     signal = {"signal_minimum": None, "signal_mean": None}
     session, recorded = row | signal | {"kind": "session"}, row | signal | {"kind": "recording"}
-    lost = {"code": "connection-lost", "message": message}
+    end = {"code": "unknown", "message": recording_ended(StopReason.UNKNOWN, seen, error)}
     return [
-        session | {"id": 4, "time": ago(back_s), "ended": None},
-        recorded | {"id": 3, "time": ago(1_000), "ended": ago(ended_s), "code": "unknown"},
-        session | lost | {"id": 2, "time": ago(2_000), "ended": ago(700)},
-        # Of another camera, which is no reason.
-        session | lost | {"id": 1, "device_id": device + 1, "time": ago(2_000), "ended": ago(699)},
+        session | {"id": 4, "time": ago(600), "ended": None},
+        recorded | end | {"id": 3, "time": ago(1_000), "ended": ago(700)},
+        session | {"id": 2, "time": ago(2_000), "ended": ago(700), "code": "connection-lost", "message": OFF},
     ]
 
 
 @pytest.mark.parametrize(
-    ("message", "back_s", "ended_s", "words"),
+    ("seen", "error", "words"),
     [
-        (OFF, 500, 499, "it was switched off"),
-        (SILENT, 500, 499, "its link was lost"),
-        (OFF, 500, 100, "it does not say why"),
-        (OFF, 500, 800, "it does not say why"),
+        (EndSeen.SWITCHED_OFF, "", "it was switched off"),
+        (EndSeen.LATER, OFF, "it was switched off"),
+        (EndSeen.LATER, SILENT, "its link was lost"),
+        (EndSeen.LATER, "", "it does not say why"),
+        (EndSeen.DIRECTLY, "", "it does not say why"),
     ],
 )
-async def test_the_history_says_the_same(
-    page: Page, hub: RunningHub, message: str, back_s: float, ended_s: float, words: str
+async def test_the_history_says_why_as_the_hub_knows_it(
+    page: Page, hub: RunningHub, seen: EndSeen, error: str, words: str
 ) -> None:
     device = await hub.connected(1, "Nose")
     await disconnect(hub.client, device)
-    rows = rows_of(device, message, back_s, ended_s)
+    rows = rows_of(device, seen, error)
     await page.route("**/history?*", lambda route: route.fulfill(json={"history": rows}))
     await opened(page, hub, f"#camera/{device}")
-    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded ")
-    await expect(past).to_contain_text(f"The recording ended: {words}.")
+    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")
+    await expect(past).to_contain_text(rows[1]["message"])
     await page.get_by_role("link", name="Events").click()
     told = page.get_by_role("log").locator("li.bad").filter(has_text="Nose stopped recording: ")
     await expect(told).to_contain_text(words)

@@ -170,8 +170,8 @@ async def test_a_recording_that_ends_by_itself_is_noticed(page: Page, hub: Runni
     await expect(menu.get_by_role("menuitem", name="Stop recording")).to_have_count(0)
     await page.keyboard.press("Escape")
     await page.get_by_role("link", name="Front", exact=True).click()
-    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded ")
-    await expect(past.first).to_contain_text("The recording ended: it is too hot.")
+    past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")
+    await expect(past.first).to_contain_text("The recording stopped: the camera is too hot.")
 
 
 async def test_a_refusal_says_why(page: Page, hub: RunningHub) -> None:

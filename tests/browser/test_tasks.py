@@ -1,4 +1,4 @@
-"""Fifteen tasks of a day, done as a person does them, with their clicks and seconds; CONTRIBUTING.md has
+"""Sixteen tasks of a day, done as a person does them, with their clicks and seconds; CONTRIBUTING.md has
 the numbers."""
 
 from __future__ import annotations
@@ -47,6 +47,19 @@ class Hand:
         await expect(field).to_be_focused()
         await self.page.keyboard.insert_text(text)
         self._typing_s += HOME_S + THINK_S + KEY_S * len(text) + HOME_S
+
+    async def paste(self, text: str) -> None:
+        """Paste where the focus is already: two keys."""
+        await self.page.evaluate(
+            """text => {
+                const clipboardData = new DataTransfer();
+                clipboardData.setData("text/plain", text);
+                const options = { clipboardData, bubbles: true, cancelable: true };
+                document.activeElement.dispatchEvent(new ClipboardEvent("paste", options));
+            }""",
+            text,
+        )
+        self._typing_s += HOME_S + THINK_S + 2 * KEY_S + HOME_S
 
     async def choose(self, at: Locator, name: str) -> None:
         """Choose from a menu: it is held, and let go of over the item."""
@@ -242,6 +255,17 @@ async def add_a_sleeping_gopro(hand: Hand, hub: RunningHub) -> None:
     await shows(page, "GP25140001", "Connected")
 
 
+async def add_four_cameras(hand: Hand, hub: RunningHub) -> None:
+    page = hand.page
+    await opened(page, hub)
+    await page.get_by_role("button", name="Add a camera").click()
+    await expect(page.get_by_role("radio", name="SIM-CAM-1")).to_be_visible()
+    texts = [f"WIFI:T:WPA;S:SIM-CAM-{number};P:camera-pass-{number};;" for number in range(1, 5)]
+    await hand.paste("\n".join(texts))
+    await page.get_by_role("button", name="Add 4 cameras").click()
+    await expect(page.get_by_role("dialog").get_by_role("status")).to_have_text("4 registered.")
+
+
 TASKS: dict[str, Callable[[Hand, RunningHub], Awaitable[None]]] = {
     "Add a camera whose network is in range": add_a_camera,
     "Fix a wrong password": fix_a_wrong_password,
@@ -258,6 +282,7 @@ TASKS: dict[str, Callable[[Hand, RunningHub], Awaitable[None]]] = {
     "Record on all cameras": record_on_all,
     "Find out why an adapter is reserved": find_out_why_an_adapter_is_reserved,
     "Add a GoPro that sleeps": add_a_sleeping_gopro,
+    "Add four cameras whose QR texts are known": add_four_cameras,
 }
 
 

@@ -70,6 +70,21 @@ class Told:
         """A recording has ended."""
         self._send("device.recording.stopped", {"id": self._ids[name], "reason": reason})
 
+    def taken(self, adapter: str, step: str) -> None:
+        """An adapter is taken for a recovery step."""
+        members = {"state": "unavailable", "reason": f"being recovered ({step})", "device_id": None}
+        self.health(adapter, "recovering", f"its link was up and dead at 19:02; {step} runs")
+        self._send("interface.updated", self._adapters[adapter] | self._health[adapter] | members)
+
+    def blocked(self, adapter: str, how: str) -> None:
+        """An adapter's radio is switched off."""
+        members = {"state": "unavailable", "reason": f"blocked by rfkill ({how})"}
+        self._send("interface.updated", self._adapters[adapter] | members)
+
+    def gone(self, adapter: str) -> None:
+        """An adapter has gone."""
+        self._send("interface.removed", {"name": adapter})
+
     def _send(self, kind: str, data: Mapping[str, Any]) -> None:
         if self._page is not None and data.get("id", data.get("name")) is not None:
             self._page.send(json.dumps({"type": kind, "time": ago(0), "data": data}))

@@ -1,18 +1,15 @@
-// The Wi-Fi adapters: what they are, who uses them, and why one cannot be used.
+// The Wi-Fi adapters at a glance: how many are free, and which channels are in use by whom.
 
-import { useEffect, useState } from "preact/hooks";
-import { deviceAddress, request } from "../api";
 import { countOf, doubtOf, isFree, isKept } from "../camera_state";
 import { t } from "../messages";
-import { capitalised, printable } from "../sentences";
+import { printable } from "../sentences";
 import { devices, interfaces, isCurrent, nameOf } from "../state";
-import { moment } from "../times";
-import type { AbsentAdapter, Device, Interface } from "../types";
+import type { Device, Interface } from "../types";
 import { byText } from "./order";
-import { Name, Signal } from "./parts";
+import { Name } from "./parts";
 import "./shared";
 
-const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
+export const inOrder = () => [...interfaces.value.values()].sort((one, other) => byText(one.name, other.name));
 
 /** Whether it is checked, and no camera is on it. */
 const isChecked = (one: Interface): boolean => one.state !== "in-use" && doubtOf(one) === "checked";
@@ -20,7 +17,7 @@ const isChecked = (one: Interface): boolean => one.state !== "in-use" && doubtOf
 const isUnusable = (one: Interface): boolean =>
   one.state === "unavailable" || (one.state !== "in-use" && doubtOf(one) === "quarantined");
 
-function Title({ all }: { all: readonly Interface[] }) {
+export function Title({ all }: { all: readonly Interface[] }) {
   const words = isCurrent.value ? t.adapters.count(all.filter(isFree).length, countOf(all), all.filter(isChecked).length) : t.adapters.countUnknown(countOf(all));
   return (
     <h2 id="adapters-title" tabIndex={-1}>
@@ -29,59 +26,7 @@ function Title({ all }: { all: readonly Interface[] }) {
   );
 }
 
-/** Hub, ports and adapters as they are plugged in, and what is on the air. */
-export function Adapters() {
-  const all = inOrder();
-  const { absent, unmatched } = useReserved();
-  const buses = new Map<string, Interface[]>();
-  for (const one of all) {
-    const bus = one.usb.port?.split("-")[0] ?? "";
-    buses.set(bus, [...(buses.get(bus) ?? []), one]);
-  }
-  return (
-    <section aria-labelledby="adapters-title">
-      <div class="section-head">
-        <Title all={all} />
-      </div>
-      {all.length === 0 && isCurrent.value && <p class="empty">{t.adapters.none}</p>}
-      <ul class="buses">
-        {[...buses].map(([bus, adapters]) => (
-          <li key={bus}>
-            <h3>{bus ? t.adapters.bus(bus) : t.adapters.noBus}</h3>
-            <ul class="ports">
-              {adapters.map((one) => (
-                <Adapter key={one.name} adapter={one} />
-              ))}
-            </ul>
-          </li>
-        ))}
-        {absent.length > 0 && (
-          <li>
-            <h3>{t.adapters.absent}</h3>
-            <ul class="ports">
-              {absent.map((one) => (
-                <Absent key={one.mac_address ?? one.usb_port} adapter={one} />
-              ))}
-            </ul>
-          </li>
-        )}
-        {unmatched.length > 0 && (
-          <li>
-            <h3>{t.adapters.unmatched}</h3>
-            {unmatched.map((one) => (
-              <p key={one} class="why">
-                {capitalised(printable(one))}.
-              </p>
-            ))}
-          </li>
-        )}
-      </ul>
-      <Air />
-    </section>
-  );
-}
-
-/** The same beside the cameras: which channels are in use, by whom, and what is free. */
+/** Beside the cameras: which channels are in use, by whom, and what is free. */
 export function AdaptersAtAGlance() {
   return (
     <section class="panel" aria-labelledby="adapters-title">
@@ -115,7 +60,7 @@ function adviceFor({ megahertz, cameras }: Lane): string {
 
 const FIVE_GHZ = 5_000;
 
-function Air() {
+export function Air() {
   const all = inOrder();
   const everyone = [...devices.value.values()];
   const current = isCurrent.value;
@@ -177,7 +122,7 @@ function Air() {
 }
 
 /** Whom an adapter is kept for. */
-const For = ({ device: id }: { device: number | null }) => (
+export const For = ({ device: id }: { device: number | null }) => (
   <>
     {t.adapters.forWhom}
     <bdi>{nameOf(id ?? 0)}</bdi>
@@ -193,109 +138,3 @@ const Cameras = ({ cameras }: { cameras: readonly Device[] }) => (
     ))}
   </span>
 );
-
-interface Reserved {
-  /** The reserved adapters that are not plugged in. */
-  absent: AbsentAdapter[];
-  /** The reservations that name no registered camera, as sentences. */
-  unmatched: string[];
-}
-
-/** What is reserved and is no interface; it is read again when what it depends on has changed. */
-function useReserved(): Reserved {
-  const [found, setFound] = useState<Reserved>({ absent: [], unmatched: [] });
-  const current = isCurrent.value;
-  const reserved = [...devices.value.values()].map((one) => [one.id, one.name, one.pin, one.warnings]);
-  const cause = JSON.stringify([current, [...interfaces.value.keys()], reserved]);
-  useEffect(() => {
-    let wanted = current;
-    if (current)
-      request<{ absent_adapters: AbsentAdapter[]; unmatched_reservations: string[] }>(deviceAddress("wifi/interfaces"))
-        .then((read) => wanted && setFound({ absent: read.absent_adapters, unmatched: read.unmatched_reservations }))
-        .catch(() => undefined);
-    return () => {
-      wanted = false;
-    };
-  }, [cause]);
-  return found;
-}
-
-/** An adapter that is reserved for a camera, and is not plugged in. */
-function Absent({ adapter }: { adapter: AbsentAdapter }) {
-  const owner = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
-  const about = [adapter.usb_port && t.adapters.port(adapter.usb_port), adapter.mac_address];
-  return (
-    <li class="row" data-absent={adapter.mac_address ?? adapter.usb_port}>
-      <div>
-        <strong>{adapter.interface ?? t.adapters.unnamed}</strong> <span>{adapter.product ?? ""}</span>
-        <small>{about.filter(Boolean).join(" · ")}</small>
-        {owner && (
-          <small class="why">
-            {t.adapters.reservedFor}
-            <Name text={owner.name} />
-          </small>
-        )}
-      </div>
-      <span class="badge unavailable">
-        {adapter.unplugged_at ? t.adapters.unpluggedSince(moment(adapter.unplugged_at)) : t.adapters.away}
-      </span>
-    </li>
-  );
-}
-
-/** What goes through an adapter now. */
-function Traffic({ device }: { device: Device }) {
-  const { frequency, tx_bitrate: sent, rx_bitrate: received, signal_strength: percent } = device;
-  return (
-    <span class="traffic">
-      {frequency !== null && <span>{t.adapters.onAir(frequency)}</span>}
-      {sent !== null && <span>{t.adapters.sent(sent)}</span>}
-      {received !== null && <span>{t.adapters.received(received)}</span>}
-      {percent !== null && <Signal percent={percent} />}
-    </span>
-  );
-}
-
-function Adapter({ adapter }: { adapter: Interface }) {
-  const current = isCurrent.value;
-  const user = adapter.device_id === null ? undefined : devices.value.get(adapter.device_id);
-  const keeper = adapter.reserved_device_id === null ? undefined : devices.value.get(adapter.reserved_device_id);
-  const doubt = doubtOf(adapter);
-  const state = adapter.state !== "in-use" && doubt ? doubt : isKept(adapter) ? "reserved" : adapter.state;
-  const reason = adapter.state === "unavailable" ? capitalised(adapter.reason ?? "") : "";
-  const why = (doubt && adapter.health_reason) || reason;
-  const about = [
-    adapter.bands.map((band) => band.replace("GHz", " GHz")).join(", "),
-    adapter.usb.port && t.adapters.port(adapter.usb.port),
-    adapter.mac_address,
-    adapter.driver,
-  ];
-  return (
-    <li class="row" data-interface={adapter.name}>
-      <div>
-        <strong>{adapter.name}</strong> <span>{adapter.usb.product ?? adapter.driver ?? ""}</span>
-        <small class="about-adapter">{about.filter(Boolean).join(" · ")}</small>
-        {current && why && <small class="why">{printable(why)}</small>}
-        {(!current || state !== "reserved") && keeper && keeper !== user && (
-          <small>
-            {t.adapters.reservedFor}
-            <Name text={keeper.name} />
-          </small>
-        )}
-      </div>
-      {current && user?.connected && <Traffic device={user} />}
-      <span class={`badge ${current ? state : "stale"}`}>
-        {current ? t.adapters[state] : t.unknown}
-        {current && state === "reserved" && <For device={adapter.reserved_device_id} />}
-        {current && user && (
-          <>
-            {t.adapters.by}
-            <a href={`#camera/${user.id}`}>
-              <Name text={user.name} />
-            </a>
-          </>
-        )}
-      </span>
-    </li>
-  );
-}

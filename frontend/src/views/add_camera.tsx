@@ -1,15 +1,15 @@
 // Adding a camera in two steps: its network, then what the camera is and its password.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { choose, simulatedPassword, tellAdded, unguessed } from "../adding";
 import { deviceAddress, Problem, request } from "../api";
 import { isBluetoothReady } from "../bluetooth";
 import { clear, draft, draftPassword, edit } from "../draft";
 import { t } from "../messages";
-import { GENERIC, isGoPro, loadModels, models } from "../models";
+import { isGoPro, loadModels, models } from "../models";
 import { closeSteps, openStep, stepBack } from "../route";
 import { printable } from "../sentences";
-import { devices, service } from "../state";
-import { notify } from "../toasts";
+import { devices } from "../state";
 import type { Device, Network, Search } from "../types";
 import { isWifiText, wifiText, type WifiText } from "../wifi_text";
 import { BluetoothCameras } from "./bluetooth_cameras";
@@ -21,14 +21,8 @@ import "./shared";
 
 /** Which step has which field. */
 const STEP_OF: Record<string, number> = { ssid: 0, codename: 1, password: 1, name: 1 };
-const OPEN = new Set(["open", "owe"]);
 
-/** That it is registered, unless it is connected already, which is said anyway. */
-export function tellAdded(added: Device): void {
-  if (!devices.value.get(added.id)?.connected) notify(`device ${added.id}`, t.answers.added(printable(added.name)), "good");
-}
-
-export default function AddCamera({ step }: { step: number }) {
+export default function AddCamera({ step, onBulk }: { step: number; onBulk: (text: string) => void }) {
   const [faults, setFaults] = useState<FieldFaults>({});
   const [isSaving, setSaving] = useState(false);
   const form = useFocusOnFault(faults);
@@ -89,7 +83,7 @@ export default function AddCamera({ step }: { step: number }) {
       </ol>
       <form ref={form} onSubmit={submit} class="wizard" noValidate>
         <div class="wizard-body">
-          {shown === 0 ? <NetworkStep faults={faults} onAdded={finish} /> : <CameraStep faults={faults} />}
+          {shown === 0 ? <NetworkStep faults={faults} onAdded={finish} onBulk={onBulk} /> : <CameraStep faults={faults} />}
           <Faults id="add-fault" sentences={faults.all} />
         </div>
         <div class="actions">
@@ -111,20 +105,13 @@ export default function AddCamera({ step }: { step: number }) {
 const registeredAs = (ssid: string): Device | undefined =>
   ssid ? [...devices.value.values()].find((one) => one.connection_settings.ssid === ssid) : undefined;
 
-export function choose(network: Network): void {
-  const { isChosen, codename } = draft.value;
-  edit({
-    ssid: network.ssid,
-    security: network.security,
-    isOpen: OPEN.has(network.security),
-    ...(isChosen ? { codename } : { codename: network.codename ?? unguessed(network.ssid), isGuessed: network.codename !== null }),
-  });
+interface NetworkProps {
+  faults: FieldFaults;
+  onAdded: (added: Device) => void;
+  onBulk: (text: string) => void;
 }
 
-/** The model of a network that does not say it. That of a GoPro a person has to select. */
-const unguessed = (ssid: string): string => (isGoPro(ssid) ? "" : GENERIC);
-
-function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added: Device) => void }) {
+function NetworkStep({ faults, onAdded, onBulk }: NetworkProps) {
   const { ssid } = draft.value;
   const [results, setResults] = useState<Search | null>(null);
   const [fault, setFault] = useState("");
@@ -163,6 +150,14 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
     setPasted(found !== null);
   };
 
+  /** Several lines are several cameras: the field for a network's name would make one of them. */
+  const pastedList = (event: ClipboardEvent) => {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (text.split(/[\r\n]+/).filter((line) => line.trim()).length < 2) return;
+    event.preventDefault();
+    onBulk(text);
+  };
+
   /** Whether a text that this device's camera saw is that of a network. */
   const scanned = (text: string): boolean => {
     const isWanted = wifiText(text) !== null;
@@ -172,7 +167,7 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
 
   const registered = registeredAs(ssid);
   return (
-    <div ref={part} class="step">
+    <div ref={part} class="step" onPaste={pastedList}>
       {isBluetoothReady() && <BluetoothCameras onAdded={onAdded} />}
       <fieldset class="choices" aria-busy={isSearching}>
         <legend>{t.add.networks}</legend>
@@ -187,6 +182,9 @@ function NetworkStep({ faults, onAdded }: { faults: FieldFaults; onAdded: (added
         </button>
       </fieldset>
       <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [whyUnread(wifiText(unread))] : faults.ssid} />
+      <button type="button" class="quiet" onClick={() => onBulk("")}>
+        {t.bulk.open}
+      </button>
       {canScan() && !isScanning && (
         <button type="button" onClick={() => setScanning(true)}>
           {t.add.scan}
@@ -252,12 +250,6 @@ function NetworkChoice({ network }: { network: Network }) {
       <Signal percent={network.signal_strength} />
     </label>
   );
-}
-
-/** What the scenario that comes with the simulator has as passwords: wifimgrd/simulator/default.toml. */
-export function simulatedPassword(ssid: string): string | undefined {
-  const number = service.value?.backend === "simulated" ? /^SIM-CAM-(\d+)$/.exec(ssid)?.[1] : undefined;
-  return number && t.add.simulatedPassword(`camera-pass-${number}`);
 }
 
 function CameraStep({ faults }: { faults: FieldFaults }) {

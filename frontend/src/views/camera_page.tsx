@@ -1,7 +1,7 @@
 // One camera's own page: what it is, how it is, what happened to it, and all that can be done with it.
 
-import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { t } from "../messages";
 import { loadModels } from "../models";
 import { printable } from "../sentences";
@@ -10,15 +10,18 @@ import { moment } from "../times";
 import type { Device } from "../types";
 import { DeviceActions } from "./device_actions";
 import { Tile } from "./device_tile";
+import { Later } from "./later";
 import { pinWords } from "./open_form";
 import { Name, Signal, Stat } from "./parts";
-import { Past, usePast } from "./past";
 import { Progress } from "./progress";
 import { CameraProblems, Reading, ReadingTiles, WasRecording } from "./reading";
 import { StateBadge } from "./state_badge";
 import { Still } from "./still";
 import { Trouble } from "./trouble";
 import { aboutWords } from "./where";
+
+/** The library for plots is read with the first of them, and not before. */
+const loadOverTime = () => import("./over_time");
 
 export function CameraPage({ id }: { id: number }) {
   const device = devices.value.get(id);
@@ -45,7 +48,6 @@ export function CameraPage({ id }: { id: number }) {
 }
 
 function Known({ device, title }: { device: Device; title: { current: HTMLHeadingElement | null } }) {
-  const past = usePast(device);
   return (
     <>
       <div class="camera-head">
@@ -74,8 +76,7 @@ function Known({ device, title }: { device: Device; title: { current: HTMLHeadin
       <CameraProblems device={device} />
       <Tiles device={device} />
       <Still device={device} isLarge />
-      <LazyTimeline device={device} past={past.rows} />
-      <Past {...past} />
+      <Later load={loadOverTime} props={{ device }} loading={t.camera.loading} fault={t.plot.unreadable} />
       <Details device={device} />
       <Reading device={device} />
     </>
@@ -138,23 +139,6 @@ function Details({ device }: { device: Device }) {
         </p>
       )}
       {address && device.reachable === false && <small>{t.camera.notOpen}</small>}
-    </section>
-  );
-}
-
-type TimelineProps = Parameters<typeof import("./timeline").default>[0];
-
-/** The library for plots is read with the first of them, and not before. */
-function LazyTimeline(props: TimelineProps) {
-  const [Loaded, setLoaded] = useState<{ View: ComponentType<TimelineProps> } | null>(null);
-  const [fault, setFault] = useState(false);
-  useEffect(() => {
-    import("./timeline").then(({ default: View }) => setLoaded({ View })).catch(() => setFault(true));
-  }, []);
-  return (
-    <section class="panel plot-panel" aria-labelledby="plot-title">
-      <h3 id="plot-title" class="visually-hidden">{t.plot.title}</h3>
-      {fault ? <p class="fault">{t.plot.unreadable}</p> : Loaded ? <Loaded.View {...props} /> : <progress aria-label={t.camera.loading} />}
     </section>
   );
 }

@@ -11,6 +11,7 @@ import { printable } from "../sentences";
 import { devices, isCurrent, service } from "../state";
 import type { Device } from "../types";
 import { isNarrow } from "../width";
+import { AddLater } from "./add_later";
 import { DeviceCard } from "./device_card";
 import { DeviceList } from "./device_list";
 import { Filters, shownOf, words } from "./filters";
@@ -27,7 +28,6 @@ const isMany = computed(() => devices.value.size > MANY);
 export const isList = (): boolean => isMany.value;
 
 const loadInRange = () => import("./in_range");
-const loadAddCamera = () => import("./add_camera");
 
 export function Devices() {
   const everyone = [...devices.value.values()];
@@ -81,7 +81,7 @@ export function Devices() {
       </div>
       {everyone.length === 0 && isCurrent.value && shown.view !== "add" && <Later load={loadInRange} props={{}} loading={t.add.searching} />}
       {isList() ? <DeviceList everyone={everyone} /> : <Cards everyone={everyone} />}
-      {shown.view === "add" && <Later load={loadAddCamera} props={{ step: shown.step }} />}
+      {shown.view === "add" && <AddLater step={shown.step} />}
     </section>
   );
 }

@@ -1,34 +1,33 @@
-// What happened, the newest first: since the page was opened, and before.
+// What happened, the newest first, at a glance: since the page was opened, and before.
 
-import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Problem } from "../api";
+import { together, togetherText } from "../causes";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
-import { allLines, pastLines, readPast } from "../past_events";
-import { printable } from "../sentences";
-import { devices, type EventKind, isCurrent, type Line, silences } from "../state";
-import { dayAndSecond, dayOfYear, dayWords, minute } from "../times";
-import { byText } from "./order";
-import { Faults } from "./parts";
-import "./shared";
+import { allLines, readPast } from "../past_events";
+import { isCurrent, type Line, nameOf, silences } from "../state";
+import { dayAndSecond, dayOfYear, minute, second } from "../times";
 
-const KINDS: readonly EventKind[] = ["connection", "recording", "hub"];
-type Filter = "" | "bad" | EventKind;
-
-// Kept while other views are open.
-const filter = signal<Filter>("");
-const camera = signal<number | null>(null);
-
-/** A line, and how often it stands there in a row. */
-interface Repeated {
+/** A line, and how often it stands there in a row; or what several cameras met at once. */
+export interface Repeated {
   line: Line;
   count: number;
+  /** The lines that it stands for, each of another camera. */
+  of?: readonly Line[];
 }
 
-function merged(all: readonly Line[]): Repeated[] {
+export function merged(all: readonly Line[]): Repeated[] {
   const found: Repeated[] = [];
+  const causes = together(all);
+  const told = new Set<readonly Line[]>();
   for (const line of all) {
+    const group = causes.get(line);
+    if (group) {
+      if (!told.has(group)) found.push({ line: { ...line, text: togetherText(group), device: null }, count: 1, of: group });
+      told.add(group);
+      continue;
+    }
     const before = found[found.length - 1];
     if (before && before.line.text === line.text && dayOf(before.line) === dayOf(line)) before.count += 1;
     else found.push({ line, count: 1 });
@@ -36,82 +35,25 @@ function merged(all: readonly Line[]): Repeated[] {
   return found;
 }
 
-const dayOf = (line: Line): string => new Date(line.time).toDateString();
-
-const isShown = (line: Line): boolean =>
-  (filter.value === "" || (filter.value === "bad" ? line.tone === "bad" : line.kind === filter.value)) &&
-  (camera.value === null || line.device === camera.value);
+export const dayOf = (line: Line): string => new Date(line.time).toDateString();
 
 /** Read the past as soon as the hub can be asked; the sentence why it could not. */
-function usePastLines(): string {
+export function usePastLines(isAnew: boolean): string {
   const [fault, setFault] = useState("");
   const current = isCurrent.value;
   const silent = silences.value;
   useEffect(() => {
     if (!current) return;
-    readPast()
+    readPast(isAnew)
       .then(() => setFault(""))
       .catch((error: unknown) => setFault(error instanceof Problem ? error.message : t.hub.failed));
   }, [current, silent]);
   return fault;
 }
 
-export function Events() {
-  const fault = usePastLines();
-  if (camera.value !== null && !devices.value.has(camera.value)) camera.value = null;
-  const shown = merged(allLines().filter(isShown));
-  const days = new Map<string, Repeated[]>();
-  for (const one of shown) days.set(dayOf(one.line), [...(days.get(dayOf(one.line)) ?? []), one]);
-  const chip = (value: Filter, words: string) => (
-    <button key={value} type="button" class="chip" aria-pressed={filter.value === value} onClick={() => (filter.value = value)}>
-      {words}
-    </button>
-  );
-  return (
-    <section aria-labelledby="events-title">
-      <div class="section-head">
-        <h2 id="events-title" tabIndex={-1}>
-          {t.events.title}
-        </h2>
-        <select
-          class="find"
-          aria-label={t.camera.camera}
-          value={camera.value ?? ""}
-          onChange={(event) => (camera.value = event.currentTarget.value ? Number(event.currentTarget.value) : null)}
-        >
-          <option value="">{t.events.allCameras}</option>
-          {[...devices.value.values()]
-            .sort((one, other) => byText(one.name, other.name))
-            .map((one) => (
-              <option key={one.id} value={one.id}>
-                {printable(one.name)}
-              </option>
-            ))}
-        </select>
-        <div class="chips" role="group" aria-label={t.events.kind}>
-          {chip("", t.cameras.all)}
-          {chip("bad", t.events.problems)}
-          {KINDS.map((one) => chip(one, t.events.kinds[one]))}
-        </div>
-      </div>
-      <Faults id="events-fault" sentences={fault ? [fault] : undefined} />
-      {pastLines.value === null && !fault && isCurrent.value && <progress aria-label={t.camera.loading} />}
-      {shown.length === 0 && pastLines.value !== null && <p class="empty">{t.events.none}</p>}
-      <div role="log" aria-live="off" aria-labelledby="events-title">
-        {[...days].map(([day, ofDay]) => (
-          <div key={day}>
-            <h3 class="day">{dayWords(day)}</h3>
-            <Lines lines={ofDay} />
-          </div>
-        ))}
-      </div>
-    </section>
-  );
-}
-
 /** The newest of them, beside the cameras; beside one camera, its own. */
 export function EventsAtAGlance({ limit, of }: { limit: number; of: number | null }) {
-  usePastLines();
+  usePastLines(false);
   const lines = of === null ? allLines() : allLines().filter((line) => line.device === of);
   const shown = merged(lines.slice(0, 4 * limit)).slice(0, limit);
   return (
@@ -127,29 +69,29 @@ export function EventsAtAGlance({ limit, of }: { limit: number; of: number | nul
   );
 }
 
-const Lines = ({ lines }: { lines: readonly Repeated[] }) => (
+export const Lines = ({ lines, isExact = false }: { lines: readonly Repeated[]; isExact?: boolean }) => (
   <ol class="events">
-    {lines.map(({ line, count }) => (
+    {lines.map(({ line, count, of }) => (
       <li key={line.number} class={line.tone}>
-        <When time={line.time} />
+        <When time={line.time} isExact={isExact} />
         <span class="mark" aria-hidden="true" />
         <span>
           {line.kind === "hub" ? <bdi>{line.text}</bdi> : line.text}
           {count > 1 && <span class="number"> {t.events.times(count)}</span>}
+          {of && <small> {t.events.namesOf([...new Set(of.map((one) => nameOf(one.device ?? 0)))])}</small>}
         </span>
       </li>
     ))}
   </ol>
 );
 
-/** The time, with the day where it is another, and how long ago that is. */
-function When({ time }: { time: string }) {
+/** The time, to the second where there is room for it, with the day where it is another, and how long ago that is. */
+function When({ time, isExact }: { time: string; isExact: boolean }) {
   const isToday = new Date(time).toDateString() === new Date(hubTime.peek()).toDateString();
-  // Seconds are in its title.
   const passed = Math.max(0, (hubTime.peek() - Date.parse(time)) / 1_000);
   return (
     <time dateTime={time} title={`${dayAndSecond(time)} (${t.events.ago(passed)})`}>
-      {isToday ? minute(time) : `${dayOfYear(time)} ${minute(time)}`}
+      {isExact ? second(time) : isToday ? minute(time) : `${dayOfYear(time)} ${minute(time)}`}
     </time>
   );
 }

@@ -1,6 +1,7 @@
 // An empty hub: the cameras whose networks are in range, each one press away from being added.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { choose, simulatedPassword, tellAdded } from "../adding";
 import { deviceAddress, Problem, request } from "../api";
 import { isBluetoothReady } from "../bluetooth";
 import { t } from "../messages";
@@ -8,7 +9,6 @@ import { GENERIC, isGoPro, loadModels, modelName } from "../models";
 import { openStep } from "../route";
 import { isCurrent } from "../state";
 import type { Network, Search } from "../types";
-import { choose, simulatedPassword, tellAdded } from "./add_camera";
 import { BluetoothCameras } from "./bluetooth_cameras";
 import { Faults, Name, Signal } from "./parts";
 import "./shared";

@@ -1,18 +1,20 @@
-// What happened to a camera: sessions, interruptions, recordings and errors, the newest first.
+// What happened to a camera and to the adapters that it used, the newest first.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { deviceAddress, Problem, request } from "../api";
-import { lossIn } from "../losses";
+import { hubTime } from "../hub_clock";
 import { t } from "../messages";
-import { endWords } from "../reading";
+import { type Folded, folded, inOrder, isBad, isOutage, ofItsAdapters, titleOf } from "../past_rows";
+import { problemWords } from "../reading";
 import { adviceFor, capitalised, detailOf, headingFor, stepWords } from "../sentences";
-import { moment } from "../times";
+import { exactMoment } from "../times";
 import type { Device, HistoryRow } from "../types";
 import { Faults, Name } from "./parts";
 import { Code } from "./trouble";
 
 const ROWS = 200;
-const MINUTE_S = 60;
+/** Of all cameras and adapters: the hub gives those of an adapter with no camera. */
+const ROWS_OF_ALL = 500;
 const LISTED = 30;
 
 export interface PastProps {
@@ -21,16 +23,20 @@ export interface PastProps {
   fault: string;
 }
 
+const readRows = async (query: string): Promise<readonly HistoryRow[]> =>
+  (await request<{ history: HistoryRow[] }>(deviceAddress(`history?${query}`))).history;
+
 /** A camera's rows of the history, read again when something may have been added. */
 export function usePast(device: Device): PastProps {
-  const [rows, setRows] = useState<readonly HistoryRow[] | null>(null);
+  const [own, setOwn] = useState<readonly HistoryRow[] | null>(null);
+  const [all, setAll] = useState<readonly HistoryRow[]>([]);
   const [fault, setFault] = useState("");
   useEffect(() => {
     let isWanted = true;
-    request<{ history: HistoryRow[] }>(deviceAddress(`history?device_id=${device.id}&limit=${ROWS}`))
-      .then(({ history }) => {
+    readRows(`device_id=${device.id}&limit=${ROWS}`)
+      .then((read) => {
         if (!isWanted) return;
-        setRows(history);
+        setOwn(read);
         setFault("");
       })
       .catch((error: unknown) => isWanted && setFault(error instanceof Problem ? error.message : t.hub.failed));
@@ -40,91 +46,95 @@ export function usePast(device: Device): PastProps {
     device.connection_status,
     device.connection_phase,
     device.recovery_step,
+    device.camera?.problems.join(" "),
     device.connection_error_at,
     device.last_disconnection,
     device.camera?.recording,
   ]);
+  useEffect(() => {
+    let isWanted = true;
+    // Without them the page says less, and nothing wrong.
+    readRows(`limit=${ROWS_OF_ALL}`)
+      .then((read) => isWanted && setAll(read))
+      .catch(() => undefined);
+    return () => void (isWanted = false);
+  }, [device.id, device.interface, device.recovery_step]);
+  const rows = useMemo(() => own && inOrder([...own, ...ofItsAdapters(own, all)]), [own, all]);
   return { rows, fault };
 }
 
-/** The kinds of rows whose code is no error. */
-const WITHOUT_ERRORS: ReadonlySet<HistoryRow["kind"]> = new Set(["recording", "recovery"]);
-
-/** Whether a session ended otherwise than by a command. */
-export const isOutage = (row: HistoryRow): boolean => Boolean(row.code) && row.code !== "cancelled";
-
 export function Past({ rows, fault }: PastProps) {
+  const [isWhole, setWhole] = useState(false);
+  const lines = folded(rows ?? []);
+  const shown = isWhole ? lines : lines.slice(0, LISTED);
   return (
     <section class="panel" aria-labelledby="past-title">
       <h3 id="past-title">{t.camera.history}</h3>
       <Faults id="history-fault" sentences={fault ? [fault] : undefined} />
       {!rows && !fault && <progress aria-label={t.camera.loading} />}
       {rows?.length === 0 && <p>{t.camera.noHistory}</p>}
-      {rows && rows.length > 0 && (
+      {shown.length > 0 && (
         <ol class="past">
-          {rows.slice(0, LISTED).map((row) => (
-            <PastRow key={row.id} row={row} all={rows} />
+          {shown.map((one) => (
+            <PastRow key={one.row.id} past={one} />
           ))}
         </ol>
+      )}
+      {shown.length < lines.length && (
+        <button type="button" onClick={() => setWhole(true)}>
+          {t.past.more(lines.length - shown.length)}
+        </button>
       )}
     </section>
   );
 }
 
-const secondsOf = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 1_000;
-
-/** From when to when, as far as that can be told apart. */
-function spanOf(from: string, to: string): string {
-  const seconds = secondsOf(from, to);
-  return seconds < MINUTE_S ? t.camera.atFor(moment(from), seconds) : t.camera.fromTo(moment(from), moment(to));
-}
-
-function PastRow({ row, all }: { row: HistoryRow; all: readonly HistoryRow[] }) {
+function PastRow({ past }: { past: Folded }) {
+  const { row } = past;
   const details = [
-    row.interface && t.camera.through(row.interface),
+    row.interface && row.kind !== "adapter" && t.camera.through(row.interface),
     row.signal_mean !== null && t.camera.signalRange(row.signal_minimum ?? row.signal_mean, row.signal_mean),
   ].filter(Boolean);
-  const isCut = row.kind === "recording" && row.ended !== null && row.code !== "stopped";
-  const isError = row.kind === "failure" || (!WITHOUT_ERRORS.has(row.kind) && isOutage(row));
-  const wake = isError ? t.camera.notWoken : t.camera.woken;
   return (
-    <li data-kind={row.kind}>
-      {row.kind === "session" ? (
-        <strong>{row.ended ? t.camera.session(spanOf(row.time, row.ended)) : t.camera.sessionOpen(moment(row.time))}</strong>
-      ) : row.kind === "interruption" && row.ended ? (
-        <strong>{t.camera.interruption(moment(row.time), secondsOf(row.time, row.ended))}</strong>
-      ) : row.kind === "recording" ? (
-        <strong>{row.ended ? t.camera.recorded(spanOf(row.time, row.ended)) : t.camera.recordedOpen(moment(row.time))}</strong>
-      ) : row.kind === "recovery" ? (
-        <strong>{row.ended ? t.camera.recovery(spanOf(row.time, row.ended)) : t.camera.recoveryOpen(moment(row.time))}</strong>
-      ) : row.kind === "wake" ? (
-        <strong>{wake(moment(row.time))}</strong>
-      ) : (
-        <strong>
-          <time dateTime={row.time}>{moment(row.time)}</time>
-        </strong>
-      )}
+    <li data-kind={row.kind} class={isBad(row) ? "bad" : undefined}>
+      <strong>{titleOf(past, hubTime.peek(), exactMoment)}</strong>
       {details.length > 0 && <small>{details.join(" · ")}</small>}
-      {isCut && <div>{t.camera.recordingEnded(endWords(row.code ?? "", () => lossIn(all, row)))}</div>}
-      {row.kind === "recovery" && (
-        <>
-          <div>
-            {!row.ended && `${capitalised(stepWords(row.code ?? ""))}. `}
-            <Name text={row.message ?? ""} />
-          </div>
-          <Code code={row.code} />
-        </>
-      )}
-      {isError && (
-        <>
-          <div>
-            {row.kind === "session" ? t.camera.ended(headingFor(row.code)) : headingFor(row.code)}{" "}
-            <Name text={row.message ? detailOf(row.code, row.message) : ""} />
-          </div>
-          {adviceFor(row.code) && row.kind !== "interruption" && <div>{adviceFor(row.code)}</div>}
-          <Code code={row.code} />
-        </>
-      )}
+      <Reason row={row} />
     </li>
+  );
+}
+
+/** The kinds of rows whose sentence says it all; that of the others has a heading before it, by its code. */
+const SAID_IN_FULL: ReadonlySet<HistoryRow["kind"]> = new Set(["problem", "refusal", "recording", "adapter", "recovery", "backend"]);
+
+/** Why it was, or ended, and what a person can do about it. */
+function Reason({ row }: { row: HistoryRow }) {
+  const { kind, code, message } = row;
+  if (SAID_IN_FULL.has(kind)) {
+    const running = kind === "recovery" && !row.ended ? `${capitalised(stepWords(code ?? ""))}. ` : "";
+    const advice = kind === "problem" ? problemWords(code)?.advice : kind === "refusal" ? adviceFor(code) : "";
+    if (kind === "recording" && code === "stopped") return null;
+    return (
+      <>
+        {(running || message) && (
+          <div>
+            {running}
+            <Name text={message ?? ""} />
+          </div>
+        )}
+        {advice && <div>{advice}</div>}
+        {kind !== "adapter" && kind !== "backend" && <Code code={code} />}
+      </>
+    );
+  }
+  if (!isOutage(row) && kind !== "failure") return null;
+  return (
+    <>
+      <div>
+        {kind === "session" ? t.camera.ended(headingFor(code)) : headingFor(code)} <Name text={message ? detailOf(code, message) : ""} />
+      </div>
+      {adviceFor(code) && kind !== "interruption" && <div>{adviceFor(code)}</div>}
+      <Code code={code} />
+    </>
   );
 }

@@ -53,9 +53,9 @@ const licenses = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-li
 /** The page of all hubs, if this hub has it. */
 const fleet = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-fleet"]')?.content ?? "";
 
-const loadAdapters = () => import("./adapters").then(({ Adapters }) => ({ default: Adapters }));
+const loadAdapters = () => import("./adapters_view");
 const loadBeside = () => import("./beside");
-const loadEvents = () => import("./events").then(({ Events }) => ({ default: Events }));
+const loadEvents = () => import("./events_view");
 const loadCheck = () => import("./check");
 const loadTakes = () => import("./takes");
 const loadWall = () => import("./wall");

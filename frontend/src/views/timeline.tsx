@@ -1,5 +1,5 @@
-// A camera over time: its signal and battery, and below them, on the same axis, sessions with their interruptions,
-// recordings and errors. Values are read by the pointer, by the arrow keys, and in a table.
+// A camera over time: its signal and battery, and below them, on the same axis, sessions with their interruptions and
+// recovery steps, recordings, problems and errors. Values are read by the pointer, by the arrow keys, and in a table.
 
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { type History, readHistory } from "../signal_history";
 import { samples } from "../state";
 import { dayOfYear, minute, moment } from "../times";
 import type { Device, HistoryRow } from "../types";
-import { isOutage } from "./past";
+import { isBad, isOutage } from "../past_rows";
 import "./shared";
 
 const HOUR_S = 3_600;
@@ -22,11 +22,11 @@ const RANGE_NAMES = Object.keys(RANGES) as Range[];
 /** One row of the table stands for so long. */
 const TABLE_STEP_S: Record<Range, number> = { hour: 5 * 60, day: HOUR_S, week: 6 * HOUR_S };
 
-const HEIGHT = 220;
+const HEIGHT = 236;
 /** Below signal and battery, which are 0 to 100, in their units. */
-const LANES = { session: -18, recording: -34, error: -50 } as const;
+const LANES = { session: -18, recording: -34, problem: -50, error: -66 } as const;
 const LANE = 10;
-const BOTTOM = -56;
+const BOTTOM = -72;
 const FRESH_MS = 60_000;
 
 interface Span {
@@ -37,14 +37,22 @@ interface Span {
 interface Marks {
   sessions: Span[];
   interruptions: Span[];
+  /** Of the hub, for a camera that does not answer. */
+  recoveries: Span[];
   recordings: Span[];
+  problems: Span[];
   /** From each loss of the connection until the camera was connected again. */
   losses: Span[];
+  /** Failed attempts, ends of the connection, commands that the camera did not obey, and adapters that were unplugged. */
   errors: number[];
 }
 
 const hubNow = (): number => atHub(Date.now());
 const seconds = (time: string | null): number => (time === null ? hubNow() : Date.parse(time)) / 1_000;
+
+/** What went wrong at one moment. */
+const isMoment = (row: HistoryRow): boolean =>
+  (isBad(row) && ["failure", "refusal", "wake"].includes(row.kind)) || (row.kind === "adapter" && row.code === "unplugged");
 
 /** The newest row is the first. A recording that was not seen to end goes on until `recordsUntil`; null is now. */
 function marksOf(rows: readonly HistoryRow[], lostAt: string | null, recordsUntil: string | null): Marks {
@@ -62,7 +70,9 @@ function marksOf(rows: readonly HistoryRow[], lostAt: string | null, recordsUnti
     interruptions,
     losses: [...interruptions, ...between, ...(lostAt === null ? [] : [{ from: seconds(lostAt), to: seconds(null) }])],
     recordings: of("recording").map((row) => span({ ...row, ended: row.ended ?? recordsUntil })),
-    errors: [...of("failure").map((row) => seconds(row.time)), ...ends],
+    recoveries: of("recovery").map(span),
+    problems: of("problem").map(span),
+    errors: [...rows.filter(isMoment).map((row) => seconds(row.time)), ...ends],
   };
 }
 
@@ -123,7 +133,7 @@ function shadeLosses(plot: uPlot, { losses }: Marks): void {
   ctx.restore();
 }
 
-function drawMarks(plot: uPlot, { sessions, interruptions, recordings, errors }: Marks): void {
+function drawMarks(plot: uPlot, { sessions, interruptions, recoveries, recordings, problems, errors }: Marks): void {
   const { ctx, bbox } = plot;
   const y = (value: number) => plot.valToPos(value, "y", true);
   const x = (value: number) => Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(value, "x", true)));
@@ -138,7 +148,9 @@ function drawMarks(plot: uPlot, { sessions, interruptions, recordings, errors }:
   ctx.save();
   bars(sessions, LANES.session, "--good");
   bars(interruptions, LANES.session, "--surface", 0.7);
+  bars(recoveries, LANES.session, "--text");
   bars(recordings, LANES.recording, "--recording");
+  bars(problems, LANES.problem, "--busy");
   bars(errors.map((at) => ({ from: at, to: at })), LANES.error, "--bad");
   ctx.restore();
 }
@@ -150,7 +162,7 @@ interface Props {
   past: readonly HistoryRow[] | null;
 }
 
-export default function Timeline({ device, past }: Props) {
+export function Timeline({ device, past }: Props) {
   const [range, setRange] = useState<Range>("hour");
   const [history, setHistory] = useState<History | null>(null);
   const [fault, setFault] = useState("");
@@ -178,12 +190,14 @@ export default function Timeline({ device, past }: Props) {
     return since === null || isOpen ? found : { ...found, recordings: [...found.recordings, { from: seconds(since), to: seconds(null) }] };
   }, [past, turn, since, until, device.lost_at]);
   const begin = hubNow() / 1_000 - RANGES[range];
-  const summary = t.plot.summary(
-    countIn(marks.sessions, begin),
-    countIn(marks.interruptions, begin),
-    countIn(marks.recordings, begin),
-    marks.errors.filter((at) => at >= begin).length,
-  );
+  const summary = t.plot.summary({
+    sessions: countIn(marks.sessions, begin),
+    interruptions: countIn(marks.interruptions, begin),
+    recordings: countIn(marks.recordings, begin),
+    recoveries: countIn(marks.recoveries, begin),
+    problems: countIn(marks.problems, begin),
+    errors: marks.errors.filter((at) => at >= begin).length,
+  });
   return (
     <>
       <div class="plot-head">
@@ -193,7 +207,9 @@ export default function Timeline({ device, past }: Props) {
           {history && hasBattery(history) && <span class="battery-key">{t.plot.battery}</span>}
           <span class="session-key">{t.plot.session}</span>
           <span class="loss-key">{t.plot.loss}</span>
+          {marks.recoveries.length > 0 && <span class="recovery-key">{t.plot.recovery}</span>}
           <span class="recording-key">{t.plot.recording}</span>
+          {marks.problems.length > 0 && <span class="problem-key">{t.plot.problem}</span>}
           <span class="error-key">{t.plot.error}</span>
         </span>
         <div class="segments" role="group" aria-label={t.plot.range}>

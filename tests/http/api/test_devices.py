@@ -9,6 +9,7 @@ import pytest
 
 from tests.http.fake_hub import FakeHub
 from tests.http.served import P, Served
+from wifimgrd.cli._models import known_models
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_model import CameraModel, CameraModels, FormField, Snapshot, Wizard
 from wifimgrd.domain.errors import DeviceNotFound
@@ -269,13 +270,15 @@ async def test_models_are_offered_as_the_frontend_reads_them(served: Served) -> 
     models = (await served.get(P + "/supported-devices/")).json["supported_devices"]
     assert {"insta360-x4", "gopro-hero12", "generic-wifi-camera"} <= {one["codename"] for one in models}
     for one in models:
-        assert one.keys() - {"snapshot"} == {
+        assert one.keys() - {"snapshot", "ssid_pattern"} == {
             "codename",
             "device_name",
             "device_image_url",
             "connection_types",
             "wizard_steps",
         }
+        pattern = known_models()[one["codename"]].ssid_pattern
+        assert one.get("ssid_pattern", "") == pattern
         assert ("snapshot" in one) is one["codename"].startswith("ricoh-theta-")
         [step] = one["wizard_steps"]
         assert step.keys() == {"template", "actions"}

@@ -232,6 +232,9 @@ class ModelJson(TypedDict):
     device_image_url: Annotated[str, "The address of a picture of it."] | None
     connection_types: dict[str, ConnectionTypeJson]
     wizard_steps: list[StepJson]
+    ssid_pattern: NotRequired[
+        Annotated[str, "A regular expression of Python that matches the whole factory name of its network."]
+    ]
     snapshot: NotRequired[ModelSnapshotJson]
 
 

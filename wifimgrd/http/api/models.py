@@ -65,6 +65,8 @@ def model_json(model: CameraModel) -> ModelJson:
         },
         "wizard_steps": [step_json(wizard)],
     }
+    if model.ssid_pattern:
+        answer["ssid_pattern"] = model.ssid_pattern
     if (snapshot := model.snapshot) is not None:
         answer["snapshot"] = {
             "path": snapshot.path,

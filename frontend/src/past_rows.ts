@@ -1,0 +1,81 @@
+// What the rows of a camera's history say: what it was, from when until when, and why; in which order, and which are one.
+// Values and words alone: nothing is read here, and no clock. `wifimgrctl history` says the same.
+
+import { t, textOf } from "./messages";
+import type { HistoryRow } from "./types";
+
+/** What has no end as long as it lasts. */
+const LASTING: ReadonlySet<string> = new Set(["session", "recording", "problem", "recovery"]);
+/** What is bad news, */
+const BAD: ReadonlySet<string> = new Set(["interruption", "failure", "refusal", "problem"]);
+/** and what is where it has a code. */
+const BAD_BY_CODE: ReadonlySet<string> = new Set(["session", "wake"]);
+/** An adapter goes so shortly before or after it was used, and comes back. */
+const NEAR_MS = 60_000;
+
+/** A row, and how many like it there were in a row. */
+export interface Folded {
+  row: HistoryRow;
+  times: number;
+  /** When the first of them was. */
+  first: string;
+}
+
+/** The order of the times that are shown, which are those of the begins, the newest first. */
+export const inOrder = (rows: readonly HistoryRow[]): HistoryRow[] =>
+  [...rows].sort((one, other) => Date.parse(other.time) - Date.parse(one.time) || other.id - one.id);
+
+/** Failures that follow each other and differ only in the time become the last of them, with their number. */
+export function folded(rows: readonly HistoryRow[]): Folded[] {
+  const found: Folded[] = [];
+  for (const row of inOrder(rows)) {
+    const last = found[found.length - 1];
+    if (last && isLike(last.row, row)) Object.assign(last, { times: last.times + 1, first: row.time });
+    else found.push({ row, times: 1, first: row.time });
+  }
+  return found;
+}
+
+function isLike(one: HistoryRow, other: HistoryRow): boolean {
+  const isMoment = (row: HistoryRow) => BAD.has(row.kind) && !LASTING.has(row.kind) && !row.ended;
+  const appearance = ({ kind, device_id, device_name, interface: adapter, code, message }: HistoryRow) =>
+    JSON.stringify([kind, device_id, device_name, adapter, code, message]);
+  return isMoment(one) && isMoment(other) && appearance(one) === appearance(other);
+}
+
+/** What a row is of; a kind of a later version as it is. */
+export function whatOf({ kind, code, ended }: HistoryRow): string {
+  if (kind === "wake" && code) return t.past.notWoken;
+  return kind === "recording" && !ended ? t.past.records : (textOf(t.past.what, kind) ?? kind);
+}
+
+/** What it is of, and when; `format` writes a time. */
+export function titleOf({ row, times, first }: Folded, now: number, format: (time: string) => string): string {
+  const from = Date.parse(row.time);
+  const words = whatOf(row) + (times > 1 ? ` ${t.events.times(times)}` : "");
+  if (row.ended) return t.past.lasted(words, format(row.time), format(row.ended), (Date.parse(row.ended) - from) / 1_000);
+  if (LASTING.has(row.kind)) return t.past.lasts(words, format(row.time), Math.max(0, now - from) / 1_000);
+  return times > 1 ? t.past.from(words, format(first), format(row.time)) : t.past.at(words, format(row.time));
+}
+
+/** Whether a row is bad news. */
+export function isBad({ kind, code }: HistoryRow): boolean {
+  if (kind === "recording") return code !== null && code !== "stopped";
+  return BAD.has(kind) || (BAD_BY_CODE.has(kind) && Boolean(code));
+}
+
+/** Whether a session ended otherwise than by a command. */
+export const isOutage = (row: HistoryRow): boolean => Boolean(row.code) && row.code !== "cancelled";
+
+/** What happened to the adapters of a camera while it used them, of all rows. */
+export function ofItsAdapters(own: readonly HistoryRow[], all: readonly HistoryRow[]): HistoryRow[] {
+  const used = own.flatMap(({ interface: name, time, ended, kind }) => {
+    const until = ended ?? (LASTING.has(kind) ? null : time);
+    return name === null ? [] : [{ name, from: Date.parse(time) - NEAR_MS, to: until === null ? Infinity : Date.parse(until) + NEAR_MS }];
+  });
+  return all.filter((one) => {
+    if (own.includes(one)) return false;
+    const at = Date.parse(one.time);
+    return one.kind === "adapter" && used.some(({ name, from, to }) => name === one.interface && at >= from && at <= to);
+  });
+}
