@@ -183,7 +183,7 @@ def scripts_of(document: str) -> list[str]:
 def test_the_script_is_small_without_map_and_plots(document: str) -> None:
     scripts = scripts_of(document)
     assert 0 < sum((built_page() / "assets" / name).stat().st_size for name in scripts) < SCRIPT_LIMIT
-    for large in ("map-", "mqtt.", "timeline-"):
+    for large in ("map-", "mqtt.", "over_time-"):
         assert not any(name.startswith(large) for name in scripts)
         assert list((built_page() / "assets").glob(f"{large}*.js")), "they are read when they are needed"
 

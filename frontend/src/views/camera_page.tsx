@@ -23,7 +23,7 @@ import { aboutWords } from "./where";
 /** The library for plots is read with the first of them, and not before. */
 const loadOverTime = () => import("./over_time");
 
-export function CameraPage({ id }: { id: number }) {
+export default function CameraPage({ id }: { id: number }) {
   const device = devices.value.get(id);
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

@@ -10,7 +10,6 @@ import { capitalised } from "../sentences";
 import { interfaces, isCurrent, link, linkReason, service } from "../state";
 import { tilesets } from "../tilesets";
 import { isNarrow } from "../width";
-import { CameraPage } from "./camera_page";
 import { Devices, isList } from "./devices";
 import { Later } from "./later";
 import { Login } from "./login";
@@ -53,6 +52,7 @@ const licenses = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-li
 /** The page of all hubs, if this hub has it. */
 const fleet = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-fleet"]')?.content ?? "";
 
+const loadCamera = () => import("./camera_page");
 const loadAdapters = () => import("./adapters_view");
 const loadBeside = () => import("./beside");
 const loadEvents = () => import("./events_view");
@@ -96,7 +96,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
       {hasBand && <RigBand />}
       <Banner />
       <main id="content" tabIndex={-1} class={`${hasOverview ? "with-overview" : ""}${isCurrent.value ? "" : " stale"}`}>
-        {view === "cameras" && (shown.view === "camera" ? <CameraPage id={shown.id} /> : <Devices />)}
+        {view === "cameras" && (shown.view === "camera" ? <Later key="camera" load={loadCamera} props={{ id: shown.id }} loading={t.camera.loading} /> : <Devices />)}
         {hasOverview && isWhole && <Later load={loadBeside} props={{ of: shown.view === "camera" ? shown.id : null }} />}
         {view === "check" && <Later key="check" load={loadCheck} props={{}} loading={t.check.loading} />}
         {view === "takes" && <Later key="takes" load={loadTakes} props={{}} loading={t.takes.loading} />}
