@@ -22,7 +22,7 @@ from tests.system.usb_machine import run_in_usb_machine
 pytestmark = pytest.mark.slow
 
 _HERE = Path(__file__).parent
-_LIMIT_S = 400
+_LIMIT_S = 600
 _TO_PORT = {
     "23 03 0004": "SET_FEATURE(PORT_RESET)",
     "23 01 0008": "CLEAR_FEATURE(PORT_POWER)",
@@ -45,8 +45,10 @@ def results(installed: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
         for program in ("usb_program.py", "usb_step.py"):
             shutil.copy(_HERE / program, root / "usr" / "local" / "lib")
         kernel = Path(built.stdout.split()[-1])
-        run_in_usb_machine(root, kernel, out, "/usr/local/lib/usb_program.py", _LIMIT_S)
-        yield json.loads((out / "results.json").read_text())
+        said = run_in_usb_machine(root, kernel, out, "/usr/local/lib/usb_program.py", _LIMIT_S)
+        written = out / "results.json"
+        assert written.exists(), said
+        yield json.loads(written.read_text())
     finally:
         layer.unmount()
         layer.close()
