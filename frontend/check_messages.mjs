@@ -1,4 +1,4 @@
-// Finds text for people outside of the catalog, src/messages.ts: in elements, and in attributes that are read or shown.
+// Finds text for people outside of the catalogs, src/messages.ts and src/messages/: in elements, and in attributes that are read or shown.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

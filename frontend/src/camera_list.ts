@@ -2,7 +2,7 @@
 // reads the same (wifimgrd/cli/_camera_files.py). Values and words alone.
 
 import { CsvFault, type CsvRow, csvRows } from "./csv_rows";
-import { t } from "./messages";
+import { bulkWords } from "./messages/bulk";
 import { GENERIC } from "./models";
 import { visible } from "./sentences";
 import { similar } from "./similar";
@@ -65,7 +65,7 @@ const HIGHEST_PRIORITY = 1_000;
 const LONGEST_TEXT = 128;
 const LONGEST_SSID = 32;
 /** How formats are recognized that are not read. */
-const OTHERS: readonly [RegExp, keyof typeof t.bulk.formats][] = [
+const OTHERS: readonly [RegExp, keyof typeof bulkWords.formats][] = [
   [/^[ \t]*(network[ \t]*=[ \t]*\{|ctrl_interface[ \t]*=)/m, "supplicant"],
   [/^network:[ \t\r]*$/m, "netplan"],
   [/^\[(Security|Settings)\][ \t\r]*$/m, "iwd"],
@@ -93,21 +93,21 @@ export const titleOf = (entry: Entry): string => [...(entry.settings.name ?? net
 
 /** The text in a file; throws ListFault. */
 export function decoded(data: Uint8Array, source: string): string {
-  if (data.length > LARGEST_LIST) throw new ListFault(t.bulk.tooLarge(source, LARGEST_LIST));
+  if (data.length > LARGEST_LIST) throw new ListFault(bulkWords.tooLarge(source, LARGEST_LIST));
   const begins = (...bytes: number[]) => bytes.every((one, index) => data[index] === one);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(data);
   } catch {
-    throw new ListFault(t.bulk.notText(source, begins(0x50, 0x4b, 3, 4) ? "sheet" : begins(0xff, 0xfe) ? "utf16" : "other"));
+    throw new ListFault(bulkWords.notText(source, begins(0x50, 0x4b, 3, 4) ? "sheet" : begins(0xff, 0xfe) ? "utf16" : "other"));
   }
 }
 
 /** The cameras of a text; throws ListFault if it is no list of them. */
 export function entriesOf(text: string, source: string): Entry[] {
-  if (stripped(text) === "") throw new ListFault(t.bulk.empty(source));
-  if (source.endsWith(".nmconnection") || (isProfile(text) && !isWifiText(text))) throw new ListFault(t.bulk.profile(source));
+  if (stripped(text) === "") throw new ListFault(bulkWords.empty(source));
+  if (source.endsWith(".nmconnection") || (isProfile(text) && !isWifiText(text))) throw new ListFault(bulkWords.profile(source));
   const found = isWifiText(text) ? scanned(text, source) : ofTable(text, source);
-  if (found.length > MOST_CAMERAS) throw new ListFault(t.bulk.tooMany(found.length, MOST_CAMERAS));
+  if (found.length > MOST_CAMERAS) throw new ListFault(bulkWords.tooMany(found.length, MOST_CAMERAS));
   return found;
 }
 
@@ -120,10 +120,10 @@ function scanned(text: string, source: string): Entry[] {
   return text.split("\n").flatMap((line, index): Entry[] => {
     if (stripped(line) === "") return [];
     const read = wifiText(line);
-    const entry = { where: t.bulk.where(source, index + 1), ssid: bytesOf(read?.ssid ?? ""), password: null, settings: {}, problem: "" };
-    if (!read) return [{ ...entry, problem: t.bulk.notWifiText }];
-    if (read.unsupported) return [{ ...entry, problem: t.bulk.unsupported(read.unsupported) }];
-    if (read.fault) return [{ ...entry, problem: t.bulk.textFaults[read.fault] }];
+    const entry = { where: bulkWords.where(source, index + 1), ssid: bytesOf(read?.ssid ?? ""), password: null, settings: {}, problem: "" };
+    if (!read) return [{ ...entry, problem: bulkWords.notWifiText }];
+    if (read.unsupported) return [{ ...entry, problem: bulkWords.unsupported(read.unsupported) }];
+    if (read.fault) return [{ ...entry, problem: bulkWords.textFaults[read.fault] }];
     return [checked({ ...entry, password: read.password })];
   });
 }
@@ -133,7 +133,7 @@ function ofTable(text: string, source: string): Entry[] {
     return csvEntries(text, source).map(checked);
   } catch (fault) {
     const format = fault instanceof ListFault && OTHERS.find(([mark]) => mark.test(text))?.[1];
-    throw format ? new ListFault(t.bulk.otherFormat(source, t.bulk.formats[format])) : fault;
+    throw format ? new ListFault(bulkWords.otherFormat(source, bulkWords.formats[format])) : fault;
   }
 }
 
@@ -149,13 +149,13 @@ function csvEntries(text: string, source: string): Entry[] {
     rows = csvRows(table, delimiter);
   } catch (fault) {
     if (!(fault instanceof CsvFault)) throw fault;
-    throw new ListFault(`${t.bulk.where(source, fault.line + skipped)}: ${fault.message}`);
+    throw new ListFault(`${bulkWords.where(source, fault.line + skipped)}: ${fault.message}`);
   }
   const names = columnsOf(rows[0]?.cells ?? [], source);
   return rows
     .slice(1)
     .filter(({ cells }) => cells.some((one) => stripped(one) !== ""))
-    .map(({ cells, line }) => entryOf(names, cells, t.bulk.where(source, line + skipped)));
+    .map(({ cells, line }) => entryOf(names, cells, bulkWords.where(source, line + skipped)));
 }
 
 /** The names of the columns; one that a spreadsheet has added has none. */
@@ -165,11 +165,11 @@ function columnsOf(head: readonly string[], source: string): string[] {
     if (!name || COLUMNS.includes(name)) continue;
     // Quoted only if it is like one of a column: the text may be anything.
     const hint = similar(name, COLUMNS);
-    throw new ListFault(hint ? t.bulk.unknownColumn(source, name, hint) : t.bulk.unknownColumnAt(source, index + 1));
+    throw new ListFault(hint ? bulkWords.unknownColumn(source, name, hint) : bulkWords.unknownColumnAt(source, index + 1));
   }
   const named = names.filter(Boolean);
-  if (new Set(named).size < named.length) throw new ListFault(t.bulk.columnTwice(source));
-  if (!named.includes("ssid") && !named.includes("ssid_hex")) throw new ListFault(t.bulk.noColumns(source));
+  if (new Set(named).size < named.length) throw new ListFault(bulkWords.columnTwice(source));
+  if (!named.includes("ssid") && !named.includes("ssid_hex")) throw new ListFault(bulkWords.noColumns(source));
   return names;
 }
 
@@ -178,9 +178,9 @@ function entryOf(names: readonly string[], row: readonly string[], where: string
   const entry: Entry = { where, ssid: new Uint8Array(), password: null, settings: {}, problem: "" };
   const cells = new Map(names.slice(0, row.length).flatMap((name, index) => (name ? [[name, row[index] ?? ""] as const] : [])));
   const least = names.filter(Boolean).length;
-  if (cells.size < least || row.slice(names.length).some((one) => stripped(one) !== "")) return { ...entry, problem: t.bulk.otherCells };
+  if (cells.size < least || row.slice(names.length).some((one) => stripped(one) !== "")) return { ...entry, problem: bulkWords.otherCells };
   const nameless = names.findIndex((name, index) => !name && stripped(row[index] ?? "") !== "");
-  if (nameless >= 0) return { ...entry, problem: t.bulk.namelessCell(nameless + 1) };
+  if (nameless >= 0) return { ...entry, problem: bulkWords.namelessCell(nameless + 1) };
   const password = cells.get("password") ?? "";
   const cell = (name: string): string => {
     const text = cells.get(name) ?? "";
@@ -191,8 +191,8 @@ function entryOf(names: readonly string[], row: readonly string[], where: string
     const ssid = ssidOf(bytesOf(cell("ssid")), cell("ssid_hex"));
     const isOpen = switchOf("open", cell("open") || "no");
     const settings = settingsOf(cell);
-    if (ssid.length === 0) return { ...entry, settings, problem: t.bulk.noSsid };
-    const problem = isOpen && password ? t.bulk.openWithPassword : "";
+    if (ssid.length === 0) return { ...entry, settings, problem: bulkWords.noSsid };
+    const problem = isOpen && password ? bulkWords.openWithPassword : "";
     return { ...entry, ssid, settings, password: password || isOpen ? password : null, problem };
   } catch (fault) {
     if (!(fault instanceof RowFault)) throw fault;
@@ -203,9 +203,9 @@ function entryOf(names: readonly string[], row: readonly string[], where: string
 class RowFault extends Error {}
 
 function ssidOf(text: Uint8Array, hex: string): Uint8Array {
-  if (!/^[\t-\r ]*([0-9a-fA-F]{2}[\t-\r ]*)*$/.test(hex)) throw new RowFault(t.bulk.notHex);
+  if (!/^[\t-\r ]*([0-9a-fA-F]{2}[\t-\r ]*)*$/.test(hex)) throw new RowFault(bulkWords.notHex);
   const data = Uint8Array.from(hex.match(/[0-9a-fA-F]{2}/g) ?? [], (one) => parseInt(one, 16));
-  if (text.length > 0 && data.length > 0 && keyOf(text) !== keyOf(data)) throw new RowFault(t.bulk.twoNetworks);
+  if (text.length > 0 && data.length > 0 && keyOf(text) !== keyOf(data)) throw new RowFault(bulkWords.twoNetworks);
   return data.length > 0 ? data : text;
 }
 
@@ -217,35 +217,35 @@ function settingsOf(cell: (name: string) => string): Settings {
   if (given("priority")) settings.priority = priorityOf(cell("priority"));
   for (const name of ["auto_reconnect", "auto_wake"] as const) if (given(name)) settings[name] = switchOf(name, cell(name));
   const [mac, port] = [stripped(cell("pin_mac")), stripped(cell("pin_usb_port"))];
-  if (mac && port) throw new RowFault(t.bulk.twoPins);
-  if (mac && !MAC.test(mac)) throw new RowFault(t.bulk.notMac);
-  if (port && !USB_PORT.test(port)) throw new RowFault(t.bulk.notPort);
+  if (mac && port) throw new RowFault(bulkWords.twoPins);
+  if (mac && !MAC.test(mac)) throw new RowFault(bulkWords.notMac);
+  if (port && !USB_PORT.test(port)) throw new RowFault(bulkWords.notPort);
   if (mac || port) settings.pin = mac ? { mac } : { usb_port: port };
   return settings;
 }
 
 function switchOf(name: string, text: string): boolean {
   const word = text.toLowerCase();
-  if (word !== "yes" && word !== "no") throw new RowFault(t.bulk.notSwitch(name));
+  if (word !== "yes" && word !== "no") throw new RowFault(bulkWords.notSwitch(name));
   return word === "yes";
 }
 
 function priorityOf(text: string): number {
-  if (!/^[+-]?[0-9]{1,9}$/.test(text) || Math.abs(Number(text)) > HIGHEST_PRIORITY) throw new RowFault(t.bulk.notPriority(HIGHEST_PRIORITY));
+  if (!/^[+-]?[0-9]{1,9}$/.test(text) || Math.abs(Number(text)) > HIGHEST_PRIORITY) throw new RowFault(bulkWords.notPriority(HIGHEST_PRIORITY));
   return Number(text);
 }
 
 /** The same, with its problem if the hub would refuse it. */
 function checked(entry: Entry): Entry {
   if (entry.problem) return entry;
-  if (entry.password === null) return { ...entry, problem: t.bulk.noPassword };
+  if (entry.password === null) return { ...entry, problem: bulkWords.noPassword };
   const latin = String.fromCharCode(...entry.ssid.slice(0, LONGEST_SSID * 2));
   const { name, codename } = entry.settings;
   const faults = {
     codename: codename === undefined ? "" : faultOfText(codename),
-    ssid: isWifiText(latin) ? t.bulk.isWifiText : faultOfSsid(entry.ssid),
+    ssid: isWifiText(latin) ? bulkWords.isWifiText : faultOfSsid(entry.ssid),
     password: faultOfPassword(entry.password),
-    name: name === undefined ? "" : isWifiText(name) ? t.bulk.isWifiText : faultOfText(name),
+    name: name === undefined ? "" : isWifiText(name) ? bulkWords.isWifiText : faultOfText(name),
   };
   const found = Object.entries(faults).filter(([, fault]) => fault);
   return { ...entry, problem: found.map(([field, fault]) => `${field}: ${fault}`).join("; ") };
@@ -253,18 +253,18 @@ function checked(entry: Entry): Entry {
 
 const hasControl = (text: string): boolean => /[\u0000-\u001f\u007f-\u009f]/.test(text);
 
-const faultOfText = (text: string): string => ([...text].length > LONGEST_TEXT ? t.bulk.longText(LONGEST_TEXT) : hasControl(text) ? t.bulk.control : "");
+const faultOfText = (text: string): string => ([...text].length > LONGEST_TEXT ? bulkWords.longText(LONGEST_TEXT) : hasControl(text) ? bulkWords.control : "");
 
 function faultOfSsid(ssid: Uint8Array): string {
-  if (ssid.length > LONGEST_SSID) return t.bulk.longSsid(LONGEST_SSID, ssid.length);
-  if (ssid.includes(0)) return t.bulk.nul;
-  return hasControl(textOf(ssid) ?? "") ? t.bulk.control : "";
+  if (ssid.length > LONGEST_SSID) return bulkWords.longSsid(LONGEST_SSID, ssid.length);
+  if (ssid.includes(0)) return bulkWords.nul;
+  return hasControl(textOf(ssid) ?? "") ? bulkWords.control : "";
 }
 
 function faultOfPassword(text: string): string {
   if (text === "" || /^[0-9a-fA-F]{64}$/.test(text)) return "";
-  if (!/^[ -~]*$/.test(text)) return t.bulk.notAscii;
-  return text.length < 8 || text.length > 63 ? t.bulk.passwordLength : "";
+  if (!/^[ -~]*$/.test(text)) return bulkWords.notAscii;
+  return text.length < 8 || text.length > 63 ? bulkWords.passwordLength : "";
 }
 
 export type Result = "new" | "registered" | "known" | "failed" | "unsure";
@@ -294,13 +294,13 @@ export function planned(entries: readonly Entry[], devices: Iterable<Device>, mo
     const plan = (result: Result, reason = ""): Planned => ({ entry, codename, result, reason, id: same?.id ?? null });
     // A camera that is there needs no password, as one of an export has none.
     if (entry.problem) return same && entry.password === null ? plan("known") : plan("failed", entry.problem);
-    if (same) return plan("known", same.name === titleOf(entry) ? "" : t.bulk.knownAs(same.name));
+    if (same) return plan("known", same.name === titleOf(entry) ? "" : bulkWords.knownAs(same.name));
     const before = seen.get(identity);
-    if (before !== undefined) return plan("failed", t.bulk.twice(before));
-    if (name !== undefined && holder) return plan("failed", t.bulk.nameTaken(holder.id));
-    if (textOf(entry.ssid) === null) return plan("failed", t.bulk.noTextSsid);
+    if (before !== undefined) return plan("failed", bulkWords.twice(before));
+    if (name !== undefined && holder) return plan("failed", bulkWords.nameTaken(holder.id));
+    if (textOf(entry.ssid) === null) return plan("failed", bulkWords.noTextSsid);
     seen.set(identity, entry.where);
-    return plan("new", entry.ssid[0] === 0x20 || entry.ssid[entry.ssid.length - 1] === 0x20 ? t.bulk.blanks : "");
+    return plan("new", entry.ssid[0] === 0x20 || entry.ssid[entry.ssid.length - 1] === 0x20 ? bulkWords.blanks : "");
   });
 }
 

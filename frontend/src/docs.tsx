@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { Problem, request } from "./api";
-import { t } from "./messages";
+import { docsWords } from "./messages/docs";
 
 /** Leads to the hub's own address: this page answers with and without a slash at its end. */
 const root = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-root"]')?.content ?? "";
@@ -76,32 +76,32 @@ function Docs({ api }: { api: Document }) {
   return (
     <>
       <header>
-        <h1>{t.docs.title}</h1>
-        <nav aria-label={t.docs.parts}>
+        <h1>{docsWords.title}</h1>
+        <nav aria-label={docsWords.parts}>
           {api.tags.map((tag) => (
             <a key={tag.name} href={`#${tag.name}`}>
               {tag.name}
             </a>
           ))}
-          <a href="#schemas">{t.docs.values}</a>
+          <a href="#schemas">{docsWords.values}</a>
         </nav>
       </header>
       <main id="content" class="docs">
         <p>
-          {t.docs.version(api.info.version)} <Text text={api.info.description} /> {t.docs.forPrograms} <a href={`${root}openapi.json`}>{t.docs.openapi}</a>,{" "}
-          <a href={`${root}asyncapi.json`}>{t.docs.asyncapi}</a>. <a href={root || "./"}>{t.docs.back}</a>
+          {docsWords.version(api.info.version)} <Text text={api.info.description} /> {docsWords.forPrograms} <a href={`${root}openapi.json`}>{docsWords.openapi}</a>,{" "}
+          <a href={`${root}asyncapi.json`}>{docsWords.asyncapi}</a>. <a href={root || "./"}>{docsWords.back}</a>
         </p>
-        <nav class="index" aria-label={t.docs.index}>
+        <nav class="index" aria-label={docsWords.index}>
           {prefix !== "" && (
             <p>
-              <code>P</code> {t.docs.prefix} <code>{prefix}</code>
+              <code>P</code> {docsWords.prefix} <code>{prefix}</code>
             </p>
           )}
           <table>
             <thead class="visually-hidden">
               <tr>
-                <th scope="col">{t.docs.what}</th>
-                <th scope="col">{t.docs.where}</th>
+                <th scope="col">{docsWords.what}</th>
+                <th scope="col">{docsWords.where}</th>
               </tr>
             </thead>
             {api.tags.filter(({ name }) => name !== OF_PAGES).map((tag) => (
@@ -136,7 +136,7 @@ function Docs({ api }: { api: Document }) {
           </section>
         ))}
         <section id="schemas">
-          <h2>{t.docs.values}</h2>
+          <h2>{docsWords.values}</h2>
           {Object.entries(api.components.schemas).map(([name, schema]) => (
             <article key={name} id={`schema-${name}`}>
               <h3>{name}</h3>
@@ -171,7 +171,7 @@ function OperationPart({ api, path, method, operation }: OperationProps) {
           {operation.parameters.map((one) => (
             <div key={one.name}>
               <dt>
-                <code>{one.name}</code> <small>{[one.in, one.required ? t.docs.required : "", kindOf(one.schema)].filter(Boolean).join(", ")}</small>
+                <code>{one.name}</code> <small>{[one.in, one.required ? docsWords.required : "", kindOf(one.schema)].filter(Boolean).join(", ")}</small>
               </dt>
               <dd>
                 <Text text={one.description} />
@@ -182,10 +182,10 @@ function OperationPart({ api, path, method, operation }: OperationProps) {
       )}
       {operation.requestBody && (
         <p>
-          {t.docs.body} <Kind schema={schemaOf(operation.requestBody)} />
+          {docsWords.body} <Kind schema={schemaOf(operation.requestBody)} />
         </p>
       )}
-      <h4>{t.docs.example}</h4>
+      <h4>{docsWords.example}</h4>
       <pre class="curl">{curlOf(api, path, method, operation)}</pre>
       {example !== undefined && <pre class="answer">{shown(example)}</pre>}
       <dl>
@@ -233,7 +233,7 @@ function Members({ schema }: { schema: Schema }) {
       {Object.entries(schema.properties ?? {}).map(([name, member]) => (
         <div key={name}>
           <dt>
-            <code>{name}</code> <small>{schema.required?.includes(name) ? "" : t.docs.optional}</small>
+            <code>{name}</code> <small>{schema.required?.includes(name) ? "" : docsWords.optional}</small>
           </dt>
           <dd>
             <Kind schema={member} /> {member.description && <Text text={member.description} />}
@@ -266,7 +266,7 @@ function Kind({ schema }: { schema: Schema | undefined }) {
       <>
         {schema.anyOf.map((one, index) => (
           <>
-            {index > 0 && t.docs.or}
+            {index > 0 && docsWords.or}
             <Kind key={index} schema={one} />
           </>
         ))}
@@ -276,7 +276,7 @@ function Kind({ schema }: { schema: Schema | undefined }) {
   if (schema.items) {
     return (
       <>
-        {t.docs.listOf}
+        {docsWords.listOf}
         <Kind schema={schema.items} />
       </>
     );
@@ -300,8 +300,8 @@ if (page) {
       const locked = error instanceof Problem && error.status === 401;
       render(
         <main class="login">
-          <p>{locked ? t.docs.locked : t.docs.unreadable}</p>
-          <a href={root || "./"}>{t.docs.openPage}</a>
+          <p>{locked ? docsWords.locked : docsWords.unreadable}</p>
+          <a href={root || "./"}>{docsWords.openPage}</a>
         </main>,
         page,
       );

@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { type CameraState, STATES } from "./camera_state";
 import { t } from "./messages";
+import { takeWords } from "./messages/takes";
 import { models } from "./models";
 import { devices, interfaces, link, service } from "./state";
 import { keepStill } from "./stills";
@@ -232,7 +233,7 @@ function Gallery() {
         ))}
       </ul>
       <DeviceList everyone={samples} />
-      <h2>{t.takes.title}</h2>
+      <h2>{takeWords.title}</h2>
       <ol class="takes">
         {TAKES.map((one) => (
           <TakePanel key={one.time} take={one} isNewest={false} isFirst />

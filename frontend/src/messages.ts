@@ -1,50 +1,10 @@
-// Every text of the page, in one catalog. Another language is another value of the type Messages, in CATALOGS;
-// a text with a number or a name in it is a function, so that each language has its own order and plurals.
+// The texts that the page begins with; those of what is read later stand beside it, in messages/. Another language is
+// another value in each inLanguage(); a text with a number or a name in it is a function, so that each language has its own
+// order and plurals.
 
 import type { Finding } from "./check";
 import type { Camera, Device, HistoryRow, RecordingStopped } from "./records";
-
-const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
-const numeral = (count: number) => NUMBERS[count] ?? String(count);
-const plural = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
-const duration = (seconds: number) =>
-  seconds < 1 ? "less than 1 s" : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
-/** The same for what may be days. */
-const longDuration = (seconds: number) =>
-  seconds < 7_200 ? duration(seconds) : seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
-/** How long something lasted, in its largest unit, as the command line says it. */
-const span = (seconds: number) =>
-  seconds < 1
-    ? "< 1 s"
-    : seconds < 60
-      ? `${Math.floor(seconds)} s`
-      : seconds < 3_600
-        ? `${Math.floor(seconds / 60)} min`
-        : seconds < 86_400
-          ? `${Math.floor(seconds / 3_600)} h`
-          : `${Math.floor(seconds / 86_400)} d`;
-/** What is left, rounded down. */
-const remaining = (seconds: number) => {
-  const minutes = Math.floor(seconds / 60);
-  return minutes < 1 ? "less than 1 min" : minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-};
-
-/** The number of a Wi-Fi channel (IEEE 802.11, annex E). */
-const channelOf = (megahertz: number) =>
-  megahertz === 2484 ? 14 : megahertz < 5_000 ? (megahertz - 2_407) / 5 : megahertz < 5_950 ? (megahertz - 5_000) / 5 : (megahertz - 5_950) / 5;
-
-const bandOf = (megahertz: number) => (megahertz < 5_000 ? "2.4 GHz" : megahertz < 5_925 ? "5 GHz" : "6 GHz");
-const rateOf = (kbits: number) => (kbits < 1_000 ? `${kbits} kbit/s` : `${Math.round(kbits / 1_000)} Mbit/s`);
-/** What lies between begins. */
-const spreadOf = (ms: number) => (ms < 1_000 ? `${Math.max(1, Math.round(ms))} ms` : ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : duration(ms / 1_000));
-/** A finding at one camera, and at several. */
-type Predicate = readonly [one: string, several: string];
-const NOT_READY: Predicate = ["is not ready", "are not ready"];
-const NAMED_IN_A_CLAUSE = 3;
-const NAMED = 8;
-/** The first of many names, and how many others there are. */
-const someOf = (names: readonly string[]) => listOf(names.length > NAMED ? [...names.slice(0, NAMED), `${names.length - NAMED} more`] : names);
-const listOf = (names: readonly string[]) => `${names.slice(0, -1).join(", ")}${names.length > 1 ? " and " : ""}${names[names.length - 1] ?? ""}`;
+import { NAMED_IN_A_CLAUSE, NOT_READY, Predicate, bandOf, channelOf, duration, listOf, longDuration, numeral, plural, rateOf, remaining, someOf, span } from "./phrases";
 
 const en = {
   hub: {
@@ -93,6 +53,8 @@ const en = {
     reportMaking: "Creating the report …",
     reportMade: "Report downloaded. Read it before you send it.",
     noReport: (reason: string) => `Could not create the report: ${reason}`,
+    takesLoading: "Loading the takes",
+    allHubs: "All hubs",
   },
 
   service: {
@@ -468,6 +430,9 @@ const en = {
     model: "Model",
     serialNumber: "Serial number",
     firmware: "Firmware",
+    offset: (seconds: string, bound: string) => `${seconds} s ± ${bound}`,
+    offsetWithoutBound: (seconds: string) => `${seconds} s, bound not known`,
+    offsetNotKnown: "not known",
   },
 
   /** What is wrong with a camera, by its code, and what a person can do about it: docs/camera-control.md has the codes. */
@@ -715,90 +680,6 @@ const en = {
     linkBack: "Reconnected to the hub",
   },
 
-  takes: {
-    title: "Takes",
-    filter: "Filter",
-    filters: { today: "Today", yesterday: "Yesterday", week: "7 days", all: "All", missing: "Somebody missing" },
-    loading: "Loading the takes",
-    noneOf: {
-      today: "No takes today.",
-      yesterday: "No takes yesterday.",
-      week: "No takes in the last 7 days.",
-      all: "No takes yet. A take begins when a camera begins to record.",
-      missing: "No take in which a camera is missing.",
-    },
-    lastWas: (time: string) => `The last one began at ${time}.`,
-    showAll: "Show all",
-    more: (count: number) => `Show ${count} more`,
-    earlier: "Show earlier ones",
-    count: (there: number, total: number) => `${there} of ${total}`,
-    countOf: " cameras",
-    wasCount: (there: number, total: number) => `was ${there} of ${total}`,
-    atTime: (day: string, time: string) => `${day} ${time}`,
-    span: (from: string, to: string, duration: string) => `${from} to ${to}, ${duration}`,
-    running: (from: string, duration: string) => `${from} to now, ${duration}`,
-    wasRunning: (from: string) => `${from}, was recording`,
-    begun: (ms: number) => `Begun within ${spreadOf(ms)} of each other.`,
-    begunByAll: (ms: number) => `Begun within ${spreadOf(ms)} of each other, nobody missing.`,
-    late: (name: string, seconds: number) => `${name} began ${duration(seconds)} later.`,
-    doNotRecord: (names: readonly string[], why: string) => `${someOf(names)} ${names.length === 1 ? "does" : "do"} not record${why && `: ${why}`}.`,
-    didNotRecord: (names: readonly string[], why: string) => `${someOf(names)} did not record${why && `: ${why}`}.`,
-    notKnown: (names: readonly string[]) => `Not known whether ${names.length === 1 ? "it records" : "they record"}: ${someOf(names)}.`,
-    missingSince: (name: string, time: string, why: string) => `${name} is missing since ${time}${why && `: ${why}`}.`,
-    endedAt: (name: string, time: string, why: string) => `${name} ended at ${time}${why && `: ${why}`}.`,
-    stoppedAt: (name: string, time: string) => `${name} was stopped at ${time}.`,
-    gap: (name: string, count: number, seconds: number, why: string) =>
-      `${name} has ${count === 1 ? `a gap of ${duration(seconds)}` : `${count} gaps, ${duration(seconds)} in all`}${why && `: ${why}`}.`,
-    nobodyMissing: "Nobody missing.",
-    clockSet: "The hub's clock was set meanwhile: the times of its cameras cannot be compared.",
-    /** Why a camera did not record; the headings of errors have the others. */
-    absences: {
-      "not-connected": "not connected",
-      "camera-busy": "busy with something else",
-      "camera-refused": "it refused",
-      unconfirmed: "it did not say whether it does",
-      "connection-lost": "its connection was lost",
-      "not-supported": "the hub cannot start it",
-    } as Record<string, string>,
-    shortEnds: {
-      stopped: "stopped",
-      full: "card full",
-      battery: "battery empty",
-      "too-hot": "too hot",
-      "slow-card": "card too slow",
-      unknown: "not known why",
-    } satisfies Record<RecordingStopped["reason"], string>,
-    shortLosses: { off: "switched off", link: "link lost" },
-    missing: (why: string) => (why ? `missing: ${why}` : "missing"),
-    recorded: "Recorded, by the hub's clock",
-    part: (from: string, to: string, duration: string, why: string) => `${from} to ${to}, ${duration}${why && `: ${why}`}`,
-    partRunning: (from: string, duration: string) => `${from} to now, ${duration}`,
-    partUnknown: (from: string) => `since ${from}, not known whether it still records`,
-    unsure: "not known",
-    clockOffset: "Clock offset",
-    offset: (seconds: string, bound: string) => `${seconds} s ± ${bound}`,
-    offsetWithoutBound: (seconds: string) => `${seconds} s, bound not known`,
-    offsetNotKnown: "not known",
-    offsetHint: "The camera's clock minus the hub's, as last read before the recording; the true offset is within the bound.",
-    files: "Files",
-    noFiles: "none",
-    filesNotKnown: "not known",
-    filesNotYetKnown: "not yet known",
-    filesOfSome: (count: number, total: number) => `${count} of ${total} recordings: not known`,
-    firstOf: (count: number) => ` +${count - 1}`,
-    size: "Size",
-    megabytes: (count: string) => `${count} MB`,
-    kilobytes: (count: string) => `${count} kB`,
-    about: (size: string) => `about ${size}`,
-    soFar: (size: string) => `${size} so far`,
-    details: (from: string) => `Cameras of the take from ${from}`,
-    asCsv: "Files as CSV",
-    asCsvOf: (from: string) => ` of the take from ${from}`,
-    allAsCsv: "All as CSV",
-    serial: (number: string) => `serial number ${number}`,
-    notSaved: (reason: string) => `Could not save the takes: ${reason}`,
-  },
-
   adapters: {
     title: "Adapters",
     loading: "Loading the adapters",
@@ -898,91 +779,7 @@ const en = {
     next: "Next",
     save: "Add and connect",
     modelsLoading: "Loading models",
-  },
-
-  /** Several cameras at once: the sentences of wifimgrctl's import. */
-  bulk: {
-    open: "Several cameras at once",
-    title: "Add several cameras",
-    label: "QR texts or a CSV table",
-    hint: "One QR text a line (WIFI:S:…;;), or a CSV table whose first line names the columns: name, ssid, password, open, codename and others.",
-    file: "Or choose a file, or drop one here",
-    pasted: "the text",
-    check: "Check the list",
-    reading: "Reading the list",
-    unreadableFile: (source: string) => `${source} cannot be read.`,
-    heads: { name: "Name", network: "Network", model: "Model", password: "Password", result: "Result", from: "From" },
-    results: {
-      new: "New",
-      registered: "Registered",
-      known: "Already registered",
-      failed: "Not registered",
-      unsure: "Not known",
-    },
-    hasPassword: "yes",
-    isOpen: "open",
-    /** How many of each result, as the command line concludes. */
-    conclusion: (counts: Readonly<Record<"new" | "registered" | "known" | "failed" | "unsure", number>>) => {
-      const words: [number, string][] = [
-        [counts.new, "would be registered"],
-        [counts.registered, "registered"],
-        [counts.known, "already registered"],
-        [counts.failed, "not registered"],
-        [counts.unsure, "not known"],
-      ];
-      const told = words.filter(([count]) => count).map(([count, what]) => `${count} ${what}`);
-      return told.length ? `${told.join(", ")}.` : "There is no camera in it.";
-    },
-    unchanged: "Nothing has been changed.",
-    patient: "Where no adapter is free, wait for one",
-    add: (count: number) => `Add ${plural(count, "camera", "cameras")}`,
-    adding: (number: number, count: number, name: string) => `Adding ${number} of ${count}: ${name}`,
-    another: "Another list",
-    stopped: (done: number, left: number) => `Added ${plural(done, "camera", "cameras")}. ${left} of the list ${left === 1 ? "was" : "were"} not added.`,
-    unsure: "The answer was lost: look whether it is in the list of cameras.",
-    where: (source: string, line: number) => `${source}, line ${line}`,
-    empty: (source: string) => `${source} is empty`,
-    profile: (source: string) => `${source} is a profile of NetworkManager, which wifimgrctl import reads`,
-    tooLarge: (source: string, bytes: number) => `${source} has more than ${bytes} bytes, and is not a list of cameras`,
-    tooMany: (count: number, most: number) => `${count} cameras are more than the ${most} of one import`,
-    notText: (source: string, kind: "sheet" | "utf16" | "other") =>
-      `${source} is ${{ sheet: "a spreadsheet's own file: save it as CSV in UTF-8", utf16: "text in UTF-16: save it as CSV in UTF-8", other: "not text in UTF-8" }[kind]}`,
-    otherFormat: (source: string, what: string) => `${source} is ${what}, which is not read: make a CSV file of it`,
-    formats: { supplicant: "wpa_supplicant's configuration", netplan: "netplan's configuration", iwd: "a network of iwd", json: "JSON" },
-    unknownColumn: (source: string, name: string, meant: string) => `${source}: unknown column "${name}"; did you mean "${meant}"?`,
-    unknownColumnAt: (source: string, number: number) => `${source}: column ${number} has an unknown name`,
-    columnTwice: (source: string) => `${source}: a column is there twice`,
-    noColumns: (source: string) => `${source}: the first line must name the columns, ssid among them`,
-    otherCells: "the line has more or fewer cells than the header",
-    namelessCell: (number: number) => `the cell in column ${number} is not empty, and the column has no name`,
-    noSsid: "the line has no ssid",
-    notHex: "ssid_hex: these are not pairs of hexadecimal digits",
-    twoNetworks: "ssid and ssid_hex are different networks",
-    twoPins: "pin_mac and pin_usb_port: only one of them can be set",
-    notMac: 'pin_mac: not a MAC address such as "02:00:00:00:01:00"',
-    notPort: 'pin_usb_port: not a USB port such as "1-1.4"',
-    notSwitch: (column: string) => `${column}: neither yes nor no`,
-    notPriority: (most: number) => `priority: not a whole number from -${most} to ${most}`,
-    openWithPassword: "an open network has no password",
-    noPassword: "the file has no password for it; if its network is open, say so in the column open",
-    notWifiText: "this is not the text of a Wi-Fi QR code",
-    isWifiText: "This is the text of a Wi-Fi QR code, and not a name: in it, the network's name follows S:, and its password P:.",
-    unsupported: (security: string) => `its security is ${security}, which cameras do not have`,
-    textFaults: {
-      "password-missing": "a password is missing: the text says that its network has one",
-      "password-unused": "the text has a password, and says that its network has none (T:nopass)",
-    },
-    longText: (most: number) => `At most ${most} characters are allowed.`,
-    longSsid: (most: number, bytes: number) => `An SSID has at most ${most} bytes; this one has ${bytes}.`,
-    control: "Control characters are not allowed.",
-    nul: "NUL characters are not allowed.",
-    notAscii: "Only printable ASCII characters are allowed.",
-    passwordLength: "A password has 8 to 63 characters, or 64 hexadecimal digits.",
-    noTextSsid: "its network's name is not text; wifimgrctl import adds it",
-    knownAs: (name: string) => `as ${name}`,
-    twice: (where: string) => `the same is in ${where}`,
-    nameTaken: (id: number) => `the name is taken by device ${id}, which has another network`,
-    blanks: "blanks at the ends of its network belong to it",
+    several: "Several cameras at once",
   },
 
   bluetooth: {
@@ -1018,26 +815,6 @@ const en = {
     enterprise: "Enterprise, not supported",
   } as Record<string, string>,
 
-  edit: {
-    title: (name: string) => `Edit ${name}`,
-    save: "Save",
-    reconnect: "Reconnect automatically",
-    wake: "Wake automatically to connect",
-    wakeHint: "At most three times an hour.",
-    priority: "Priority",
-    priorityHint: "If adapters are scarce, the camera with the higher number goes first.",
-    network: "Network name",
-    networkHint: "Takes effect the next time the camera connects.",
-    newPassword: "New password (optional)",
-    passwordTitle: (name: string) => `Change the password of ${name}`,
-    passwordLabel: "Camera's Wi-Fi password",
-    passwordSave: "Save and connect",
-    removeTitle: "Remove the camera?",
-    removeText: " will be disconnected, and removed together with its password.",
-    keep: "Keep",
-    remove: "Remove",
-  },
-
   login: {
     token: "Access token",
     hint: "You find it on the host, in the file named by [http] token_file: after wifimgrctl setup in /etc/wifimgrd/token.",
@@ -1045,116 +822,8 @@ const en = {
     open: "Sign in",
   },
 
-  fleet: {
-    title: "All hubs",
-    broker: (address: string) => `Broker: ${address}`,
-    user: "User",
-    password: "Password",
-    signInHint: "These are for the broker. The page forgets them when you close or reload it.",
-    insecure: "This page was not loaded over HTTPS: anyone on the network path can read what you enter.",
-    signIn: "Sign in",
-    signOut: "Sign out",
-    connecting: "Connecting",
-    loading: "Loading",
-    live: "Connected",
-    lost: "No connection",
-    refused: "The broker refused this user or password.",
-    noMqtt5: "The broker does not support MQTT 5.",
-    refusedBecause: (reason: string) => `The broker refused the connection (${reason}).`,
-    unreachable: (address: string) => `Cannot reach the broker at ${address}, or this browser does not trust its certificate.`,
-    connectionLost: "The connection to the broker was lost.",
-    lastKnown: "This is the last known state.",
-    libraryUnreadable: "Part of this page failed to load. Reload it.",
-    noBroker: "This page has no broker address.",
-    denied: (prefix: string) => `This user is not allowed to read everything below ${prefix}/.`,
-    cut: (most: { hubs: number; cameras: number; camerasOfHub: number }) =>
-      `The broker has more than this page can show. The limits are ${most.hubs} hubs, ${most.cameras} cameras, ${most.camerasOfHub} cameras of one hub.`,
-    count: (online: number, total: number) => `${online} of ${plural(total, "hub", "hubs")} online`,
-    countUnknown: (total: number) => `${plural(total, "hub", "hubs")}, states unknown`,
-    recordings: (count: number, total: number) => (total === 0 ? "no camera." : `${count || "none"} of ${plural(total, "camera", "cameras")} record${count === 1 ? "s" : ""}.`),
-    inNeed: (count: number, total: number) => `${count} of ${plural(total, "hub", "hubs")} ${count === 1 ? "needs" : "need"} you.`,
-    allWell: "No hub needs you.",
-    nobody: "No hub yet.",
-    isOffline: "It is offline.",
-    ofOne: (hub: string, condition: string) => `${hub}: ${condition}`,
-    none: "No hub publishes to this broker, this user may not read its topics, or the broker does not send its retained messages.",
-    noneAdvice: "To publish, a hub needs [mqtt] broker in its configuration, and wifimgrd-mqtt running.",
-    find: "Find",
-    findHint: "Hub, camera, network or model",
-    filter: "Show",
-    noMatches: "No matches",
-    openAll: "Show all cameras",
-    closeAll: "Hide all cameras",
-    online: "Online",
-    offline: "Offline",
-    hub: "Hub",
-    ofHub: (connected: number, total: number) => (total === 0 ? "No camera" : `${connected} of ${plural(total, "camera", "cameras")} connected`),
-    recording: (count: number) => `${count} recording`,
-    inState: (count: number, state: string) => `${count} ${state.toLowerCase()}`,
-    ofOfflineHub: (total: number) => plural(total, "camera", "cameras"),
-    adapters: (free: number, total: number) => (total === 0 ? "no adapter" : `${free} of ${plural(total, "adapter", "adapters")} free`),
-    reserved: (adapter: string, camera: string) => `${adapter} reserved for ${camera}`,
-    doubted: (adapter: string, state: string) => `${adapter} ${state.toLowerCase()}`,
-    lastMessage: (time: string) => `Last message ${time}`,
-    noMessage: "No messages since you opened this page",
-    unreadable: (count: number) => `${plural(count, "record", "records")} unreadable`,
-    hubOffline: "The hub is offline",
-    commandsOff: "The hub does not accept commands",
-    pageOffline: "No connection to the broker",
-    commandWhat: (camera: string, hub: string) => ` ${camera} at ${hub}`,
-    at: (camera: string, hub: string) => `${camera} (${hub})`,
-    notConnected: "The page is not connected to the broker.",
-    tooManyCommands: "Too many commands are pending.",
-    noAnswer: "The hub has not answered. Check its state to see whether it carried out the command.",
-    lostMeanwhile: "The connection to the broker was lost before the hub answered.",
-    commandDenied: "This user is not allowed to send commands.",
-    unreadableAnswer: "The hub's answer could not be read.",
-    commandFailed: (name: string, why: string) => `${name}: ${why}`,
-    link: "All hubs",
-    ownPage: "Open",
-    ownPageWhat: (hub: string) => ` the page of ${hub}`,
-  },
-
-  map: {
-    title: "Map",
-    tileset: "Tileset",
-    none: "No map is configured. Copy one to the hub, name it in /etc/wifimgrd/wifimgrd.toml, and restart wifimgrd-http:",
-    example: '[[tiles.source]]\ntileset = "world"\ntype = "pmtiles"\npath = "/srv/tiles/world.pmtiles"',
-    unreadable: "The map could not be loaded.",
-    vector: "Vector tiles",
-    vectorHint: "To display them in QGIS or MapLibre, use this TileJSON address:",
-    zoom: (from: number, to: number) => `zoom ${from} to ${to}`,
-    label: (name: string) => `Map ${name}`,
-  },
-
-  docs: {
-    title: "Camera hub API",
-    parts: "Sections",
-    index: "Index",
-    what: "What",
-    where: "Where",
-    prefix: "stands for",
-    values: "Schemas",
-    version: (version: string) => `Version ${version}.`,
-    forPrograms: "Machine-readable:",
-    openapi: "openapi.json",
-    asyncapi: "asyncapi.json",
-    back: "Back to the cameras",
-    body: "Body:",
-    required: "required",
-    optional: "optional",
-    or: " or ",
-    listOf: "list of ",
-    example: "Example",
-    locked: "Sign in with the hub's token first: ",
-    unreadable: "Could not load the API description. ",
-    openPage: "Open the hub's page",
-  },
 };
 
-export type Messages = typeof en;
-
-const CATALOGS: Record<string, Messages> = { en };
 /** A language in which each text of the catalog is in brackets: what is not in them stands outside of the catalog. */
 const PSEUDO = "en-XA";
 
@@ -1166,10 +835,19 @@ const bracketed = <Value>(value: Value): Value => {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, bracketed(one)])) as Value;
 };
 
+const LANGUAGES = ["en"] as const;
+type Language = (typeof LANGUAGES)[number];
+
 /** The first language of the browser's that there is a catalog of. */
-export const language = navigator.languages.map((one) => one.split("-")[0] ?? "").find((one) => one in CATALOGS) ?? "en";
-const catalog: Messages = CATALOGS[language] ?? en;
-export const t: Messages = navigator.languages[0] === PSEUDO ? bracketed(catalog) : catalog;
+export const language: Language = navigator.languages.map((one) => one.split("-")[0]).find((one): one is Language => LANGUAGES.includes(one as Language)) ?? "en";
+
+/** The texts of a part of the page in that language. */
+export function inLanguage<Texts>(catalogs: Record<Language, Texts>): Texts {
+  const texts = catalogs[language];
+  return navigator.languages[0] === PSEUDO ? bracketed(texts) : texts;
+}
+
+export const t = inLanguage({ en });
 
 /** The text of a code; a code from outside may be the name of what every object has. */
 export const textOf = <Text>(texts: Record<string, Text>, code: string | null): Text | undefined =>

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { t } from "./messages";
+import { docsWords } from "./messages/docs";
 
 const root = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-root"]')?.content || "./";
 
@@ -17,7 +18,7 @@ if (page) {
           <p>{t.hub.missing(location.pathname)}</p>
           {/\/fleet\/?$/.test(location.pathname) && <p>{t.hub.noFleet}</p>}
           <p>
-            <a href={root}>{t.docs.back}</a> · <a href={`${root}docs`}>{t.hub.api}</a>
+            <a href={root}>{docsWords.back}</a> · <a href={`${root}docs`}>{t.hub.api}</a>
           </p>
         </div>
       </main>

@@ -108,15 +108,15 @@ export function problemsOf({ problems }: Pick<Camera, "problems">): ProblemWords
  * up, never down.
  */
 export function offsetWords({ clock_offset_ms: offset, clock_bound_ms: bound }: Pick<Camera, "clock_offset_ms" | "clock_bound_ms">): string {
-  if (offset === null) return t.takes.offsetNotKnown;
+  if (offset === null) return t.reading.offsetNotKnown;
   const digits = bound === null ? 1 : bound < MS_OF_TENTH / 10 ? 3 : bound < 10 * MS_OF_TENTH ? 2 : 1;
   const step = 10 ** (3 - digits);
   const rounded = Math.round(offset / step) * step;
   // What is 0 once it is rounded has no minus.
   const seconds = `${rounded < 0 ? "\u2212" : "+"}${(Math.abs(rounded) / 1_000).toFixed(digits)}`;
-  if (bound === null) return t.takes.offsetWithoutBound(seconds);
+  if (bound === null) return t.reading.offsetWithoutBound(seconds);
   const within = Math.ceil((bound + Math.abs(offset - rounded)) / step) * step;
-  return t.takes.offset(seconds, (within / 1_000).toFixed(digits));
+  return t.reading.offset(seconds, (within / 1_000).toFixed(digits));
 }
 
 /** By how much its clock differs from the hub's; null if that is not known. */

@@ -26,6 +26,8 @@ export type Tone = "unknown" | "calm" | "good" | "recording" | "busy" | "bad";
 
 export interface Rig {
   tone: Tone;
+  /** Why it is a memory; empty if it is not. */
+  away: string;
   /** The count, in large. */
   head: string;
   /** The same where little fits. */
@@ -111,10 +113,10 @@ function tell(): Rig {
   const begin = isRolling || cause === undefined ? t.check.sentence(head, []) : head && t.check.colon(head);
   const sentence = [begin, clauses.length > 0 && t.check.sentence("", clauses)].filter(Boolean).join(" ");
   const away = absence();
-  const only = (tone: Tone, head: string, others: string, least = head): Rig => ({ tone, head, short: least, cause: "", others, lasts: "", sentence: head });
+  const only = (tone: Tone, head: string, others: string, least = head): Rig => ({ tone, away: "", head, short: least, cause: "", others, lasts: "", sentence: head });
   if (away && everyone.length === 0) return only("unknown", t.check.sentence(away, []), "");
   // Why it is a memory is said below, once.
-  if (away) return { tone: "unknown", head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: sentence, others: "", lasts: "", sentence: t.rig.lastKnown(sentence) };
+  if (away) return { tone: "unknown", away: t.check.sentence(away, []), head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: sentence, others: "", lasts: "", sentence: t.rig.lastKnown(sentence) };
   if (everyone.length === 0) return only("calm", t.cameras.none, t.rig.addOne);
   if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected, t.check.sentence(short, []));
   const isBad = found.some((one) => isGrave(one, devices.peek().get(one.id) as Device));
@@ -124,6 +126,7 @@ function tell(): Rig {
   const large = begin || (cause ?? "");
   return {
     tone,
+    away: "",
     head: large,
     short: short ? t.check.sentence(short, []) : large,
     cause: begin ? (cause ?? "") : "",

@@ -3,6 +3,7 @@
 
 import type { Loss } from "./losses";
 import { t, textOf } from "./messages";
+import { takeWords } from "./messages/takes";
 import { elapsed, endWords, offsetWords } from "./reading";
 import { printable } from "./sentences";
 import type { MissingCamera, Recording, Take } from "./types";
@@ -144,11 +145,11 @@ export const endOf = (row: Recording): string =>
 /** The same in the fewest words, for a bar. */
 export function shortEndOf(row: Recording): string {
   const loss = row.code === "unknown" ? lossOf(row) : null;
-  return loss ? t.takes.shortLosses[loss] : (textOf(t.takes.shortEnds, row.code) ?? t.takes.shortEnds.unknown);
+  return loss ? takeWords.shortLosses[loss] : (textOf(takeWords.shortEnds, row.code) ?? takeWords.shortEnds.unknown);
 }
 
 /** Why a camera did not record, by the code of what it was told; empty if that is not known. */
-export const absenceOf = ({ code }: MissingCamera): string => textOf(t.takes.absences, code) ?? uncapitalised(textOf(t.headings, code) ?? "");
+export const absenceOf = ({ code }: MissingCamera): string => textOf(takeWords.absences, code) ?? uncapitalised(textOf(t.headings, code) ?? "");
 
 const uncapitalised = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "");
 
@@ -164,27 +165,27 @@ export function sentencesOf(account: Account, timeOf: (time: string) => string):
   const { lanes, missing, spread, late, isRunning, isClockSet, isIncomplete } = account;
   const named = ({ name }: Lane) => printable(name);
   const parts: string[] = [];
-  if (spread !== null) parts.push(isIncomplete || late.length > 0 ? t.takes.begun(spread) : t.takes.begunByAll(spread));
+  if (spread !== null) parts.push(isIncomplete || late.length > 0 ? takeWords.begun(spread) : takeWords.begunByAll(spread));
   const first = Math.min(...lanes.map((one) => one.begun));
-  for (const one of late) parts.push(t.takes.late(named(one), (one.begun - first) / 1_000));
+  for (const one of late) parts.push(takeWords.late(named(one), (one.begun - first) / 1_000));
   for (const [why, names] of byWords(missing, absenceOf, (one) => printable(one.device_name ?? ""))) {
-    parts.push(isRunning ? t.takes.doNotRecord(names, why) : t.takes.didNotRecord(names, why));
+    parts.push(isRunning ? takeWords.doNotRecord(names, why) : takeWords.didNotRecord(names, why));
   }
   const unseen = lanes.filter(({ state }) => state === "unknown");
-  if (unseen.length > 0) parts.push(t.takes.notKnown(unseen.map(named)));
+  if (unseen.length > 0) parts.push(takeWords.notKnown(unseen.map(named)));
   for (const one of lanes) {
     const last = one.parts[one.parts.length - 1];
     if (!last?.ended) continue;
-    if (one.state === "cut" || endOf(last)) parts.push((isRunning ? t.takes.missingSince : t.takes.endedAt)(named(one), timeOf(last.ended), endOf(last)));
-    else if (isRunning) parts.push(t.takes.stoppedAt(named(one), timeOf(last.ended)));
+    if (one.state === "cut" || endOf(last)) parts.push((isRunning ? takeWords.missingSince : takeWords.endedAt)(named(one), timeOf(last.ended), endOf(last)));
+    else if (isRunning) parts.push(takeWords.stoppedAt(named(one), timeOf(last.ended)));
   }
   for (const one of lanes) {
     const seconds = one.gaps.reduce((sum, { from, to }) => sum + to - from, 0) / 1_000;
     const why = new Set(one.parts.slice(0, -1).map(endOf));
-    if (one.gaps.length > 0) parts.push(t.takes.gap(named(one), one.gaps.length, seconds, why.size === 1 ? ([...why][0] ?? "") : ""));
+    if (one.gaps.length > 0) parts.push(takeWords.gap(named(one), one.gaps.length, seconds, why.size === 1 ? ([...why][0] ?? "") : ""));
   }
-  if (!isIncomplete && (spread === null || late.length > 0)) parts.push(t.takes.nobodyMissing);
-  if (isClockSet) parts.push(t.takes.clockSet);
+  if (!isIncomplete && (spread === null || late.length > 0)) parts.push(takeWords.nobodyMissing);
+  if (isClockSet) parts.push(takeWords.clockSet);
   return parts.join(" ");
 }
 
@@ -203,7 +204,7 @@ export const baseOf = (path: string): string => path.slice(path.lastIndexOf("/")
 /** Bytes as people say them; rounded, in powers of ten as on cards. */
 export function bytesWords(bytes: number): string {
   if (bytes >= 1e9) return t.reading.gigabytes((bytes / 1e9).toFixed(1));
-  return bytes >= 1e6 ? t.takes.megabytes(String(Math.round(bytes / 1e6))) : t.takes.kilobytes(String(Math.ceil(bytes / 1e3)));
+  return bytes >= 1e6 ? takeWords.megabytes(String(Math.round(bytes / 1e6))) : takeWords.kilobytes(String(Math.ceil(bytes / 1e3)));
 }
 
 /** What a recording took of the card: by its files, or else by what was free before and after. */
@@ -233,7 +234,7 @@ export function sizeOfAll(rows: readonly Recording[], freeNow: number | null): S
 }
 
 export const sizeWords = ({ bytes, isExact }: Size, isRunning: boolean): string =>
-  isRunning ? t.takes.soFar(bytesWords(bytes)) : isExact ? bytesWords(bytes) : t.takes.about(bytesWords(bytes));
+  isRunning ? takeWords.soFar(bytesWords(bytes)) : isExact ? bytesWords(bytes) : takeWords.about(bytesWords(bytes));
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 const STEPS = [

@@ -2,7 +2,7 @@
 
 import { effect, signal } from "@preact/signals";
 import { Problem, request } from "./api";
-import { t } from "./messages";
+import { mapWords } from "./messages/map";
 import { isCurrent, onForget, tilesetsChanged } from "./state";
 import type { Tileset } from "./types";
 
@@ -20,6 +20,6 @@ export function followTilesets(): void {
         tilesets.value = listed;
         tilesetsFault.value = "";
       })
-      .catch((error: unknown) => (tilesetsFault.value = error instanceof Problem ? error.message : t.map.unreadable));
+      .catch((error: unknown) => (tilesetsFault.value = error instanceof Problem ? error.message : mapWords.unreadable));
   });
 }

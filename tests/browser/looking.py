@@ -52,6 +52,7 @@ async def press(button: Locator) -> None:
 
 async def act(at: Locator, name: str) -> None:
     """Do what a card, a row or a camera's page offers: by its button, or in its menu."""
+    await expect(at).to_be_visible()
     button = at.get_by_role("button", name=name, exact=True)
     if await button.count():
         await press(button)

@@ -239,7 +239,7 @@ async def test_sessions_and_errors_are_shown_with_advice(page: Page, hub: Runnin
     await disconnect(hub.client, device)
     await act(shown, "Connect")
     failure = past.filter(has_text="The camera was not found.")
-    await expect(failure).to_contain_text("Switch the camera on")
+    await expect(failure).to_contain_text("Switch it on")
     await expect(failure).to_contain_text("Failure at ")
     await expect(shown.get_by_role("slider", name="Last hour: 1 session, 2 errors")).to_be_visible()
 

@@ -19,6 +19,7 @@ SOURCES = (
     ROOT / "docs/failures.md",
     ROOT / "docs/configuration.md",
     ROOT / "frontend/src/messages.ts",
+    *sorted((ROOT / "frontend/src/messages").glob("*.ts")),
     *sorted((ROOT / "wifimgrd").rglob("*.py")),
 )
 WORDS = re.compile(r"`(wifimgrctl [^`]+)`|(wifimgrctl (?:set|add) [^\"'`,.;)\n]+)")

@@ -125,7 +125,7 @@ def card(camera: CameraRecord) -> str | None:
 
 
 def _card_details(camera: CameraRecord) -> str | None:
-    """All that is known of a card; of one that takes nothing, that alone."""
+    """All that is known of a card; of one that takes nothing, only that."""
     if camera.storage_state in (StorageState.FULL, StorageState.MISSING, StorageState.ERROR):
         return _CARD_WORDS[camera.storage_state]
     parts = [_CARD_WORDS[camera.storage_state]] if camera.storage_state in _CARD_WORDS else []

@@ -3,7 +3,7 @@
 import type { IClientOptions, MqttClient } from "mqtt";
 import { signal } from "@preact/signals";
 import type { Verb } from "../commands";
-import { t } from "../messages";
+import { fleetWords } from "../messages/fleet";
 import { Hubs } from "./hubs";
 import { parseAnswer, type Answer } from "./records";
 import { changed } from "./frame";
@@ -102,7 +102,7 @@ export async function signIn(user: string, password: string): Promise<void> {
   try {
     ({ connect } = (await library).default);
   } catch {
-    leave(t.fleet.libraryUnreadable);
+    leave(fleetWords.libraryUnreadable);
     return;
   }
   ownLevel = newId();
@@ -124,7 +124,7 @@ export async function signIn(user: string, password: string): Promise<void> {
   try {
     made = connect(address, options);
   } catch {
-    leave(t.fleet.unreachable(address)); // such as without TLS, on a page that was loaded with it
+    leave(fleetWords.unreachable(address)); // such as without TLS, on a page that was loaded with it
     return;
   }
   client = made;
@@ -149,15 +149,15 @@ export async function signIn(user: string, password: string): Promise<void> {
   made.on("close", () => {
     if (client !== made) return;
     isTrying = false;
-    lost(refusal || (isJoined() ? t.fleet.connectionLost : t.fleet.unreachable(address)));
+    lost(refusal || (isJoined() ? fleetWords.connectionLost : fleetWords.unreachable(address)));
     refusal = "";
   });
   made.on("error", (error) => {
     if (client !== made) return;
     const code = "code" in error ? Number(error.code) : NaN;
-    if (REFUSED_USER.includes(code)) leave(t.fleet.refused);
-    else if (REFUSED_VERSION.includes(code)) leave(t.fleet.noMqtt5);
-    else if (code >= 0) refusal = t.fleet.refusedBecause(error.message);
+    if (REFUSED_USER.includes(code)) leave(fleetWords.refused);
+    else if (REFUSED_VERSION.includes(code)) leave(fleetWords.noMqtt5);
+    else if (code >= 0) refusal = fleetWords.refusedBecause(error.message);
   });
 }
 
@@ -213,7 +213,7 @@ function lost(why: string): void {
 }
 
 function forgetCommands(): void {
-  for (const { reject } of [...pending.values()]) reject(new CommandError(t.fleet.lostMeanwhile));
+  for (const { reject } of [...pending.values()]) reject(new CommandError(fleetWords.lostMeanwhile));
 }
 
 /** Subscribe to filters; false if the broker does not allow that, or the connection is lost. */
@@ -225,7 +225,7 @@ async function subscribe(...topics: string[]): Promise<boolean> {
     await asked.subscribeAsync(topics.map((one) => `${prefix}/${one}`), { qos: 0 });
     return client === asked;
   } catch {
-    if (client === asked && asked.connected) denied.value = t.fleet.denied(prefix);
+    if (client === asked && asked.connected) denied.value = fleetWords.denied(prefix);
     return false;
   }
 }
@@ -255,12 +255,12 @@ async function readHubs(): Promise<void> {
 /** Send a command to a camera; throws CommandError. */
 export function command(hub: string, camera: number, verb: Verb, options: Record<string, boolean> = {}): Promise<Answer> {
   const asked = client;
-  if (!asked?.connected) return Promise.reject(new CommandError(t.fleet.notConnected));
-  if (pending.size >= MOST_COMMANDS) return Promise.reject(new CommandError(t.fleet.tooManyCommands));
+  if (!asked?.connected) return Promise.reject(new CommandError(fleetWords.notConnected));
+  if (pending.size >= MOST_COMMANDS) return Promise.reject(new CommandError(fleetWords.tooManyCommands));
   numbered += 1;
   const id = `${ownLevel}-${numbered}`;
   return new Promise<Answer>((resolve, reject) => {
-    const timer = setTimeout(() => end(() => reject(new CommandError(t.fleet.noAnswer))), ANSWER_TIMEOUT_MS);
+    const timer = setTimeout(() => end(() => reject(new CommandError(fleetWords.noAnswer))), ANSWER_TIMEOUT_MS);
     const end = (settle: () => void) => {
       clearTimeout(timer);
       pending.delete(id);
@@ -283,7 +283,7 @@ export function command(hub: string, camera: number, verb: Verb, options: Record
     const payload = JSON.stringify({ command: verb, options });
     asked.publish(`${prefix}/${hub}/devices/${camera}/command`, payload, { qos: 1, properties }, (error) => {
       sent.messageId = undefined;
-      if (error && pending.has(id)) sent.reject(new CommandError(t.fleet.commandDenied));
+      if (error && pending.has(id)) sent.reject(new CommandError(fleetWords.commandDenied));
     });
     sent.messageId = asked.getLastMessageId();
   });
@@ -294,7 +294,7 @@ function takeAnswer(topic: string, payload: Uint8Array, id: string): void {
   // An answer comes from the hub that was asked, which alone may write to its topics.
   if (!sent || topic !== `${prefix}/${sent.hub}/response/${ownLevel}`) return;
   const answer = parseAnswer(payload);
-  if (!answer) sent.reject(new CommandError(t.fleet.unreadableAnswer));
+  if (!answer) sent.reject(new CommandError(fleetWords.unreadableAnswer));
   else if (!answer.ok) sent.reject(new CommandError(answer.message, answer.code ?? "internal"));
   else sent.resolve(answer);
 }

@@ -10,6 +10,7 @@ import { moment } from "../times";
 import type { AbsentAdapter, Device, Interface } from "../types";
 import { Air, For, inOrder, Title } from "./adapters";
 import { Name, Signal } from "./parts";
+import "./shared";
 
 /** docs/operating.md says it, too. */
 const UNBLOCK = "rfkill unblock wifi";

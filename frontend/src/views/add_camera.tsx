@@ -183,7 +183,7 @@ function NetworkStep({ faults, onAdded, onBulk }: NetworkProps) {
       </fieldset>
       <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [whyUnread(wifiText(unread))] : faults.ssid} />
       <button type="button" class="quiet" onClick={() => onBulk("")}>
-        {t.bulk.open}
+        {t.add.several}
       </button>
       {canScan() && !isScanning && (
         <button type="button" onClick={() => setScanning(true)}>

@@ -6,6 +6,7 @@ import { deviceAddress, isUnconfirmed, Problem, request } from "../api";
 import { decoded, entriesOf, LARGEST_LIST, ListFault, networkOf, type Planned, planned, requestOf, type Result, titleOf } from "../camera_list";
 import { dropped } from "../dropped";
 import { t } from "../messages";
+import { bulkWords } from "../messages/bulk";
 import { loadModels, modelName, models } from "../models";
 import { printable, visible } from "../sentences";
 import { devices, isCurrent, toldTogether } from "../state";
@@ -13,6 +14,7 @@ import { notify } from "../toasts";
 import type { Device } from "../types";
 import { Field } from "./fields";
 import { Dialog, Faults, Name } from "./parts";
+import "./shared";
 
 type Rows = readonly Signal<Planned>[];
 
@@ -57,7 +59,7 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
   useEffect(() => {
     dropped.value = null;
     if (file) void plan(() => contentOf(file));
-    else if (given && !rows) void plan(() => Promise.resolve([given, t.bulk.pasted]));
+    else if (given && !rows) void plan(() => Promise.resolve([given, bulkWords.pasted]));
   }, [file]);
   useEffect(() => () => void (isOpen.current = false), []);
 
@@ -75,7 +77,7 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
     let done = 0;
     for (const row of left) {
       if (!isOpen.current) break;
-      setAdding(t.bulk.adding(done + 1, left.length, printable(titleOf(row.peek().entry))));
+      setAdding(bulkWords.adding(done + 1, left.length, printable(titleOf(row.peek().entry))));
       const { result, reason, id } = await added(row.peek(), isPatient);
       row.value = { ...row.peek(), result, reason, id };
       done += 1;
@@ -86,11 +88,11 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
     }
     setAdding("");
     const rest = countOf(wanted, "new");
-    if (!isOpen.current && rest > 0) notify("bulk", t.bulk.stopped(countOf(wanted, "registered"), rest), "warn", true);
+    if (!isOpen.current && rest > 0) notify("bulk", bulkWords.stopped(countOf(wanted, "registered"), rest), "warn", true);
   };
 
   return (
-    <Dialog title={t.bulk.title} onClose={onClose}>
+    <Dialog title={bulkWords.title} onClose={onClose}>
       {rows ? (
         <Plan rows={rows} adding={adding} fault={fault} isPatient={isPatient} setPatient={setPatient} onAdd={() => void add(rows)} onClose={onClose} onAnother={() => setRows(null)} />
       ) : (
@@ -98,11 +100,11 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
           class="wizard bulk"
           onSubmit={(event) => {
             event.preventDefault();
-            void plan(() => Promise.resolve([text, t.bulk.pasted]));
+            void plan(() => Promise.resolve([text, bulkWords.pasted]));
           }}
         >
           <div class="wizard-body">
-            <Field id="bulk-text" label={t.bulk.label} hint={t.bulk.hint} faults={fault ? [fault] : undefined}>
+            <Field id="bulk-text" label={bulkWords.label} hint={bulkWords.hint} faults={fault ? [fault] : undefined}>
               {(described) => (
                 <textarea
                   rows={8}
@@ -117,7 +119,7 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
                 />
               )}
             </Field>
-            <Field id="bulk-file" label={t.bulk.file}>
+            <Field id="bulk-file" label={bulkWords.file}>
               {(described) => (
                 <input
                   type="file"
@@ -130,7 +132,7 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
                 />
               )}
             </Field>
-            {isReading && <progress aria-label={t.bulk.reading} />}
+            {isReading && <progress aria-label={bulkWords.reading} />}
           </div>
           <div class="actions">
             <button type="button" onClick={onBack}>
@@ -138,7 +140,7 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
             </button>
             <span class="spread" />
             <button type="submit" class="primary" disabled={!text.trim() || isReading}>
-              {t.bulk.check}
+              {bulkWords.check}
             </button>
           </div>
         </form>
@@ -154,7 +156,7 @@ async function contentOf(file: File): Promise<[text: string, source: string]> {
   try {
     data = await file.slice(0, LARGEST_LIST + 1).arrayBuffer();
   } catch {
-    throw new ListFault(t.bulk.unreadableFile(source));
+    throw new ListFault(bulkWords.unreadableFile(source));
   }
   return [decoded(new Uint8Array(data), source), source];
 }
@@ -167,7 +169,7 @@ async function added(row: Planned, isPatient: boolean): Promise<Pick<Planned, "r
     return { result: "registered", reason: row.reason, id: device.id };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    if (isUnconfirmed(error)) return { result: "unsure", reason: `${error.message} ${t.bulk.unsure}`, id: null };
+    if (isUnconfirmed(error)) return { result: "unsure", reason: `${error.message} ${bulkWords.unsure}`, id: null };
     return { result: "failed", reason: error.message, id: null };
   }
 }
@@ -193,13 +195,13 @@ function Plan({ rows, adding, fault, isPatient, setPatient, onAdd, onAnother, on
     <div class="wizard bulk">
       <div class="wizard-body">
         <p role="status">
-          {adding || `${t.bulk.conclusion(counts)}${isUntouched && counts.new > 0 ? ` ${t.bulk.unchanged}` : ""}`}
+          {adding || `${bulkWords.conclusion(counts)}${isUntouched && counts.new > 0 ? ` ${bulkWords.unchanged}` : ""}`}
         </p>
         <Faults id="bulk-fault" sentences={fault ? [fault] : undefined} />
         <table class="plan">
           <thead>
             <tr>
-              {Object.values(t.bulk.heads).map((head) => (
+              {Object.values(bulkWords.heads).map((head) => (
                 <th key={head} scope="col">
                   {head}
                 </th>
@@ -215,19 +217,19 @@ function Plan({ rows, adding, fault, isPatient, setPatient, onAdd, onAnother, on
         {counts.new > 0 && (
           <label class="check">
             <input type="checkbox" checked={isPatient} disabled={adding !== ""} onChange={(event) => setPatient(event.currentTarget.checked)} />
-            {t.bulk.patient}
+            {bulkWords.patient}
           </label>
         )}
       </div>
       <div class="actions">
         <button type="button" disabled={adding !== ""} onClick={onAnother}>
-          {t.bulk.another}
+          {bulkWords.another}
         </button>
         <span class="spread" />
         {counts.new > 0 ? (
           <button type="button" class="primary" disabled={adding !== "" || !isCurrent.value} aria-busy={adding !== ""} onClick={onAdd}>
             {adding !== "" && <span class="spinner" aria-hidden="true" />}
-            {t.bulk.add(counts.new)}
+            {bulkWords.add(counts.new)}
           </button>
         ) : (
           <button type="button" class="primary" onClick={onClose}>
@@ -241,7 +243,7 @@ function Plan({ rows, adding, fault, isPatient, setPatient, onAdd, onAnother, on
 
 function PlanRow({ row }: { row: Signal<Planned> }) {
   const { entry, codename, result, reason } = row.value;
-  const password = entry.password === null ? "" : entry.password ? t.bulk.hasPassword : t.bulk.isOpen;
+  const password = entry.password === null ? "" : entry.password ? bulkWords.hasPassword : bulkWords.isOpen;
   return (
     <tr class={result}>
       <th scope="row">
@@ -251,9 +253,9 @@ function PlanRow({ row }: { row: Signal<Planned> }) {
         <bdi>{networkOf(entry)}</bdi>
       </td>
       <td>{entry.ssid.length > 0 && <bdi>{visible(modelName(codename))}</bdi>}</td>
-      <td data-head={t.bulk.heads.password}>{password}</td>
+      <td data-head={bulkWords.heads.password}>{password}</td>
       <td>
-        <strong>{t.bulk.results[result]}</strong>
+        <strong>{bulkWords.results[result]}</strong>
         {reason && <small>{printable(reason)}</small>}
       </td>
       <td>

@@ -15,6 +15,7 @@ import { pinWords } from "./open_form";
 import { Name, Signal, Stat } from "./parts";
 import { Progress } from "./progress";
 import { CameraProblems, Reading, ReadingTiles, WasRecording } from "./reading";
+import "./shared";
 import { StateBadge } from "./state_badge";
 import { Still } from "./still";
 import { Trouble } from "./trouble";

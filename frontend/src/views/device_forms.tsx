@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { change, Problem, remove } from "../api";
 import { aboutDevice, command } from "../commands";
 import { t } from "../messages";
+import { editWords } from "../messages/edit";
 import { printable } from "../sentences";
 import { devices, interfaces } from "../state";
 import { notify } from "../toasts";
@@ -138,35 +139,35 @@ export function Edit({ device: now, onClose }: FormProps) {
     void save(device, body);
   };
   return (
-    <SavingForm title={t.edit.title(printable(device.name))} saving={t.edit.save} onSubmit={submit} {...{ faults, isSaving, onClose }}>
+    <SavingForm title={editWords.title(printable(device.name))} saving={editWords.save} onSubmit={submit} {...{ faults, isSaving, onClose }}>
       <Field id="edit-name" label={t.camera.name} faults={faults.name}>
         {(described) => (
           <input type="text" autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} {...described} />
         )}
       </Field>
       <ModelField id="edit-model" codename={codename} onChoose={setCodename} faults={faults.codename} />
-      <SsidField id="edit-ssid" label={t.edit.network} hint={t.edit.networkHint} value={ssid} onInput={setSsid} faults={faults.ssid} />
+      <SsidField id="edit-ssid" label={editWords.network} hint={editWords.networkHint} value={ssid} onInput={setSsid} faults={faults.ssid} />
       <PasswordField
         id="edit-password"
-        label={t.edit.newPassword}
+        label={editWords.newPassword}
         value={password}
         onInput={setPassword}
         faults={faults.password}
       />
       <label class="check">
         <input type="checkbox" checked={isReconnecting} onChange={(event) => setReconnecting(event.currentTarget.checked)} />
-        {t.edit.reconnect}
+        {editWords.reconnect}
       </label>
       {isWoken !== null && (
         <label class="check">
           <input type="checkbox" checked={isWoken} onChange={(event) => setWoken(event.currentTarget.checked)} />
           <span>
-            {t.edit.wake}
-            <small>{t.edit.wakeHint}</small>
+            {editWords.wake}
+            <small>{editWords.wakeHint}</small>
           </span>
         </label>
       )}
-      <Field id="edit-priority" label={t.edit.priority} hint={t.edit.priorityHint} faults={faults.priority}>
+      <Field id="edit-priority" label={editWords.priority} hint={editWords.priorityHint} faults={faults.priority}>
         {(described) => (
           <input
             type="number"
@@ -223,14 +224,14 @@ export function Password({ device, onClose }: FormProps) {
   };
   return (
     <SavingForm
-      title={t.edit.passwordTitle(printable(device.name))}
-      saving={t.edit.passwordSave}
+      title={editWords.passwordTitle(printable(device.name))}
+      saving={editWords.passwordSave}
       onSubmit={(event) => void submit(event)}
       {...{ faults, isSaving, onClose }}
     >
       <PasswordField
         id="new-password"
-        label={t.edit.passwordLabel}
+        label={editWords.passwordLabel}
         value={password}
         onInput={setPassword}
         faults={faults.password}
@@ -256,19 +257,19 @@ export function Remove({ device, onClose }: FormProps) {
     }
   };
   return (
-    <Dialog title={t.edit.removeTitle} onClose={onClose}>
+    <Dialog title={editWords.removeTitle} onClose={onClose}>
       <p>
         <Name text={device.name} />
-        {t.edit.removeText}
+        {editWords.removeText}
       </p>
       <Faults id="remove-fault" sentences={fault ? [fault] : undefined} />
       <div class="actions">
         <span class="spread" />
         <button type="button" onClick={onClose}>
-          {t.edit.keep}
+          {editWords.keep}
         </button>
         <button type="button" class="danger" disabled={isWorking} aria-busy={isWorking} onClick={() => void go()}>
-          {t.edit.remove}
+          {editWords.remove}
         </button>
       </div>
     </Dialog>

@@ -9,6 +9,7 @@ import { dayWords } from "../times";
 import { dayOf, Lines, merged, type Repeated, usePastLines } from "./events";
 import { byText } from "./order";
 import { Faults } from "./parts";
+import "./shared";
 
 const KINDS: readonly EventKind[] = ["connection", "recording", "hub"];
 type Filter = "" | "bad" | EventKind;

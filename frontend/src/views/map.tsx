@@ -2,7 +2,7 @@
 
 import { control, Map as LeafletMap, TileLayer } from "leaflet";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { t } from "../messages";
+import { mapWords } from "../messages/map";
 import { tilesetsChanged } from "../state";
 import { tilesets, tilesetsFault } from "../tilesets";
 import type { Tileset } from "../types";
@@ -19,11 +19,11 @@ export default function MapView() {
     <section aria-labelledby="map-title" class="map-section">
       <div class="section-head">
         <h2 id="map-title" tabIndex={-1}>
-          {t.map.title}
+          {mapWords.title}
         </h2>
         {pictures.length > 1 && (
           <label class="inline">
-            {t.map.tileset}
+            {mapWords.tileset}
             <select value={shown?.tileset} onChange={(event) => setWanted(event.currentTarget.value)}>
               {pictures.map((one) => (
                 <option key={one.tileset} value={one.tileset}>
@@ -37,22 +37,22 @@ export default function MapView() {
       <Faults id="map-fault" sentences={tilesetsFault.value ? [tilesetsFault.value] : undefined} />
       {listed?.length === 0 && (
         <div class="empty">
-          <p>{t.map.none}</p>
-          <pre>{t.map.example}</pre>
+          <p>{mapWords.none}</p>
+          <pre>{mapWords.example}</pre>
         </div>
       )}
       {shown && <Tiles key={`${shown.tileset} ${tilesetsChanged.value}`} tileset={shown} />}
       {vectors.length > 0 && (
         <>
-          <h3>{t.map.vector}</h3>
-          <p>{t.map.vectorHint}</p>
+          <h3>{mapWords.vector}</h3>
+          <p>{mapWords.vectorHint}</p>
           <ul class="rows">
             {vectors.map((one) => (
               <li class="row" key={one.tileset}>
                 <div>
                   <strong>{one.name}</strong>
                   <small>
-                    {t.map.zoom(one.minzoom, one.maxzoom)} · <a href={one.url}>{one.url}</a>
+                    {mapWords.zoom(one.minzoom, one.maxzoom)} · <a href={one.url}>{one.url}</a>
                   </small>
                 </div>
               </li>
@@ -93,7 +93,7 @@ function Tiles({ tileset }: { tileset: Tileset }) {
       ]);
     return () => void map.remove();
   }, []);
-  return <div ref={element} class="map" role="application" aria-label={t.map.label(tileset.name)} />;
+  return <div ref={element} class="map" role="application" aria-label={mapWords.label(tileset.name)} />;
 }
 
 /** A tile's address as seen from the page, whatever names lead to the hub. */

@@ -3,6 +3,7 @@
 import { t } from "../messages";
 import type { Device } from "../types";
 import { Past, usePast } from "./past";
+import "./shared";
 import { Timeline } from "./timeline";
 
 export default function OverTime({ device }: { device: Device }) {

@@ -99,7 +99,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
         {view === "cameras" && (shown.view === "camera" ? <Later key="camera" load={loadCamera} props={{ id: shown.id }} loading={t.camera.loading} /> : <Devices />)}
         {hasOverview && isWhole && <Later load={loadBeside} props={{ of: shown.view === "camera" ? shown.id : null }} />}
         {view === "check" && <Later key="check" load={loadCheck} props={{}} loading={t.check.loading} />}
-        {view === "takes" && <Later key="takes" load={loadTakes} props={{}} loading={t.takes.loading} />}
+        {view === "takes" && <Later key="takes" load={loadTakes} props={{}} loading={t.hub.takesLoading} />}
         {view === "adapters" && <Later key="adapters" load={loadAdapters} props={{}} loading={t.adapters.loading} />}
         {view === "events" && <Later key="events" load={loadEvents} props={{}} loading={t.events.loading} />}
         {view === "wall" && <Later key="wall" load={loadWall} props={{}} loading={t.wall.loading} />}
@@ -111,7 +111,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
         <a href="diagnose" onClick={(event) => (event.preventDefault(), void downloadReport("diagnose"))}>
           {t.hub.report}
         </a>
-        {fleet && <a href={fleet}>{t.fleet.link}</a>}
+        {fleet && <a href={fleet}>{t.hub.allHubs}</a>}
         <a href={licenses}>{t.hub.licenses}</a>
         <Version />
         {isNarrow.value && <Simulated />}

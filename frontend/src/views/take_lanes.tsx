@@ -2,6 +2,7 @@
 // room, and for those who cannot see it, the same in words.
 
 import { t } from "../messages";
+import { takeWords } from "../messages/takes";
 import {
   type Account, absenceOf, baseOf, bytesWords, endOf, type Lane, lasted, offsetsOf, shortEndOf, sizeOfAll, sizeWords, ticksOf,
 } from "../takes";
@@ -45,7 +46,7 @@ export function Lanes({ account, from, to, labelledBy }: LanesProps) {
             {t.camera.camera}
           </th>
           <th scope="col" role="columnheader">
-            <span class="visually-hidden">{t.takes.recorded}</span>
+            <span class="visually-hidden">{takeWords.recorded}</span>
             <span class="axis" aria-hidden="true">
               {ticks.map((one) => (
                 <time key={one.time} style={{ left: percent(one.at) }}>
@@ -54,14 +55,14 @@ export function Lanes({ account, from, to, labelledBy }: LanesProps) {
               ))}
             </span>
           </th>
-          <th scope="col" role="columnheader" class="in-offset" title={t.takes.offsetHint}>
-            {t.takes.clockOffset}
+          <th scope="col" role="columnheader" class="in-offset" title={takeWords.offsetHint}>
+            {takeWords.clockOffset}
           </th>
           <th scope="col" role="columnheader" class="in-files">
-            {t.takes.files}
+            {takeWords.files}
           </th>
           <th scope="col" role="columnheader" class="in-size">
-            {t.takes.size}
+            {takeWords.size}
           </th>
         </tr>
       </thead>
@@ -102,7 +103,7 @@ function LaneRow({ lane, from, to, ticks, isRunning, isNamedTwice }: LaneRowProp
         <Name text={lane.name} />
         {isNamedTwice && serial && (
           <small>
-            <bdi>{t.takes.serial(visible(serial))}</bdi>
+            <bdi>{takeWords.serial(visible(serial))}</bdi>
           </small>
         )}
       </th>
@@ -120,7 +121,7 @@ function LaneRow({ lane, from, to, ticks, isRunning, isNamedTwice }: LaneRowProp
         </ol>
       </td>
       <td role="cell" class="in-offset">
-        <Label words={t.takes.clockOffset} />
+        <Label words={takeWords.clockOffset} />
         <span>
           {offsetsOf(lane).map((one) => (
             <span key={one} class="each">
@@ -130,11 +131,11 @@ function LaneRow({ lane, from, to, ticks, isRunning, isNamedTwice }: LaneRowProp
         </span>
       </td>
       <td role="cell" class="in-files">
-        <Label words={t.takes.files} />
+        <Label words={takeWords.files} />
         <Files lane={lane} isRunning={isRunning} />
       </td>
       <td role="cell" class="in-size">
-        <Label words={t.takes.size} />
+        <Label words={takeWords.size} />
         <Size lane={lane} isRunning={isRunning} />
       </td>
     </tr>
@@ -143,8 +144,8 @@ function LaneRow({ lane, from, to, ticks, isRunning, isNamedTwice }: LaneRowProp
 
 function partWords(part: Recording, { state }: Lane, now: number): string {
   const from = second(part.time);
-  if (part.ended !== null) return t.takes.part(from, second(part.ended), lasted(Date.parse(part.time), Date.parse(part.ended)), endOf(part));
-  return state === "recording" ? t.takes.partRunning(from, lasted(Date.parse(part.time), now)) : t.takes.partUnknown(from);
+  if (part.ended !== null) return takeWords.part(from, second(part.ended), lasted(Date.parse(part.time), Date.parse(part.ended)), endOf(part));
+  return state === "recording" ? takeWords.partRunning(from, lasted(Date.parse(part.time), now)) : takeWords.partUnknown(from);
 }
 
 /** What a camera recorded, the mark of an end that nobody wanted, and what is missing from there on. */
@@ -161,7 +162,7 @@ function Bars({ lane, from, to }: { lane: Lane } & Span) {
         const kind = one.ended !== null ? "" : isUnsure ? " unsure" : " running";
         return (
           <b key={one.id} class={`recorded${kind}`} style={place(begin, end)}>
-            <span>{isUnsure ? t.takes.unsure : lasted(begin, end)}</span>
+            <span>{isUnsure ? takeWords.unsure : lasted(begin, end)}</span>
           </b>
         );
       })}
@@ -190,7 +191,7 @@ const MissingRow = ({ camera }: { camera: MissingCamera }) => (
     <td role="cell">
       <div class="axis">
         <b class="absent" style={{ left: "0%", width: "100%" }}>
-          <span>{t.takes.missing(absenceOf(camera))}</span>
+          <span>{takeWords.missing(absenceOf(camera))}</span>
         </b>
       </div>
     </td>
@@ -205,8 +206,8 @@ function Files({ lane: { parts }, isRunning }: { lane: Lane; isRunning: boolean 
   const files = parts.flatMap((one) => one.files ?? []);
   const without = parts.filter((one) => one.files === null).length;
   const [first] = files;
-  if (!first) return <span>{without === 0 ? t.takes.noFiles : isRunning ? t.takes.filesNotYetKnown : t.takes.filesNotKnown}</span>;
-  const rest = without > 0 && <small>{t.takes.filesOfSome(without, parts.length)}</small>;
+  if (!first) return <span>{without === 0 ? takeWords.noFiles : isRunning ? takeWords.filesNotYetKnown : takeWords.filesNotKnown}</span>;
+  const rest = without > 0 && <small>{takeWords.filesOfSome(without, parts.length)}</small>;
   if (files.length === 1) {
     return (
       <span title={visible(first.name)}>
@@ -220,7 +221,7 @@ function Files({ lane: { parts }, isRunning }: { lane: Lane; isRunning: boolean 
       <details>
         <summary>
           <FileName file={first} />
-          {t.takes.firstOf(files.length)}
+          {takeWords.firstOf(files.length)}
         </summary>
         <ul>
           {files.map((one, index) => (
@@ -244,5 +245,5 @@ function Size({ lane: { id, parts, ended, state }, isRunning }: { lane: Lane; is
   const device = id === null ? undefined : devices.value.get(id);
   const freeNow = state === "recording" ? (device?.camera?.storage_free ?? null) : null;
   const size = sizeOfAll(parts, freeNow);
-  return <span>{size ? sizeWords(size, ended === null) : isRunning ? t.takes.filesNotYetKnown : t.takes.filesNotKnown}</span>;
+  return <span>{size ? sizeWords(size, ended === null) : isRunning ? takeWords.filesNotYetKnown : takeWords.filesNotKnown}</span>;
 }

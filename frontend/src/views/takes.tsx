@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "../api";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
+import { takeWords } from "../messages/takes";
 import { hasEarlier, isAllWanted, readTable, readTakes, takes, takesCause, takesFault } from "../read_takes";
 import { devices, isCurrent, silences } from "../state";
 import { type Account, accountOf, isSomebodyMissing, keyOf, lasted, sentencesOf, sizeOfAll, sizeWords } from "../takes";
@@ -81,12 +82,12 @@ export default function Takes() {
     <section aria-labelledby="takes-title">
       <div class="section-head">
         <h2 id="takes-title" tabIndex={-1}>
-          {t.takes.title}
+          {takeWords.title}
         </h2>
         <button type="button" class="add" disabled={found.length === 0} onClick={() => void save(found)}>
-          {t.takes.allAsCsv}
+          {takeWords.allAsCsv}
         </button>
-        <div class="chips" role="group" aria-label={t.takes.filter}>
+        <div class="chips" role="group" aria-label={takeWords.filter}>
           {FILTERS.map((one) => (
             <button
               key={one}
@@ -95,14 +96,14 @@ export default function Takes() {
               aria-pressed={filter.value === one}
               onClick={() => choose(one)}
             >
-              {t.takes.filters[one]}
+              {takeWords.filters[one]}
               {takes.value !== null && (one !== "all" || isAllWanted.value) && <span class="number"> {all.filter(isOf[one]).length}</span>}
             </button>
           ))}
         </div>
       </div>
       <Faults id="takes-fault" sentences={takesFault.value ? [takesFault.value] : undefined} />
-      {takes.value === null && !takesFault.value && isCurrent.value && <progress aria-label={t.takes.loading} />}
+      {takes.value === null && !takesFault.value && isCurrent.value && <progress aria-label={t.hub.takesLoading} />}
       {takes.value !== null && found.length === 0 && <None last={all[0]} onAll={() => choose("all")} />}
       <ol class="takes" ref={list} aria-labelledby="takes-title">
         {found.slice(0, limit).map((one, index) => (
@@ -112,7 +113,7 @@ export default function Takes() {
       {(isMore || isEarlier) && (
         <p class="actions">
           <button type="button" onClick={showMore}>
-            {isMore ? t.takes.more(Math.min(SHOWN, found.length - limit)) : t.takes.earlier}
+            {isMore ? takeWords.more(Math.min(SHOWN, found.length - limit)) : takeWords.earlier}
           </button>
         </p>
       )}
@@ -124,11 +125,11 @@ export default function Takes() {
 const None = ({ last, onAll }: { last: Take | undefined; onAll: () => void }) => (
   <div class="empty">
     <p>
-      {t.takes.noneOf[filter.value]} {last && filter.value !== "missing" && t.takes.lastWas(moment(last.time))}
+      {takeWords.noneOf[filter.value]} {last && filter.value !== "missing" && takeWords.lastWas(moment(last.time))}
     </p>
     {filter.value !== "all" && (
       <button type="button" onClick={onAll}>
-        {t.takes.showAll}
+        {takeWords.showAll}
       </button>
     )}
   </div>
@@ -179,11 +180,11 @@ export function TakePanel({ take, isNewest, isFirst }: PanelProps) {
         {size && <span class="take-size">{sizeWords(size, false)}</span>}
         {isOpen && (
           <button type="button" onClick={() => void save([take])}>
-            {t.takes.asCsv}
-            <span class="visually-hidden">{t.takes.asCsvOf(from)}</span>
+            {takeWords.asCsv}
+            <span class="visually-hidden">{takeWords.asCsvOf(from)}</span>
           </button>
         )}
-        <button type="button" class="quiet icon fold" aria-expanded={isOpen} aria-label={t.takes.details(from)} onClick={toggle}>
+        <button type="button" class="quiet icon fold" aria-expanded={isOpen} aria-label={takeWords.details(from)} onClick={toggle}>
           <svg viewBox="0 0 12 12" aria-hidden="true">
             <path d={isOpen ? "M2.5 4.5 6 8l3.5-3.5" : "M4.5 2.5 8 6l-3.5 3.5"} />
           </svg>
@@ -210,16 +211,16 @@ function named(take: Take): Take {
 }
 
 /** When it began, with the day where that is another one. */
-const fromWords = ({ time }: Take): string => (isDaysAgo(time, 0) ? second(time) : t.takes.atTime(dayWords(time), second(time)));
+const fromWords = ({ time }: Take): string => (isDaysAgo(time, 0) ? second(time) : takeWords.atTime(dayWords(time), second(time)));
 
 function Title({ take }: { take: Take }) {
   const { time, ended } = take;
   const now = useNow(ended === null);
   const from = fromWords(take);
-  if (ended === null) return <>{isCurrent.value ? t.takes.running(from, lasted(Date.parse(time), now)) : t.takes.wasRunning(from)}</>;
+  if (ended === null) return <>{isCurrent.value ? takeWords.running(from, lasted(Date.parse(time), now)) : takeWords.wasRunning(from)}</>;
   const isSameDay = new Date(time).toDateString() === new Date(ended).toDateString();
-  const to = isSameDay ? second(ended) : t.takes.atTime(dayWords(ended), second(ended));
-  return <>{t.takes.span(from, to, lasted(Date.parse(time), Date.parse(ended)))}</>;
+  const to = isSameDay ? second(ended) : takeWords.atTime(dayWords(ended), second(ended));
+  return <>{takeWords.span(from, to, lasted(Date.parse(time), Date.parse(ended)))}</>;
 }
 
 const SHAPES = {
@@ -230,15 +231,15 @@ const SHAPES = {
 
 /** How many of how many: red while somebody can do something about it, amber after. */
 function Count({ account: { there, total, isRunning, isIncomplete } }: { account: Account }) {
-  if (isRunning && !isCurrent.value) return <span class="badge stale">{t.takes.wasCount(there, total)}</span>;
+  if (isRunning && !isCurrent.value) return <span class="badge stale">{takeWords.wasCount(there, total)}</span>;
   const tone = isIncomplete ? (isRunning ? "bad" : "busy") : isRunning ? "recording" : "good";
   return (
     <span class={`badge count-${tone}`}>
       <svg class="shape" viewBox="0 0 12 12" aria-hidden="true">
         {tone === "recording" ? <circle cx="6" cy="6" r="5" /> : <path d={SHAPES[tone]} />}
       </svg>
-      {t.takes.count(there, total)}
-      <span class="visually-hidden">{t.takes.countOf}</span>
+      {takeWords.count(there, total)}
+      <span class="visually-hidden">{takeWords.countOf}</span>
     </span>
   );
 }
@@ -257,6 +258,6 @@ async function save(wanted: readonly Take[]): Promise<void> {
     setTimeout(() => URL.revokeObjectURL(address), KEPT_MS);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    notify("takes", t.takes.notSaved(error.message), "bad");
+    notify("takes", takeWords.notSaved(error.message), "bad");
   }
 }

@@ -41,16 +41,18 @@ export default function Wall() {
 }
 
 function Head() {
-  const { tone, head, cause, others, lasts } = rig.value;
+  const { tone, away, head, cause, others, lasts } = rig.value;
   const title = useRef<HTMLHeadingElement>(null);
-  const why = [useSilence(), cause, others].filter(Boolean).join(" ");
+  // From three metres a memory is told from what is so by the largest words only.
+  const large = away || head;
+  const why = [useSilence(), away ? t.rig.lastKnown(cause) : cause, others].filter(Boolean).join(" ");
   useEffect(() => title.current?.focus(), []);
   return (
     <div class="wall-head" data-tone={tone}>
       <Sign tone={tone} />
       <div class="wall-words">
-        <h1 id="wall-title" tabIndex={-1} ref={title} class={head.length > LARGE ? "long" : ""}>
-          {head}
+        <h1 id="wall-title" tabIndex={-1} ref={title} class={large.length > LARGE ? "long" : ""}>
+          {large}
         </h1>
         <p>{why.length + lasts.length < ROOM ? `${why} ${lasts}` : why}</p>
       </div>

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { STATES } from "../../camera_state";
 import { t } from "../../messages";
+import { fleetWords } from "../../messages/fleet";
 import { hubs, isJoined, link } from "../broker";
 import { changed, frame } from "../frame";
 import { countsOf, type Filter, type KnownState, rowsOf } from "../rows";
@@ -37,25 +38,25 @@ export function Fleet() {
   const chips: (readonly [Filter, string, number])[] = [
     ["", t.cameras.all, all.length],
     ["attention", t.cameras.attention, counts.inNeed],
-    ["offline", t.fleet.offline, isLive ? all.length - counts.online : 0],
+    ["offline", fleetWords.offline, isLive ? all.length - counts.online : 0],
     ...states.map(([state, number]) => [state, nameOf(state), number] as const),
   ];
   return (
     <section aria-labelledby="hubs-title">
       <div class="section-head camera-tools filtered finding">
         <h2 id="hubs-title" ref={heading} tabIndex={-1}>
-          {isLive ? t.fleet.count(counts.online, all.length) : t.fleet.countUnknown(all.length)}
+          {isLive ? fleetWords.count(counts.online, all.length) : fleetWords.countUnknown(all.length)}
         </h2>
         <input
           type="search"
           class="find"
-          aria-label={t.fleet.find}
+          aria-label={fleetWords.find}
           value={words.value}
           maxLength={200}
           onInput={(event) => ((words.value = event.currentTarget.value), changed())}
-          placeholder={t.fleet.findHint}
+          placeholder={fleetWords.findHint}
         />
-        <div class="chips" role="group" aria-label={t.fleet.filter}>
+        <div class="chips" role="group" aria-label={fleetWords.filter}>
           {/* The one that is chosen stays, with none left: the button keeps its place and the focus. */}
           {chips.map(([one, name, number]) =>
             one === "" || number > 0 || one === filter.value ? (
@@ -77,18 +78,18 @@ export function Fleet() {
           disabled={all.length === 0}
           onClick={() => ((opened.value = new Set(areAllOpen ? [] : all.map((one) => one.id))), changed())}
         >
-          {areAllOpen ? t.fleet.closeAll : t.fleet.openAll}
+          {areAllOpen ? fleetWords.closeAll : fleetWords.openAll}
         </button>
       </div>
       {all.length === 0 && link.value === "live" && (
         <p class="empty">
-          {t.fleet.none} {t.fleet.noneAdvice}
+          {fleetWords.none} {fleetWords.noneAdvice}
         </p>
       )}
-      {all.length > 0 && rows.length === 0 && <p class="empty">{t.fleet.noMatches}</p>}
+      {all.length > 0 && rows.length === 0 && <p class="empty">{fleetWords.noMatches}</p>}
       <VisibleRows
         keys={rows.map((one) => one.key)}
-        label={t.fleet.title}
+        label={fleetWords.title}
         row={(index) => {
           const row = rows[index];
           if (!row) return null;

@@ -1,6 +1,7 @@
 // All hubs at the top of the page, as the rig is on the page of one: who needs somebody, and how many record.
 
 import { t } from "../../messages";
+import { fleetWords } from "../../messages/fleet";
 import type { Tone } from "../../rig";
 import { printable } from "../../sentences";
 import { Sign } from "../../views/sign";
@@ -19,22 +20,22 @@ interface Told {
 
 /** What stands in the way at a hub, as it says it itself; empty if nothing is known. */
 export function conditionOf(hub: Hub): string {
-  if (!hub.isOnline) return t.fleet.isOffline;
+  if (!hub.isOnline) return fleetWords.isOffline;
   if (hub.record?.backend_state === "unavailable") return t.hub.unavailable;
   return printable(hub.record?.ready_message ?? "");
 }
 
 function tell(all: readonly Hub[], isLive: boolean): Told {
   const { online, inNeed, recording, total } = countsOf(all, isLive);
-  if (!isLive) return { tone: "unknown", head: `${t.fleet.lost}.`, cause: "", rest: t.fleet.countUnknown(all.length) };
-  if (all.length === 0) return { tone: "calm", head: t.fleet.nobody, cause: "", rest: "" };
-  const rest = [t.fleet.count(online, all.length), t.fleet.recordings(recording, total)].join(", ");
-  if (inNeed === 0) return { tone: recording > 0 ? "recording" : "good", head: t.fleet.allWell, cause: "", rest };
+  if (!isLive) return { tone: "unknown", head: `${fleetWords.lost}.`, cause: "", rest: fleetWords.countUnknown(all.length) };
+  if (all.length === 0) return { tone: "calm", head: fleetWords.nobody, cause: "", rest: "" };
+  const rest = [fleetWords.count(online, all.length), fleetWords.recordings(recording, total)].join(", ");
+  if (inNeed === 0) return { tone: recording > 0 ? "recording" : "good", head: fleetWords.allWell, cause: "", rest };
   // One that is there says more than one that is away.
   const inTrouble = all.filter(needs);
   const first = inTrouble.find((one) => isCurrent(one, isLive)) ?? inTrouble[0];
-  const cause = first ? t.fleet.ofOne(first.id, conditionOf(first)) : "";
-  return { tone: "bad", head: t.fleet.inNeed(inNeed, all.length), cause, rest };
+  const cause = first ? fleetWords.ofOne(first.id, conditionOf(first)) : "";
+  return { tone: "bad", head: fleetWords.inNeed(inNeed, all.length), cause, rest };
 }
 
 export function FleetBand() {

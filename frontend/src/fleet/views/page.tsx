@@ -1,6 +1,7 @@
 // The frame of the page: how the connection is, what is wrong with the whole, and the hubs.
 
 import { t } from "../../messages";
+import { fleetWords } from "../../messages/fleet";
 import { ThemeSwitch } from "../../views/theme_switch";
 import { Toasts } from "../../views/toasts";
 import { address, denied, hubs, link, reason, signOut, tryNow } from "../broker";
@@ -24,14 +25,14 @@ export function FleetPage() {
       </a>
       <header class="top of-fleet">
         <div class="frame">
-          <h1>{t.fleet.title}</h1>
+          <h1>{fleetWords.title}</h1>
           <span class={`hub-state ${TONES[now]}`} title={address}>
             <span class="dot" aria-hidden="true" />
-            {t.fleet[now]}
+            {fleetWords[now]}
           </span>
           <ThemeSwitch />
           <button type="button" class="quiet small sign-out" onClick={signOut}>
-            {t.fleet.signOut}
+            {fleetWords.signOut}
           </button>
         </div>
       </header>
@@ -54,7 +55,7 @@ function Banner() {
     return (
       <div class="banner" role="alert">
         <p>
-          <strong>{reason.value}</strong> {hubs.all.length > 0 && t.fleet.lastKnown} {t.hub.reconnects}
+          <strong>{reason.value}</strong> {hubs.all.length > 0 && fleetWords.lastKnown} {t.hub.reconnects}
         </p>
         <button type="button" onClick={tryNow}>
           {t.hub.tryNow}
@@ -63,7 +64,7 @@ function Banner() {
     );
   }
   void frame.value;
-  const sentences = [denied.value, hubs.isCut && t.fleet.cut(MOST)].filter(Boolean);
+  const sentences = [denied.value, hubs.isCut && fleetWords.cut(MOST)].filter(Boolean);
   if (sentences.length === 0) return null;
   return (
     <div class="banner" role="alert">

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { countOf, doubtOf, isFree, isFreeFor, isKept, isRecordingTrouble, KIND_OF, type LinkState, STATES } from "../../camera_state";
 import type { Verb } from "../../commands";
 import { t } from "../../messages";
+import { fleetWords } from "../../messages/fleet";
 import { batteryWords, problemsOf } from "../../reading";
 import { detailOf, failureText, headingFor, printable, stepWords } from "../../sentences";
 import { notify } from "../../toasts";
@@ -39,41 +40,41 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
   const connected = cameras.filter((one) => one.record.connected).length;
   const troubles = IN_NEED.map((state) => [cameras.filter((one) => one.state === state).length, t.states[state]] as const);
   const free = adapters.filter(isFree).length;
-  const kept = adapters.filter(isKept).map((one) => t.fleet.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
+  const kept = adapters.filter(isKept).map((one) => fleetWords.reserved(one.name, keeperOf(hub, one.reserved_device_id ?? 0)));
   const doubts = adapters.map((one) => [one, doubtOf(one)] as const);
-  const doubted = doubts.flatMap(([one, doubt]) => (doubt ? [t.fleet.doubted(one.name, t.adapters[doubt])] : []));
+  const doubted = doubts.flatMap(([one, doubt]) => (doubt ? [fleetWords.doubted(one.name, t.adapters[doubt])] : []));
   const isKnown = isCurrent(hub, isLive);
   const problem = isOnline && hub.record && hub.record.backend_state !== "ready";
   return (
     <div class={`hub${isLive && needs(hub) ? " in-need" : ""}`} data-hub={hub.id}>
       <button type="button" class="quiet" aria-expanded={isOpen} disabled={cameras.length === 0} onClick={onToggle}>
-        <span class="visually-hidden">{t.fleet.hub} </span>
+        <span class="visually-hidden">{fleetWords.hub} </span>
         {hub.id}
       </button>
       <span class={`badge ${!isLive ? "stale" : isOnline ? "available" : "unavailable"}`}>
-        {!isLive ? t.unknown : isOnline ? t.fleet.online : t.fleet.offline}
+        {!isLive ? t.unknown : isOnline ? fleetWords.online : fleetWords.offline}
       </span>
       <div class="about">
         {isLive && <strong title={conditionOf(hub)}>{conditionOf(hub)}</strong>}
         <span>
           {isKnown
-            ? t.fleet.ofHub(connected, cameras.length)
-            : t.fleet.ofOfflineHub(cameras.length)}
-          {isKnown && recording > 0 && `, ${t.fleet.recording(recording)}`}
-          {isKnown && troubles.map(([count, state]) => count > 0 && `, ${t.fleet.inState(count, state)}`)}
-          {isKnown && [t.fleet.adapters(free, countOf(adapters)), ...doubted, ...kept].map((one) => `, ${printable(one)}`)}
+            ? fleetWords.ofHub(connected, cameras.length)
+            : fleetWords.ofOfflineHub(cameras.length)}
+          {isKnown && recording > 0 && `, ${fleetWords.recording(recording)}`}
+          {isKnown && troubles.map(([count, state]) => count > 0 && `, ${fleetWords.inState(count, state)}`)}
+          {isKnown && [fleetWords.adapters(free, countOf(adapters)), ...doubted, ...kept].map((one) => `, ${printable(one)}`)}
         </span>
         <small>
           {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
-          {hub.unreadable.size > 0 && <span class="why">{t.fleet.unreadable(hub.unreadable.size)} · </span>}
-          {hub.lastMessage === null ? t.fleet.noMessage : t.fleet.lastMessage(clock.format(hub.lastMessage))}
+          {hub.unreadable.size > 0 && <span class="why">{fleetWords.unreadable(hub.unreadable.size)} · </span>}
+          {hub.lastMessage === null ? fleetWords.noMessage : fleetWords.lastMessage(clock.format(hub.lastMessage))}
         </small>
       </div>
       <Marks cameras={cameras} isKnown={isKnown} />
       {hub.record?.page && (
         <a class="button own-page" href={hub.record.page} target="_blank" rel="noopener noreferrer" title={hub.record.page}>
-          {t.fleet.ownPage}
-          <span class="visually-hidden">{t.fleet.ownPageWhat(hub.id)}</span>
+          {fleetWords.ownPage}
+          <span class="visually-hidden">{fleetWords.ownPageWhat(hub.id)}</span>
         </a>
       )}
     </div>
@@ -178,9 +179,9 @@ function choiceFor(hub: Hub, camera: Camera["record"], link: LinkState): Choice 
 
 /** Why no command can be sent; empty if one can. */
 function obstacleOf(hub: Hub, isLive: boolean): string {
-  if (!isLive) return t.fleet.pageOffline;
-  if (!hub.isOnline) return t.fleet.hubOffline;
-  return hub.record?.commands ? "" : t.fleet.commandsOff;
+  if (!isLive) return fleetWords.pageOffline;
+  if (!hub.isOnline) return fleetWords.hubOffline;
+  return hub.record?.commands ? "" : fleetWords.commandsOff;
 }
 
 /** Drawn anew only where one of these is another value, since it reads a signal: a hub is one that changes. */
@@ -211,7 +212,7 @@ function Command({ hub, camera, choice, obstacleId }: CommandProps) {
       >
         {isUnderWay && <span class="spinner" aria-hidden="true" />}
         {choice.words}
-        <span class="visually-hidden">{t.fleet.commandWhat(name, hub)}</span>
+        <span class="visually-hidden">{fleetWords.commandWhat(name, hub)}</span>
       </button>
     </div>
   );
@@ -227,7 +228,7 @@ function setUnderWay(key: string, isUnderWay: boolean): void {
 /** Send a command; the answer is a message over the page, the state that follows is in the record. */
 async function send(hub: string, camera: number, cameraName: string, { verb, whenFree, wake }: Choice): Promise<void> {
   const key = `${hub}/${camera}`;
-  const name = t.fleet.at(cameraName, hub);
+  const name = fleetWords.at(cameraName, hub);
   setUnderWay(key, true);
   notify(key, t.answers.asking[verb](name), "plain");
   try {
@@ -237,7 +238,7 @@ async function send(hub: string, camera: number, cameraName: string, { verb, whe
     notify(key, t.answers[outcome](name), outcome === "connected" ? "good" : "plain");
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    const text = error.code === null ? t.fleet.commandFailed(name, error.message) : failureText(name, error.code, error.message);
+    const text = error.code === null ? fleetWords.commandFailed(name, error.message) : failureText(name, error.code, error.message);
     notify(key, text, "bad");
   } finally {
     setUnderWay(key, false);

@@ -1,7 +1,7 @@
 // The user and the password at the broker: kept by the library in memory, and nowhere else.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { t } from "../../messages";
+import { fleetWords } from "../../messages/fleet";
 import { Faults } from "../../views/parts";
 import { address, link, reason, signIn } from "../broker";
 
@@ -19,11 +19,11 @@ export function SignIn() {
   return (
     <main class="login">
       <form onSubmit={enter}>
-        <h1>{t.fleet.title}</h1>
-        {address ? <small>{t.fleet.broker(address)}</small> : <p class="fault">{t.fleet.noBroker}</p>}
-        {!isSecureContext && <p class="warning">{t.fleet.insecure}</p>}
+        <h1>{fleetWords.title}</h1>
+        {address ? <small>{fleetWords.broker(address)}</small> : <p class="fault">{fleetWords.noBroker}</p>}
+        {!isSecureContext && <p class="warning">{fleetWords.insecure}</p>}
         <label>
-          {t.fleet.user}
+          {fleetWords.user}
           <input
             ref={field}
             autocomplete="username"
@@ -35,7 +35,7 @@ export function SignIn() {
           />
         </label>
         <label>
-          {t.fleet.password}
+          {fleetWords.password}
           <input
             type="password"
             autocomplete="current-password"
@@ -43,11 +43,11 @@ export function SignIn() {
             onInput={(event) => setPassword(event.currentTarget.value)}
             aria-describedby="sign-in-fault"
           />
-          <small>{t.fleet.signInHint}</small>
+          <small>{fleetWords.signInHint}</small>
         </label>
         <Faults id="sign-in-fault" sentences={fault ? [fault] : undefined} />
         <button type="submit" class="primary" disabled={!address} aria-busy={isConnecting}>
-          {isConnecting ? t.fleet.connecting : t.fleet.signIn}
+          {isConnecting ? fleetWords.connecting : fleetWords.signIn}
         </button>
       </form>
     </main>
