@@ -10,7 +10,7 @@ from typing import Final
 
 RSS_MB: Final[Mapping[str, int]] = MappingProxyType(
     {
-        "wifimgrd": 36,
+        "wifimgrd": 37,
         "wifimgrd-net": 30,
         "wifimgrd-camera": 42,
         "wifimgrd-http": 52,

@@ -31,5 +31,5 @@ export const unguessed = (ssid: string): string => (isGoPro(ssid) ? "" : GENERIC
 /** What the scenario that comes with the simulator has as passwords: wifimgrd/simulator/default.toml. */
 export function simulatedPassword(ssid: string): string | undefined {
   const number = service.value?.backend === "simulated" ? /^SIM-CAM-(\d+)$/.exec(ssid)?.[1] : undefined;
-  return number && t.add.simulatedPassword(`camera-pass-${number}`);
+  return number && `camera-pass-${number}`;
 }

@@ -303,6 +303,7 @@ const en = {
     recover: "Try to recover",
     record: "Record",
     stopRecording: "Stop recording",
+    leaveStopped: "Leave it stopped",
     setClock: "Set the clock",
     stop: "Stop",
     stopWaiting: "Stop waiting",
@@ -437,7 +438,7 @@ const en = {
 
   /** What is wrong with a camera, by its code, and what a person can do about it: docs/camera-control.md has the codes. */
   problems: {
-    "not-recording": { what: "Not recording.", advice: "It was told to record. Record again, or stop it." },
+    "not-recording": { what: "Not recording.", advice: "It was told to record. Record again, or leave it stopped." },
     "still-recording": { what: "Still recording.", advice: "It was told to stop. Stop it again, or at the camera." },
     "recording-unconfirmed": { what: "Recording unconfirmed.", advice: "Its answer was lost: look at it, or tell it again." },
     unstable: { what: "Unstable.", advice: "What it says keeps changing: look at it, or restart it." },
@@ -769,6 +770,8 @@ const en = {
     password: "Password",
     passwordHint: "At least 8 characters; see the camera's Wi-Fi settings.",
     simulatedPassword: (password: string) => `This camera is simulated. Its password is ${password}.`,
+    useIt: "Use it",
+    useItWhat: ": the password of this simulated camera",
     passwordNeeded: "Enter the camera's Wi-Fi password.",
     modelNeeded: "Select the model.",
     show: "Show",

@@ -53,6 +53,15 @@ async def test_the_password_can_be_shown_and_the_focus_is_where_it_is_typed(
     await expect(field).to_have_attribute("type", "password")
 
 
+async def test_the_password_of_a_simulated_camera_need_not_be_typed(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    dialog = await choose_network(page, "SIM-CAM-2")
+    await dialog.get_by_role("button", name="Use it").click()
+    await expect(dialog.get_by_label("Password", exact=True)).to_have_value("camera-pass-2")
+    await dialog.get_by_role("button", name="Add and connect").click()
+    await shows(page, "SIM-CAM-2", "Connected")
+
+
 @pytest.mark.parametrize(
     ("text", "ssid", "password"),
     [

@@ -164,10 +164,10 @@ async def test_a_recording_that_ends_by_itself_is_noticed(page: Page, hub: Runni
     problem = card(page, "Front").locator("[data-problem=not-recording]")
     await expect(problem).to_contain_text("It was told to record.", timeout=PROBLEM_MS)
     assert hub.client.devices[device].state == "connected"
-    await act(card(page, "Front"), "Stop recording")
+    await act(card(page, "Front"), "Leave it stopped")
     await expect(problem).to_have_count(0)
     menu = await opened_menu(card(page, "Front"))
-    await expect(menu.get_by_role("menuitem", name="Stop recording")).to_have_count(0)
+    await expect(menu.get_by_role("menuitem", name="Leave it stopped")).to_have_count(0)
     await page.keyboard.press("Escape")
     await page.get_by_role("link", name="Front", exact=True).click()
     past = page.get_by_role("article").get_by_role("listitem").filter(has_text="Recorded from")

@@ -22,7 +22,7 @@ WORDS: Final = {
     "recording-unconfirmed": "Recording unconfirmed",
 }
 STEPS: Final = {
-    "not-recording": "It was told to record. Record again, or stop it.",
+    "not-recording": "It was told to record. Record again, or leave it stopped.",
     "still-recording": "It was told to stop. Stop it again, or at the camera.",
     "recording-unconfirmed": "Its answer was lost: look at it, or tell it again.",
 }

@@ -262,6 +262,7 @@ function CameraStep({ faults }: { faults: FieldFaults }) {
   const guess = isChosen ? undefined : isGuessed ? t.add.guessed : isGoPro(ssid) ? t.add.selectGoPro : t.add.notGuessed;
   // Offered where nothing is known of the network; one that was found says itself whether it is open.
   const canBeOpen = security === "";
+  const simulated = simulatedPassword(ssid);
   return (
     <>
       <p>
@@ -273,7 +274,8 @@ function CameraStep({ faults }: { faults: FieldFaults }) {
         <PasswordField
           id="add-password"
           label={t.add.password}
-          hint={simulatedPassword(ssid) ?? t.add.passwordHint}
+          hint={simulated ? t.add.simulatedPassword(simulated) : t.add.passwordHint}
+          known={simulated}
           value={draftPassword.value}
           onInput={(value) => (draftPassword.value = value)}
           faults={faults.password}

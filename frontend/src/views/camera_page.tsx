@@ -63,7 +63,7 @@ function Known({ device, title }: { device: Device; title: { current: HTMLHeadin
         </div>
         <StateBadge device={device} />
         <div class="actions" data-device={device.id}>
-          <DeviceActions device={device} describedBy="camera-title" buttons={3} />
+          <DeviceActions device={device} describedBy="camera-title" buttons={2} />
         </div>
       </div>
       <Progress device={device} />

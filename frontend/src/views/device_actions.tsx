@@ -63,9 +63,10 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
       : step(t.camera.wakeAndConnect, "connect", isPrimary, { wake: true });
   const disconnect = (words: string) => step(words, "disconnect", false);
   // One button that changes its words keeps the focus.
-  const toRecord = (isOn: boolean, key: string) =>
-    action(isOn ? t.camera.record : t.camera.stopRecording, () => void record(device, isOn), isOn, true, key);
   const { recording, recording_requested: isRequested } = device.camera ?? {};
+  const stopWords = recording === false ? t.camera.leaveStopped : t.camera.stopRecording;
+  const toRecord = (isOn: boolean, key: string) =>
+    action(isOn ? t.camera.record : stopWords, () => void record(device, isOn), isOn, true, key);
   // Some cameras do not say whether they record, and one that should and does not can be told that it need not.
   const isSilent = recording === null && device.camera !== null && isFresh(device.camera, hubTime.peek());
   const isEither = isSilent || (recording === false && isRequested);

@@ -63,6 +63,8 @@ interface PasswordProps {
   id: string;
   label: string;
   hint?: string;
+  /** The password where it is no secret. */
+  known?: string | undefined;
   value: string;
   onInput: (value: string) => void;
   faults?: readonly string[] | undefined;
@@ -70,7 +72,7 @@ interface PasswordProps {
 }
 
 /** A password that can be shown while it is typed. */
-export function PasswordField({ id, label, hint, value, onInput, faults, hasFocus }: PasswordProps) {
+export function PasswordField({ id, label, hint, known, value, onInput, faults, hasFocus }: PasswordProps) {
   const [isShown, setShown] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -92,6 +94,12 @@ export function PasswordField({ id, label, hint, value, onInput, faults, hasFocu
             data-first={hasFocus ? "" : undefined}
             {...described}
           />
+          {known && (
+            <button type="button" onClick={() => onInput(known)}>
+              {t.add.useIt}
+              <span class="visually-hidden">{t.add.useItWhat}</span>
+            </button>
+          )}
           <button type="button" aria-pressed={isShown} aria-controls={id} onClick={() => setShown(!isShown)}>
             {isShown ? t.add.hide : t.add.show}
             <span class="visually-hidden">{t.add.showWhat}</span>

@@ -133,7 +133,8 @@ export function Reading({ device }: { device: Device }) {
   if (!camera) return null;
   const { storage_total: size, temperature_state: temperature } = camera;
   const facts: [string, string | null][] = [
-    [t.reading.timeLeft, withTime(timeLeft(camera), camera, isNow)],
+    // In large it stands above as long as it is so.
+    [t.reading.timeLeft, isNow ? null : withTime(timeLeft(camera), camera, isNow)],
     [t.reading.cardSize, size === null ? null : t.reading.gigabytes(sizeOf(size))],
     [t.reading.temperature, withTime(temperature && t.reading.temperatures[temperature], camera, isNow)],
     [t.reading.clock, withTime(clockWords(camera), camera, isNow)],

@@ -21,7 +21,7 @@ _REQUEST_S: Final = 30.0
 """How long a connection may take for its next request."""
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _FILE_TYPE: Final = b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom"
-_PIECE: Final = bytes(65_536)
+_PIECE: Final = bytes(8_192)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from wifimgrd.domain.camera import CameraDriver, StorageState, TemperatureState
 from wifimgrd.simulator.emulators._camera import EmulatedCamera, Ended, Refused
 from wifimgrd.simulator.emulators._emulators import EmulatedKind
 from wifimgrd.simulator.emulators._http import HttpEmulator, Request, Response, Stream, Video
-from wifimgrd.simulator.emulators._live_preview import live_preview
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STATUS: Final[Mapping[str, HTTPStatus]] = {
@@ -360,6 +359,8 @@ class OscEmulator(HttpEmulator):
             raise _Failed("unknownCommand", "Command executed is unknown.")
         if not self._has_preview:
             raise _Failed("disabledCommand", "Command is currently disabled.")
+        from wifimgrd.simulator.emulators._live_preview import live_preview  # noqa: PLC0415 - few look at one
+
         mode = self._options["captureMode"]
         return live_preview(
             self._camera,
