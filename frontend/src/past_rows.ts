@@ -49,11 +49,13 @@ export function whatOf({ kind, code, ended }: HistoryRow): string {
   return kind === "recording" && !ended ? t.past.records : (textOf(t.past.what, kind) ?? kind);
 }
 
-/** What it is of, and when; `format` writes a time. */
-export function titleOf({ row, times, first }: Folded, now: number, format: (time: string) => string): string {
+/** What it is of, and when; `format` writes a time. `isSeen`: whether its camera is known to record now. */
+export function titleOf({ row, times, first }: Folded, now: number, isSeen: boolean, format: (time: string) => string): string {
   const from = Date.parse(row.time);
   const words = whatOf(row) + (times > 1 ? ` ${t.events.times(times)}` : "");
   if (row.ended) return t.past.lasted(words, format(row.time), format(row.ended), (Date.parse(row.ended) - from) / 1_000);
+  // Such as of a camera whose link was lost.
+  if (row.kind === "recording" && !isSeen) return t.past.recordsUnsure(format(row.time));
   if (LASTING.has(row.kind)) return t.past.lasts(words, format(row.time), Math.max(0, now - from) / 1_000);
   return times > 1 ? t.past.from(words, format(first), format(row.time)) : t.past.at(words, format(row.time));
 }

@@ -30,8 +30,8 @@ const built = await build({ stdin, bundle: true, format: "esm", write: false });
 const made = await import("data:text/javascript," + encodeURIComponent(built.outputFiles[0].text));
 const { call, given } = JSON.parse(readFileSync(0, "utf8"));
 const calls = {
-  rows: ({ rows, now }) => {
-    const title = (one) => made.titleOf(one, now, (time) => `<${time}>`);
+  rows: ({ rows, now, isSeen }) => {
+    const title = (one) => made.titleOf(one, now, isSeen, (time) => `<${time}>`);
     return made.folded(rows).map((one) => [title(one), made.isBad(one.row)]);
   },
   adapters: ({ own, all }) => made.ofItsAdapters(own, all).map((one) => one.id),
@@ -61,9 +61,11 @@ def read(call: str, given: Any) -> Any:
     return json.loads(node(READ, given=json.dumps({"call": call, "given": given})))
 
 
-def of_page(rows: Sequence[HistoryRecord], now: int = NOW) -> list[tuple[str, bool]]:
-    """The titles of rows, the newest first, and whether each is bad news."""
-    found = read("rows", {"rows": [history_json(row) for row in rows], "now": now // 1000})
+def of_page(rows: Sequence[HistoryRecord], now: int = NOW, *, is_seen: bool = True) -> list[tuple[str, bool]]:
+    """The titles of rows, the newest first, and whether each is bad news; `is_seen`: whether their cameras
+    are known to record now."""
+    given = {"rows": [history_json(row) for row in rows], "now": now // 1000, "isSeen": is_seen}
+    found = read("rows", given)
     return [(title, bad) for title, bad in found]
 
 
@@ -95,6 +97,15 @@ def test_what_lasts_says_since_when_and_how_long_so_far() -> None:
     assert titles == [f"{word} since <{begin}>, 1 min so far" for word in words]
 
 
+async def test_of_a_recording_both_say_that_nobody_knows_whether_it_runs() -> None:
+    row = replace(ROW, kind="recording", code=None)
+    [line] = await shown(row)
+    [(title, _)] = of_page([row], is_seen=False)
+    begin = str(history_json(ROW)["time"])
+    assert title == f"Recording since <{begin}>, not known whether it still does"
+    assert " recording  not known" in line
+
+
 async def test_the_order_is_that_of_the_begins_and_equal_failures_are_one() -> None:
     failure = replace(ROW, kind="failure")
     rows = [
@@ -122,7 +133,7 @@ def test_what_is_bad_news_is_what_the_command_line_shows_so() -> None:
             for ended in (None, NOW + S)
         )
     ]
-    reasons = [_line(row, 1, NOW)[-1] for row in rows]
+    reasons = [_line(row, 1, NOW, set())[-1] for row in rows]
     ours = [isinstance(one, Cell) and one.style is Style.BAD for one in reasons]
     assert read("bad", [history_json(row) for row in rows]) == ours
 

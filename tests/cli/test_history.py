@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import io
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from wifimgrd.cli._history import history
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.records import HistoryRecord
+from wifimgrd.domain.records import CameraRecord, DeviceRecord, HistoryRecord
 
 S = 1_000_000
 NOW = 1_764_000_000 * S
@@ -33,6 +34,7 @@ class Remembering:
     """A hub with a history."""
 
     rows: list[HistoryRecord]
+    devices: Mapping[int, DeviceRecord] = field(default_factory=dict)
 
     async def history(
         self, device_id: int | None = None, before: int | None = None, limit: int | None = None
@@ -40,11 +42,15 @@ class Remembering:
         return sorted(self.rows, key=lambda row: -row.id)
 
 
-async def shown(*rows: HistoryRecord, as_json: bool = False) -> list[str]:
-    """What is printed, without the heads."""
+async def shown(
+    *rows: HistoryRecord, as_json: bool = False, running: Iterable[DeviceRecord] = ()
+) -> list[str]:
+    """What is printed, without the heads; `running`: the cameras that are known to record now."""
     screen = Screen(json=as_json, out=io.StringIO(), err=io.StringIO())
     arguments = argparse.Namespace(signal=False, device=None, since=None)
-    assert await history(cast("HubClient", Remembering(list(rows))), arguments, screen)
+    assert await history(
+        cast("HubClient", Remembering(list(rows), {one.id: one for one in running})), arguments, screen
+    )
     lines = cast("io.StringIO", screen.out).getvalue().splitlines()
     return lines if as_json else lines[1:]
 
@@ -85,6 +91,16 @@ async def test_a_problem_has_its_length_and_one_that_lasts_says_so() -> None:
     assert " problem  2 min " in over
     assert " so far " in lasts
     assert over.endswith("Its card is full. (storage-full)")
+
+
+async def test_a_recording_of_which_nobody_knows_whether_it_runs_says_so() -> None:
+    runs = replace(RECORDING, code=None, message="", ended=None)
+    reading = CameraRecord(recording_state="recording")
+    [seen] = await shown(runs, running=[DeviceRecord(id=2, state="connected", camera=reading)])
+    [unseen] = await shown(runs, running=[DeviceRecord(id=2, lost_at=NOW)])
+    assert " records " in seen
+    assert " so far" in seen
+    assert " recording  not known" in unseen
 
 
 async def test_a_refusal_says_why() -> None:

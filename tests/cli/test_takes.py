@@ -6,7 +6,7 @@ import argparse
 import csv
 import io
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,14 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._takes import takes
 from wifimgrd.cli._times import local_time
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.records import FileRecord, HistoryRecord, MissingRecord, TakeRecord
+from wifimgrd.domain.records import (
+    CameraRecord,
+    DeviceRecord,
+    FileRecord,
+    HistoryRecord,
+    MissingRecord,
+    TakeRecord,
+)
 
 S = 1_000_000
 BEGAN = 1_764_000_000 * S
@@ -61,6 +68,7 @@ class Takes:
     """A hub with takes."""
 
     found: list[TakeRecord]
+    devices: Mapping[int, DeviceRecord] = field(default_factory=dict)
     asked: list[tuple[int | None, int | None]] = field(default_factory=list)
     most: int = 1000
     """In one answer."""
@@ -104,10 +112,14 @@ async def test_it_fits_a_terminal(columns: int) -> None:
 
 
 async def test_what_nobody_knows_has_no_column_and_a_recording_may_go_on() -> None:
-    row = HistoryRecord(id=1, time=1, kind="recording", device_name="Nose")
-    heads, line = await shown(Takes([TakeRecord(time=1, recordings=(row,), missing=())]))
+    row = HistoryRecord(id=1, time=1, kind="recording", device_id=1, device_name="Nose")
+    runs = [TakeRecord(time=1, recordings=(row,), missing=())]
+    recorder = DeviceRecord(id=1, state="connected", camera=CameraRecord(recording_state="recording"))
+    heads, line = await shown(Takes(runs, {1: recorder}))
     assert heads.split() == ["TAKE", "CAMERA", "RECORDED"]
     assert line.endswith(" so far")
+    _, lost = await shown(Takes(runs, {1: DeviceRecord(id=1, lost_at=1)}))
+    assert lost.endswith(" not known")
 
 
 async def test_the_newest_take_is_last() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import groupby
 from typing import Final
 
@@ -17,6 +17,7 @@ from wifimgrd.cli._times import local_time, span
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import history_json, signal_history_json
 from wifimgrd.domain.camera import StopReason
+from wifimgrd.domain.camera_state import recording_now
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT, HistoryKind
 from wifimgrd.domain.records import HistoryRecord
@@ -66,7 +67,8 @@ async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         screen.hint("No history yet.")
         return True
     now_us = time.time_ns() // 1000
-    shown = [_line(row, times, now_us) for row, times in _folded(sorted(rows, key=_order))]
+    running = recording_now(hub.devices.values())
+    shown = [_line(row, times, now_us, running) for row, times in _folded(sorted(rows, key=_order))]
     screen.show([history_json(row) for row in rows], screen.table(_HEADS, shown))
     return True
 
@@ -132,12 +134,16 @@ def _appearance(row: HistoryRecord) -> object:
     return row.kind, row.device_id, row.device_name, row.interface, row.code, row.message
 
 
-def _line(row: HistoryRecord, times: int, now_us: int) -> Row:
+def _line(row: HistoryRecord, times: int, now_us: int, running: Set[int]) -> Row:
     is_session, is_recording = row.kind == HistoryKind.SESSION, row.kind == HistoryKind.RECORDING
     lasted = None
     if row.kind in _LASTING or row.ended:
         lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
-    what = _WHAT.get(row.kind, row.kind) if row.ended or not is_recording else "records"
+    what = _WHAT.get(row.kind, row.kind)
+    if is_recording and not row.ended:
+        what = "records"
+        if row.device_id not in running:  # such as one whose link was lost
+            what, lasted = "recording", "not known"
     if row.kind == HistoryKind.WAKE:
         what = "wake failed" if row.code else "woken"
     if times > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
@@ -14,7 +14,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import history_json, take_json
 from wifimgrd.client.takes_csv import takes_csv
 from wifimgrd.domain.camera import StopReason
-from wifimgrd.domain.camera_state import elapsed
+from wifimgrd.domain.camera_state import elapsed, recording_now
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT
 from wifimgrd.domain.records import HistoryRecord, TakeRecord
 
@@ -39,7 +39,8 @@ async def takes(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -
         screen.hint("No takes yet.")
         return True
     now_us = time.time_ns() // 1000
-    lines = screen.table(_HEADS, [row for take in reversed(found) for row in _rows(take, now_us)])
+    running = recording_now(hub.devices.values())
+    lines = screen.table(_HEADS, [row for take in reversed(found) for row in _rows(take, now_us, running)])
     screen.show(list(map(take_json, found)), lines)
     return True
 
@@ -56,11 +57,13 @@ async def _takes(hub: HubClient, since_us: int | None) -> list[TakeRecord]:
     return found
 
 
-def _rows(take: TakeRecord, now_us: int) -> Iterator[Row]:
+def _rows(take: TakeRecord, now_us: int, running: Set[int]) -> Iterator[Row]:
     """A row for each recording, and for each missing camera."""
     begun = local_time(take.time)
     for row in take.recordings:
         lasted = elapsed((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
+        if not row.ended and row.device_id not in running:
+            lasted = "not known"  # such as of one whose link was lost: it may record on
         files = ", ".join(one.name for one in row.files or ()) or ("not known" if row.ended else None)
         is_bad = row.code not in (None, StopReason.STOPPED)
         reason = Cell(f"{row.message} ({row.code})", Style.BAD) if is_bad else None

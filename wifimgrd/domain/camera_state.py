@@ -6,7 +6,7 @@ The page has the same rules in `frontend/src/camera_state.ts`, since it gets onl
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -175,6 +175,11 @@ PROBLEM_WORDS: Final[Mapping[str, str]] = MappingProxyType(
 def is_recording(device: DeviceRecord) -> bool:
     """Whether a camera is known to record."""
     return device.camera is not None and device.camera.recording_state == RecordingState.RECORDING
+
+
+def recording_now(devices: Iterable[DeviceRecord]) -> set[int]:
+    """Those of these that are known to record."""
+    return {device.id for device in devices if is_recording(device)}
 
 
 def recording_label(device: DeviceRecord, now_us: int) -> str:

@@ -6,7 +6,9 @@ import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { type Folded, folded, inOrder, isBad, isOutage, ofItsAdapters, titleOf } from "../past_rows";
 import { problemWords } from "../reading";
+import { records } from "../rig";
 import { adviceFor, capitalised, detailOf, headingFor, stepWords } from "../sentences";
+import { devices, isCurrent } from "../state";
 import { exactMoment } from "../times";
 import type { Device, HistoryRow } from "../types";
 import { Faults, Name } from "./parts";
@@ -89,6 +91,12 @@ export function Past({ rows, fault }: PastProps) {
   );
 }
 
+/** Whether a camera is known to record now. */
+function isSeen(id: number | null): boolean {
+  const device = id === null ? undefined : devices.value.get(id);
+  return device !== undefined && isCurrent.value && records(device);
+}
+
 function PastRow({ past }: { past: Folded }) {
   const { row } = past;
   const details = [
@@ -97,7 +105,7 @@ function PastRow({ past }: { past: Folded }) {
   ].filter(Boolean);
   return (
     <li data-kind={row.kind} class={isBad(row) ? "bad" : undefined}>
-      <strong>{titleOf(past, hubTime.peek(), exactMoment)}</strong>
+      <strong>{titleOf(past, hubTime.peek(), isSeen(row.device_id), exactMoment)}</strong>
       {details.length > 0 && <small>{details.join(" · ")}</small>}
       <Reason row={row} />
     </li>
