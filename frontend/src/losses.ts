@@ -37,3 +37,6 @@ export const wasSwitchedOff = (id: number): void => void losses.set(id, "off");
 /** The same by the sentence of the hub's history. */
 export const lossOfEnd = (message: string | null): Loss | null =>
   /was switched off\.?$/.test(message ?? "") ? "off" : /while the camera was not connected: /.test(message ?? "") ? "link" : null;
+
+/** Whether a recording ended at the time that it has; else it was over by then, when the hub could see it again. */
+export const isEndSeen = (message: string | null): boolean => !/^The recording stopped while /.test(message ?? "");

@@ -357,6 +357,7 @@ const en = {
     at: (what: string, time: string) => `${what} at ${time}`,
     from: (what: string, from: string, to: string) => `${what} from ${from} to ${to}`,
     lasted: (what: string, from: string, to: string, seconds: number) => `${what} from ${from} to ${to}, ${span(seconds)}`,
+    lastedAtMost: (what: string, from: string, to: string, seconds: number) => `${what} from ${from} to ${to} or earlier, at most ${span(seconds)}`,
     lasts: (what: string, from: string, seconds: number) => `${what} since ${from}, ${span(seconds)} so far`,
     recordsUnsure: (from: string) => `Recording since ${from}, not known whether it still does`,
     more: (count: number) => `Show ${count} more`,

@@ -1,6 +1,7 @@
 // What the rows of a camera's history say: what it was, from when until when, and why; in which order, and which are one.
 // Values and words alone: nothing is read here, and no clock. `wifimgrctl history` says the same.
 
+import { isEndSeen } from "./losses";
 import { t, textOf } from "./messages";
 import type { HistoryRow } from "./types";
 
@@ -53,7 +54,10 @@ export function whatOf({ kind, code, ended }: HistoryRow): string {
 export function titleOf({ row, times, first }: Folded, now: number, isSeen: boolean, format: (time: string) => string): string {
   const from = Date.parse(row.time);
   const words = whatOf(row) + (times > 1 ? ` ${t.events.times(times)}` : "");
-  if (row.ended) return t.past.lasted(words, format(row.time), format(row.ended), (Date.parse(row.ended) - from) / 1_000);
+  if (row.ended) {
+    const say = row.kind !== "recording" || isEndSeen(row.message) ? t.past.lasted : t.past.lastedAtMost;
+    return say(words, format(row.time), format(row.ended), (Date.parse(row.ended) - from) / 1_000);
+  }
   // Such as of a camera whose link was lost.
   if (row.kind === "recording" && !isSeen) return t.past.recordsUnsure(format(row.time));
   if (LASTING.has(row.kind)) return t.past.lasts(words, format(row.time), Math.max(0, now - from) / 1_000);

@@ -1,7 +1,7 @@
 // What a take was, by its recordings: who recorded and when, who is missing and why, how far the begins lie apart. Values
 // and words alone: nothing is read here, and no clock.
 
-import type { Loss } from "./losses";
+import { isEndSeen, type Loss } from "./losses";
 import { t, textOf } from "./messages";
 import { takeWords } from "./messages/takes";
 import { elapsed, endWords, offsetWords } from "./reading";
@@ -176,7 +176,7 @@ export function sentencesOf(account: Account, timeOf: (time: string) => string):
   for (const one of lanes) {
     const last = one.parts[one.parts.length - 1];
     if (!last?.ended) continue;
-    if (one.state === "cut" || endOf(last)) parts.push((isRunning ? takeWords.missingSince : takeWords.endedAt)(named(one), timeOf(last.ended), endOf(last)));
+    if (one.state === "cut" || endOf(last)) parts.push((isRunning ? takeWords.missingSince : takeWords.endedAt)(named(one), endTime(last, timeOf), endOf(last)));
     else if (isRunning) parts.push(takeWords.stoppedAt(named(one), timeOf(last.ended)));
   }
   for (const one of lanes) {
@@ -194,6 +194,16 @@ export const lasted = (from: number, to: number): string => elapsed(Math.max(0, 
 
 
 export { offsetWords };
+
+/** How long one that has ended lasted. */
+export function lengthOf({ time, ended, message }: Recording): string {
+  const length = lasted(at(time), at(ended ?? time));
+  return isEndSeen(message) ? length : takeWords.atMost(length);
+}
+
+/** When one ended that has. */
+export const endTime = ({ time, ended, message }: Recording, timeOf: (time: string) => string): string =>
+  isEndSeen(message) ? timeOf(ended ?? time) : takeWords.orEarlier(timeOf(ended ?? time));
 
 /** The offsets of a camera's recordings, each once. */
 export const offsetsOf = ({ parts }: Lane): string[] => [...new Set(parts.map(offsetWords))];

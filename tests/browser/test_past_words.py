@@ -97,6 +97,20 @@ def test_what_lasts_says_since_when_and_how_long_so_far() -> None:
     assert titles == [f"{word} since <{begin}>, 1 min so far" for word in words]
 
 
+@pytest.mark.parametrize(("seen", "is_seen"), [(EndSeen.LATER, False), (EndSeen.SWITCHED_OFF, True)])
+async def test_one_that_was_not_seen_to_end_lasted_so_long_at_most(seen: EndSeen, is_seen: bool) -> None:
+    for message in ("the connection was lost", ""):
+        told = sentences.recording_ended(StopReason.UNKNOWN, seen, message)
+        row = replace(ROW, kind="recording", code="unknown", message=told, ended=NOW + 480 * S)
+        [line] = await shown(row)
+        [(title, _)] = of_page([row])
+        assert (" recorded  at most 8 min " in line, title.endswith(" or earlier, at most 8 min")) == (
+            not is_seen,
+            not is_seen,
+        )
+        assert sentences.is_end_seen(told) is is_seen
+
+
 async def test_of_a_recording_both_say_that_nobody_knows_whether_it_runs() -> None:
     row = replace(ROW, kind="recording", code=None)
     [line] = await shown(row)

@@ -11,6 +11,8 @@ import pytest
 
 from tests.browser.takes import Json, Takes, files, missing
 from tests.programs import node
+from wifimgrd.domain.camera import EndSeen, StopReason
+from wifimgrd.domain.sentences import recording_ended
 
 READ: Final = """
 import { readFileSync } from "node:fs";
@@ -116,6 +118,13 @@ def test_a_recording_that_ended_by_itself_is_missing_from_then_on(makes: Takes) 
     over = makes.take([cut, makes.recording(2, "Front", 0.038, 724)])
     assert account(over)["sentences"] == told.replace("is missing since", "ended at")
     assert account(over)["there"] == 1
+
+
+def test_one_that_was_not_seen_to_end_is_missing_from_then_on_or_earlier(makes: Takes) -> None:
+    told = recording_ended(StopReason.UNKNOWN, EndSeen.LATER, "the connection was lost: it is out of range")
+    cut = makes.recording(1, "Tail", 0, 550, code="unknown", message=told)
+    running = makes.take([cut, makes.recording(2, "Front", 0.038, None)])
+    assert "Tail is missing since 09:21:50 or earlier: " in str(account(running, [2])["sentences"])
 
 
 def test_the_last_to_end_is_not_missing_but_its_end_is_told(makes: Takes) -> None:

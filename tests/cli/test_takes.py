@@ -21,6 +21,7 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._takes import takes
 from wifimgrd.cli._times import local_time
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.camera import EndSeen, StopReason
 from wifimgrd.domain.records import (
     CameraRecord,
     DeviceRecord,
@@ -29,6 +30,7 @@ from wifimgrd.domain.records import (
     MissingRecord,
     TakeRecord,
 )
+from wifimgrd.domain.sentences import recording_ended
 
 S = 1_000_000
 BEGAN = 1_764_000_000 * S
@@ -120,6 +122,13 @@ async def test_what_nobody_knows_has_no_column_and_a_recording_may_go_on() -> No
     assert line.endswith(" so far")
     _, lost = await shown(Takes(runs, {1: DeviceRecord(id=1, lost_at=1)}))
     assert lost.endswith(" not known")
+
+
+async def test_one_that_was_not_seen_to_end_lasted_so_long_at_most() -> None:
+    seen_later = recording_ended(StopReason.UNKNOWN, EndSeen.LATER, "the connection was lost")
+    row = replace(NOSE, code="unknown", message=seen_later)
+    [_, line] = await shown(Takes([TakeRecord(time=BEGAN, recordings=(row,), missing=())]))
+    assert " at most 12:03 " in line
 
 
 async def test_the_newest_take_is_last() -> None:

@@ -21,6 +21,7 @@ from wifimgrd.domain.camera_state import recording_now
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT, HistoryKind
 from wifimgrd.domain.records import HistoryRecord
+from wifimgrd.domain.sentences import is_end_seen
 
 _HEADS = (
     Column("TIME"),
@@ -140,6 +141,8 @@ def _line(row: HistoryRecord, times: int, now_us: int, running: Set[int]) -> Row
     if row.kind in _LASTING or row.ended:
         lasted = span((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
     what = _WHAT.get(row.kind, row.kind)
+    if is_recording and row.ended and lasted and not is_end_seen(row.message or ""):
+        lasted = f"at most {lasted}"
     if is_recording and not row.ended:
         what = "records"
         if row.device_id not in running:  # such as one whose link was lost

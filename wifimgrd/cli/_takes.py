@@ -17,6 +17,7 @@ from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.camera_state import elapsed, recording_now
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT
 from wifimgrd.domain.records import HistoryRecord, TakeRecord
+from wifimgrd.domain.sentences import is_end_seen
 
 _HEADS = (
     Column("TAKE"),
@@ -62,6 +63,8 @@ def _rows(take: TakeRecord, now_us: int, running: Set[int]) -> Iterator[Row]:
     begun = local_time(take.time)
     for row in take.recordings:
         lasted = elapsed((row.ended or now_us) - row.time) + ("" if row.ended else " so far")
+        if row.ended and not is_end_seen(row.message or ""):
+            lasted = f"at most {lasted}"
         if not row.ended and row.device_id not in running:
             lasted = "not known"  # such as of one whose link was lost: it may record on
         files = ", ".join(one.name for one in row.files or ()) or ("not known" if row.ended else None)

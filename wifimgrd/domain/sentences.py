@@ -154,6 +154,12 @@ def recording_ended(reason: StopReason, seen: EndSeen = EndSeen.DIRECTLY, link_e
     }[reason]
 
 
+def is_end_seen(message: str) -> bool:
+    """Whether a recording ended at the time that its row has, by the message of that; else it was over by
+    then, when the hub could see it again."""
+    return not message.startswith("The recording stopped while ")
+
+
 def recording_refused(message: str, *, on: bool) -> str:
     """Why a camera did not do as it was told."""
     return f"It did not {'start' if on else 'stop'} recording: {message}."

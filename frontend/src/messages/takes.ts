@@ -63,6 +63,9 @@ const en = {
   partRunning: (from: string, duration: string) => `${from} to now, ${duration}`,
   partUnknown: (from: string) => `since ${from}, not known whether it still records`,
   unsure: "not known",
+  /** When the hub could see again that it was over. */
+  orEarlier: (time: string) => `${time} or earlier`,
+  atMost: (duration: string) => `at most ${duration}`,
   clockOffset: "Clock offset",
   offsetHint: "The camera's clock minus the hub's, as last read before the recording; the true offset is within the bound.",
   files: "Files",

@@ -1,10 +1,11 @@
 // The cameras of a take: a row each, with what it recorded on one time axis, its clock, and its files. Where the axis has no
 // room, and for those who cannot see it, the same in words.
 
+import { isEndSeen } from "../losses";
 import { t } from "../messages";
 import { takeWords } from "../messages/takes";
 import {
-  type Account, absenceOf, baseOf, bytesWords, endOf, type Lane, lasted, offsetsOf, shortEndOf, sizeOfAll, sizeWords, ticksOf,
+  type Account, absenceOf, baseOf, bytesWords, endOf, endTime, type Lane, lasted, lengthOf, offsetsOf, shortEndOf, sizeOfAll, sizeWords, ticksOf,
 } from "../takes";
 import { visible } from "../sentences";
 import { devices } from "../state";
@@ -144,7 +145,7 @@ function LaneRow({ lane, from, to, ticks, isRunning, isNamedTwice }: LaneRowProp
 
 function partWords(part: Recording, { state }: Lane, now: number): string {
   const from = second(part.time);
-  if (part.ended !== null) return takeWords.part(from, second(part.ended), lasted(Date.parse(part.time), Date.parse(part.ended)), endOf(part));
+  if (part.ended !== null) return takeWords.part(from, endTime(part, second), lengthOf(part), endOf(part));
   return state === "recording" ? takeWords.partRunning(from, lasted(Date.parse(part.time), now)) : takeWords.partUnknown(from);
 }
 
@@ -158,11 +159,11 @@ function Bars({ lane, from, to }: { lane: Lane } & Span) {
     <>
       {lane.parts.map((one) => {
         const [begin, end] = [Date.parse(one.time), one.ended === null ? to : Date.parse(one.ended)];
-        const isUnsure = one.ended === null && lane.state === "unknown";
-        const kind = one.ended !== null ? "" : isUnsure ? " unsure" : " running";
+        const isUnsure = one.ended === null ? lane.state === "unknown" : !isEndSeen(one.message);
+        const kind = isUnsure ? " unsure" : one.ended === null ? " running" : "";
         return (
           <b key={one.id} class={`recorded${kind}`} style={place(begin, end)}>
-            <span>{isUnsure ? takeWords.unsure : lasted(begin, end)}</span>
+            <span>{one.ended !== null ? lengthOf(one) : isUnsure ? takeWords.unsure : lasted(begin, end)}</span>
           </b>
         );
       })}
