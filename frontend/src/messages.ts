@@ -147,6 +147,7 @@ const en = {
     /** How long all can go on, and who stops then. */
     lasts: (seconds: number, name: string) => `Room for ${remaining(seconds)}: then the card of ${name} is full.`,
     because: (clause: string, [predicate]: Predicate) => `${clause}: it ${predicate}`,
+    notCounted: (names: readonly string[]) => `Not counted: ${names.length > NAMED_IN_A_CLAUSE ? plural(names.length, "camera", "cameras") : listOf(names)}.`,
     memory: "Last known",
     lastKnown: (sentence: string) => `Last known: ${sentence}`,
   },
@@ -217,6 +218,7 @@ const en = {
     },
     they: ([, several]: Predicate = NOT_READY) => `they ${several}`,
     more: (count: number) => `${count} more ${NOT_READY[count > 1 ? 1 : 0]}`,
+    others: (count: number) => `${plural(count, "other", "others")} ${NOT_READY[count > 1 ? 1 : 0]}`,
     found: {
       "not-connected": ["is not connected", "are not connected"],
       "not-answering": ["does not answer", "do not answer"],
@@ -262,7 +264,7 @@ const en = {
     others: (count: number) => plural(count, "more camera", "more cameras"),
     need: (count: number) => `${count} ${count === 1 ? "needs" : "need"} you`,
     record: (count: number) => `${count} ${count === 1 ? "records" : "record"}`,
-    noneRecords: "None records",
+    connected: (count: number) => `${count || "None"} connected`,
     doNot: (count: number) => `${count} ${count === 1 ? "does" : "do"} not.`,
   },
 
@@ -476,6 +478,7 @@ const en = {
     at: (time: string) => `At ${time}.`,
     headingAt: (heading: string, time: string) => `${heading.replace(/\.$/, "")} at ${time}.`,
     lost: (why: string) => `${why} Reconnects automatically.`,
+    lostWithout: (why: string) => `${why} Reconnects once an adapter is free. Plug one in.`,
     inUseLine: (total: number) => (total === 1 ? "The only adapter is in use." : total === 2 ? "Both adapters are in use." : `All ${total} adapters are in use.`),
     noneFreeLine: "No adapter is free for it.",
     busyLine: "Plug one in, or disconnect a camera.",

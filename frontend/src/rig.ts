@@ -65,14 +65,18 @@ export function firstToStop(those: readonly Device[]): { name: string; seconds: 
 /** How many record, and why the others do not. */
 function recordings(expected: readonly Device[], found: readonly Found[]): Told {
   const able = expected.filter(isOfRig);
-  const worst = worstOf(found);
+  const ofAble = new Set(able.map(({ id }) => id));
+  const worst = worstOf(found.filter(({ id }) => ofAble.has(id)));
+  const others = new Set(found.filter(({ id }) => !ofAble.has(id)).map(({ id }) => id)).size;
   const clauses = clausesOf(worst, new Map(expected.map((one) => [one.id, nameOf(one)])));
   // A card that is full is why.
   const [first] = [...worst].filter(([, code]) => code === worst.values().next().value);
   const why = found.find(({ id, code }) => id === first?.[0] && code !== first[1] && GRAVE.has(code));
   const isAlone = [...worst.values()].filter((code) => code === first?.[1]).length === 1;
-  const [cause, ...others] = clauses;
-  const told = cause !== undefined && first?.[1] === "not-recording" && isAlone && why ? [t.rig.because(cause, t.check.found[why.code]), ...others] : clauses;
+  const [cause, ...rest] = clauses;
+  const told = cause !== undefined && first?.[1] === "not-recording" && isAlone && why ? [t.rig.because(cause, t.check.found[why.code]), ...rest] : clauses;
+  // They are not counted, as nobody can tell them to record.
+  if (others > 0) told.push(t.check.others(others));
   const counts = [able.filter(records).length, able.length] as const;
   return { head: t.check.record(...counts), short: t.check.short.record(...counts), clauses: told };
 }
@@ -83,6 +87,25 @@ function absence(): string | null {
   if (link.value !== "live") return t.hub.noConnection;
   const backend = service.value?.backend_state ?? "starting";
   return backend === "ready" ? null : backend === "starting" ? t.hub.starting : t.hub.unavailable;
+}
+
+/** So long a sentence stands before it is what is remembered: when the backend goes, its links are told as lost first. */
+const STANDS_MS = 3_000;
+let standing = { sentence: "", since: 0 };
+let stoodLast = "";
+let memory: string | null = null;
+
+/** What was last so, while that is not known now; `said` is what follows from what is still there. */
+function remembered(said: string, isAway: boolean): string {
+  const now = performance.now();
+  const hasStood = now - standing.since > STANDS_MS;
+  if (isAway) return (memory ??= hasStood ? standing.sentence || said : stoodLast || said);
+  memory = null;
+  if (said !== standing.sentence) {
+    if (hasStood) stoodLast = standing.sentence;
+    standing = { sentence: said, since: now };
+  }
+  return said;
 }
 
 /** Once for each picture is enough, though two hundred cameras change each second. */
@@ -116,13 +139,16 @@ function tell(): Rig {
   const only = (tone: Tone, head: string, others: string, least = head): Rig => ({ tone, away: "", head, short: least, cause: "", others, lasts: "", sentence: head });
   if (away && everyone.length === 0) return only("unknown", t.check.sentence(away, []), "");
   // Why it is a memory is said below, once.
-  if (away) return { tone: "unknown", away: t.check.sentence(away, []), head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: sentence, others: "", lasts: "", sentence: t.rig.lastKnown(sentence) };
+  const known = remembered(sentence, away !== null);
+  if (away) return { tone: "unknown", away: t.check.sentence(away, []), head: t.check.colon(t.rig.memory), short: t.rig.memory, cause: known, others: "", lasts: "", sentence: t.rig.lastKnown(known) };
   if (everyone.length === 0) return only("calm", t.cameras.none, t.rig.addOne);
   if (expected.length === 0) return only("calm", sentence, t.rig.noneExpected, t.check.sentence(short, []));
   const isBad = found.some((one) => isGrave(one, devices.peek().get(one.id) as Device));
   const tone = isBad ? "bad" : found.length > 0 ? "busy" : isRolling ? "recording" : "good";
   const first = firstToStop(expected.filter((one) => (isRolling ? records(one) : one.connected)));
-  // Of one camera alone nothing is counted.
+  // All is well only with those that are counted.
+  const left = found.length > 0 ? [] : everyone.filter((one) => (isRolling ? !one.expected || !isOfRig(one) : !one.expected));
+  // Of one camera nothing is counted.
   const large = begin || (cause ?? "");
   return {
     tone,
@@ -130,7 +156,7 @@ function tell(): Rig {
     head: large,
     short: short ? t.check.sentence(short, []) : large,
     cause: begin ? (cause ?? "") : "",
-    others: others.length > 0 ? t.check.sentence("", clauses.slice(1)) : "",
+    others: others.length > 0 ? t.check.sentence("", clauses.slice(1)) : left.length > 0 ? t.rig.notCounted(left.map(nameOf)) : "",
     lasts: first ? t.rig.lasts(first.seconds, first.name) : "",
     sentence,
   };

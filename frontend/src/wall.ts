@@ -33,6 +33,7 @@ export interface Others {
   /** Who of them needs somebody. */
   needy: string[];
   recording: number;
+  connected: number;
 }
 
 /** The looks for which no camera is left out of sight. */
@@ -53,16 +54,19 @@ export function tileOf(device: Device, isCurrent: boolean, isNow: boolean): Tile
   const isUnsure = state === "connected" && camera !== null && ((!isNow && camera.recording === true) || mayRecord(device));
   const isRecording = state === "connected" && isNow && camera?.recording === true;
   const isHot = isRecording && camera?.temperature_state === "warning";
-  const look = lookOf(device, state, codes, isUnsure, isHot);
+  // It was told to a moment ago: nobody calls that a problem yet, and a calm "Connected" would say that all is well.
+  const isStarting = state === "connected" && isNow && camera?.recording === false && camera.recording_requested;
+  const look = isStarting ? "work" : lookOf(device, state, codes, isUnsure, isHot);
   const word =
-    isUnsure ? (t.check.what["recording-unknown"] ?? t.unknown)
+    isStarting ? t.states["not-recording"]
+    : isUnsure ? (t.check.what["recording-unknown"] ?? t.unknown)
     : isRecording ? t.reading.recording
     : t.states[state];
   const reason = isUnsure ? wasRecording(camera) || t.wall.toldToRecord : reasonOf(device, state, codes, isHot);
   const hasValues = camera !== null && device.connected && !NEEDY.has(look) && linkOf(device) === "connected";
   return {
     look,
-    shape: isUnsure ? "recording-unconfirmed" : isRecording ? "recording" : state,
+    shape: isStarting ? "not-recording" : isUnsure ? "recording-unconfirmed" : isRecording ? "recording" : state,
     word,
     reason: hasValues && !isNow && camera.read_at !== null ? t.wall.readAt(moment(camera.read_at)) : reason,
     ...(hasValues ? valuesOf(camera, codes) : { battery: null, left: null }),

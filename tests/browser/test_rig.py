@@ -11,6 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Page, Route, expect
 
 from tests.browser.looking import card, opened, shows, toast
+from tests.browser.made_rig import CONNECTED, MadeRig, failed, recording, stopped
 from tests.browser.running_hub import RunningHub
 from tests.browser.test_accessibility import findings
 from tests.browser.test_answers import results_are
@@ -22,6 +23,11 @@ from tests.commands import disconnect
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 LOST_S = 60
+NOT_CONNECTED = {
+    "connected": False,
+    "connection_status": "disconnected",
+    "camera": said(recording=None, recording_requested=True),
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -95,7 +101,7 @@ async def test_a_full_card_is_the_cause_and_who_stops_next_is_named(page: Page, 
     channel.say("Tail", said(**stopped | {"recording_time_left_s": 0}))
     words = "2 of 3 cameras record. Tail does not record: it has a full card."
     await expect(page.locator(".rig.bad h2")).to_have_text(words)
-    below = "Back has a low battery. Room for 48 min: then the card of Front is full."
+    below = "Room for 48 min: then the card of Front is full. Back has a low battery."
     await expect(page.locator(".rig p")).to_have_text(below)
     assert await findings(page) == []
 
@@ -152,6 +158,48 @@ async def test_while_the_hub_is_away_the_sentence_is_a_memory(page: Page, hub: R
         await expect(page.get_by_role("alert")).to_be_visible()
     await hub.until(front, "connected")
     await expect(page.locator(".rig.good h2")).to_have_text("Front is ready.")
+
+
+async def test_what_goes_with_the_hub_is_not_what_was_last_known(page: Page, hub: RunningHub) -> None:
+    rig = MadeRig({name: recording(0) for name in ("Front", "Back")})
+    await rig.to(page)
+    await opened(page, hub)
+    head = page.locator(".rig h2")
+    await expect(card(page, "Front").locator(".badge")).to_contain_text("0:05")
+    await expect(head).to_have_text("2 of 2 cameras record.")
+    # Its links are told as lost before it is.
+    for name in ("Front", "Back"):
+        rig.change(name, **failed("connection-lost"), **NOT_CONNECTED)
+    await expect(head).to_contain_text("0 of 2 cameras record.")
+    await rig.cut()
+    await expect(head).to_have_text("Last known: 2 of 2 cameras record.")
+
+
+async def test_who_cannot_be_told_to_record_is_not_counted_among_those_that_can(
+    page: Page, hub: RunningHub
+) -> None:
+    off = failed("device-not-reachable")
+    rig = MadeRig({"Front": recording(), "Back": recording(), "Fixed 1": off, "Fixed 2": off})
+    await rig.to(page)
+    await opened(page, hub)
+    head = page.locator(".rig h2")
+    await expect(head).to_have_text("2 of 2 cameras record. 2 others are not ready.")
+    rig.change("Back", **stopped())
+    await expect(head).to_have_text("1 of 2 cameras record. Back does not record.")
+    await expect(page.locator(".rig p")).to_contain_text("2 others are not ready.")
+
+
+async def test_where_all_is_well_who_is_not_counted_is_named(page: Page, hub: RunningHub) -> None:
+    rig = MadeRig({"Front": CONNECTED | {"camera": said(recording=False)}, "Spare": {}})
+    await rig.to(page)
+    await opened(page, hub)
+    await expect(page.locator(".rig.good h2")).to_have_text("Front is ready.")
+    await expect(page.locator(".rig p")).to_have_text("Not counted: Spare.")
+    for number in range(1, 4):
+        rig.add(f"Spare {number}")
+    await expect(page.locator(".rig p")).to_have_text("Not counted: 4 cameras.")
+    rig.change("Spare", **failed("device-not-reachable"))
+    await expect(page.locator(".rig p")).not_to_contain_text("Not counted")
 
 
 async def test_the_step_of_an_answer_connects_who_is_not_connected(page: Page, hub: RunningHub) -> None:

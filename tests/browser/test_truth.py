@@ -203,6 +203,19 @@ async def test_without_adapters_that_is_said_first(browser: Browser, hub: Runnin
         await expect(alert).to_have_count(0)
 
 
+async def test_a_lost_camera_without_a_free_adapter_says_what_is_missing(page: Page, hub: RunningHub) -> None:
+    await hub.connected(1, "Nose")
+    await opened(page, hub)
+    for name in ADAPTERS:
+        await hub.client.simulate("UnplugAdapter", "s", name)
+    await shows(page, "Nose", "Searching")
+    line = card(page, "Nose").locator(".trouble")
+    await expect(line).to_contain_text("Reconnects once an adapter is free. Plug one in.")
+    await hub.power(1, on=False)
+    await hub.client.simulate("PlugAdapter", "s", ADAPTERS[0])
+    await expect(line).to_contain_text("Reconnects automatically.")
+
+
 async def test_that_no_adapter_can_be_used_is_said_first_too(page: Page, hub: RunningHub) -> None:
     await opened(page, hub)
     for name in ADAPTERS:

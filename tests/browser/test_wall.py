@@ -341,6 +341,27 @@ async def test_of_many_cameras_those_in_need_are_never_off_screen(page: Page, hu
     await expect(others).to_have_attribute("data-look", "act")
 
 
+async def test_of_those_without_a_tile_none_is_well_that_is_not_connected(
+    page: Page, hub: RunningHub
+) -> None:
+    others = page.locator(".wall-tile.others")
+    rig = await walled(page, hub, {f"Camera {number}": {"waiting_since": ago(60)} for number in range(1, 31)})
+    await expect(others).to_contain_text("None connected")
+    await expect(others).to_have_attribute("data-look", "rest")
+    rig.change("Camera 20", **CONNECTED)
+    await expect(others).to_contain_text("1 connected")
+    await expect(others).to_have_attribute("data-look", "plain")
+
+
+async def test_who_was_just_told_to_record_is_not_calm_before_it_does(page: Page, hub: RunningHub) -> None:
+    told = CONNECTED | {"camera": said(recording=False, recording_requested=True)}
+    rig = await walled(page, hub, {"Front": told})
+    await expect(tile(page, "Front")).to_contain_text("Not recording")
+    await expect(tile(page, "Front")).to_have_attribute("data-look", "work")
+    rig.change("Front", **recording())
+    await expect(tile(page, "Front")).to_have_attribute("data-look", "plain")
+
+
 async def test_what_is_old_is_shown_as_old(page: Page, hub: RunningHub) -> None:
     idle = CONNECTED | {"camera": said(recording=False, battery_level=60, read_at=ago(300))}
     await walled(page, hub, {"Front": recording(read_at=ago(300)), "Back": idle})

@@ -15,7 +15,7 @@ const LONG = 66;
 /** How all cameras are, as large as it is urgent. Its height is always the same. */
 export function RigBand() {
   const { tone, head, short, cause, others, lasts, sentence } = rig.value;
-  const rest = [others, lasts].filter(Boolean).join(" ");
+  const rest = [lasts, others].filter(Boolean).join(" ");
   const below = isNarrow.value ? [cause, rest].filter(Boolean).join(" ") : rest;
   return (
     <section class={`rig ${tone}`} aria-labelledby="rig-title">

@@ -60,7 +60,7 @@ export function troubleOf(device: Device, [problem]: readonly ProblemWords[]): L
   const at = device.connection_error_at;
   // What is last known has its time.
   if (!isCurrent.value) return line(at ? t.trouble.headingAt(heading, moment(at)) : heading);
-  if (state === "searching") return line(t.trouble.lost(heading));
+  if (state === "searching") return line((hasFree(device) ? t.trouble.lost : t.trouble.lostWithout)(heading));
   if (state === "no-adapter") {
     const adapters = [...interfaces.value.values()];
     const free = adapters.filter((one) => isFreeFor(device.id, one)).length;
@@ -72,6 +72,8 @@ export function troubleOf(device: Device, [problem]: readonly ProblemWords[]): L
   if (KIND_OF[state] !== "act") return line(heading);
   return line([SAID_BY_STATE.has(code ?? "") ? "" : heading, adviceFor(code)].filter(Boolean).join(" "), "bad");
 }
+
+const hasFree = ({ id }: Device): boolean => [...interfaces.value.values()].some((one) => isFreeFor(id, one));
 
 const recoveringWords = (device: Device): string => t.trouble.recovering(stepWords(device.recovery_step ?? ""));
 

@@ -121,7 +121,8 @@ function countsOf(ids: readonly number[], current: boolean): Others {
   const those = ids.flatMap((id) => devices.peek().get(id) ?? []);
   const needy = those.filter((one) => isNeedy(one, current, hubTime.peek()));
   const recording = those.filter((one) => !needy.includes(one) && records(one));
-  return { total: those.length, needy: needy.map(({ name }) => name), recording: recording.length };
+  const connected = those.filter((one) => one.connected).length;
+  return { total: those.length, needy: needy.map(({ name }) => name), recording: recording.length, connected };
 }
 
 interface Drawn {

@@ -86,11 +86,11 @@ function Values({ battery, left, isNow }: Pick<TileWords, "battery" | "left"> & 
 }
 
 /** The last tile where there are more cameras than tiles: how those are that have none. */
-export function OthersTile({ others: { total, needy, recording } }: { others: Others }) {
+export function OthersTile({ others: { total, needy, recording, connected } }: { others: Others }) {
   const current = isCurrent.value;
   const rest = total - needy.length - recording;
   return (
-    <li class="wall-tile others" data-look={!current ? "unknown" : needy.length > 0 ? "act" : "plain"} aria-labelledby="wall-others">
+    <li class="wall-tile others" data-look={!current ? "unknown" : needy.length > 0 ? "act" : connected > 0 ? "plain" : "rest"} aria-labelledby="wall-others">
       <div class="wall-in">
         <h2 id="wall-others">{t.wall.others(total)}</h2>
         <p class="wall-state word">
@@ -99,7 +99,7 @@ export function OthersTile({ others: { total, needy, recording } }: { others: Ot
             {!current ? t.unknown
             : needy.length > 0 ? t.wall.need(needy.length)
             : recording > 0 ? t.wall.record(recording)
-            : t.wall.noneRecords}
+            : t.wall.connected(connected)}
           </span>
         </p>
         <div class="wall-foot">
