@@ -662,6 +662,33 @@ def test_a_camera_that_was_switched_off_is_told_as_that(on_cameras: OnCameras) -
     on_cameras(test)
 
 
+def test_one_whose_adapter_was_pulled_out_is_not_told_as_switched_off(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60)
+        cameras.control.says(device, recording=RecordingState.IDLE)
+        cameras.bench.world.unplug_adapter("wlan0")
+        await asyncio.sleep(5)
+        assert how(cameras) == [EndSeen.DIRECTLY]
+
+    on_cameras(test)
+
+
+def test_an_interruption_is_why_a_recording_ended_that_was_not_seen_to(on_cameras: OnCameras) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60)
+        cameras.bench.world.power_off_camera(b"SIM-CAM-1", orderly=True)
+        await asyncio.sleep(2)
+        cameras.bench.world.power_on_camera(b"SIM-CAM-1")
+        await cameras.bench.hub.connections.connect(device, wait=True)
+        cameras.control.says(device, recording=RecordingState.IDLE, recorded_s=None)
+        [over] = cameras.bench.story.of(RecordingStopped)
+        assert (over.seen, "was switched off" in over.link_error) == (EndSeen.LATER, True)
+
+    on_cameras(test)
+
+
 def test_a_lost_link_does_not_split_a_recording(on_cameras: OnCameras) -> None:
     async def test(cameras: Cameras) -> None:
         device = await cameras.connected()

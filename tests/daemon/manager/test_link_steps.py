@@ -134,7 +134,7 @@ def test_only_a_step_by_a_command_wakes_a_camera_whose_last_wake_has_failed(is_c
             sleep.wakes = sleep.wakes.failed(asyncio.get_running_loop().time())
 
         bench.world.bluetooth.wake = wake  # type: ignore[method-assign]
-        bench.hub._state.link_ended.subscribe(lambda entry: falls_asleep(entry.device.id))
+        bench.hub._state.link_ended.subscribe(lambda end: falls_asleep(end.entry.device.id))
         if is_commanded:
             await recover(bench, device)
         else:

@@ -21,7 +21,7 @@ from wifimgrd.daemon.manager._camera_clocks import CameraClocks
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
 from wifimgrd.daemon.manager._recorded_files import RecordedFiles
-from wifimgrd.daemon.manager._state import HubState
+from wifimgrd.daemon.manager._state import HubState, LinkEnd
 from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import (
     DIFFERS_S,
@@ -40,6 +40,7 @@ from wifimgrd.domain.camera_control import CameraControl
 from wifimgrd.domain.camera_model import Control
 from wifimgrd.domain.camera_steps import differs
 from wifimgrd.domain.device import DeviceId, DeviceState
+from wifimgrd.domain.errors import ErrorCode
 from wifimgrd.domain.events import CameraChanged, RecordingStarted, RecordingStopped
 from wifimgrd.domain.lifecycle import Phase
 from wifimgrd.domain.recordings import ExpectedCamera, expected_cameras
@@ -125,20 +126,24 @@ class CameraReadings:
         camera, control = self.cameras.get(entry.device.id), self._state.model(entry.device).control
         if (camera and camera.driver) is (control and control.driver):
             return
-        self.link_ended(entry)
+        self.link_ended(LinkEnd(entry, None))
         self._forget(entry)
         entry.camera = entry.unread_camera
         if entry.state is DeviceState.CONNECTED:
             self.connected(entry)
 
-    def link_ended(self, entry: DeviceEntry) -> None:
+    def link_ended(self, end: LinkEnd) -> None:
         """A device is no longer connected: what it does is not known now. The caller publishes that."""
+        entry, error = end
         camera = self.cameras.get(entry.device.id)
         if camera is None or not camera.is_attached:
             return
         if camera.ending is not None:
-            is_commanded = entry.state is DeviceState.DISCONNECTING
-            self._end(entry, camera, EndSeen.DIRECTLY if is_commanded else EndSeen.SWITCHED_OFF)
+            # An adapter that is pulled out, or a backend that stops, says nothing of the camera.
+            is_off = error is not None and error.code is ErrorCode.CONNECTION_LOST
+            self._end(entry, camera, EndSeen.SWITCHED_OFF if is_off else EndSeen.DIRECTLY)
+        if camera.began_us and error is not None:
+            camera.link_error = error.message
         camera.is_attached = False
         camera.was_idle = camera.was_idle and entry.phase is Phase.RECOVERING
         self._files.gone(entry.device.id)
@@ -148,12 +153,6 @@ class CameraReadings:
         camera.unread()
         self._remember(entry, camera)
         entry.camera = self.status(entry, camera)
-
-    def lost(self, entry: DeviceEntry) -> None:
-        """A device is disconnected without a command."""
-        camera, failure = self.cameras.get(entry.device.id), entry.device.failure
-        if camera is not None and camera.began_us and failure is not None:
-            camera.link_error = failure.message
 
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed. A recording that was not seen to end is over for this hub."""

@@ -20,7 +20,7 @@ from wifimgrd.daemon.manager._link_records import LinkRecords
 from wifimgrd.daemon.manager._link_steps import LinkSteps
 from wifimgrd.daemon.manager._operations import Operations
 from wifimgrd.daemon.manager._port_steps import PortSteps
-from wifimgrd.daemon.manager._state import HubState
+from wifimgrd.daemon.manager._state import HubState, LinkEnd
 from wifimgrd.daemon.ports import Backend
 from wifimgrd.domain import sentences
 from wifimgrd.domain.dead_links import Evidence
@@ -107,10 +107,10 @@ class DeadLinks:
             silence = self._silences[device_id] = self._observer.begin(entry, interface)
             silence.task = self._tasks.start("observe", self._observe(silence))
 
-    def link_ended(self, entry: DeviceEntry) -> None:
+    def link_ended(self, end: LinkEnd) -> None:
         """A device is no longer connected."""
-        self._rest(entry)
-        self._steps.tell(entry, StepResult.DID_NOT)
+        self._rest(end.entry)
+        self._steps.tell(end.entry, StepResult.DID_NOT)
 
     def released(self, entry: DeviceEntry) -> None:
         """A command ends the link of a device, or the step that runs for it."""

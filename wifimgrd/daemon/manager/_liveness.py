@@ -14,7 +14,7 @@ import structlog
 
 from wifimgrd.daemon.manager._entry import DeviceEntry
 from wifimgrd.daemon.manager._notices import Notice
-from wifimgrd.daemon.manager._state import HubState
+from wifimgrd.daemon.manager._state import HubState, LinkEnd
 from wifimgrd.daemon.ports import Answer, CameraContact
 from wifimgrd.domain.camera_model import Addressing, CameraModel, KeepAlive
 from wifimgrd.domain.device import DeviceId
@@ -55,8 +55,9 @@ class Liveness:
         if self._state.model(entry.device).addressing is Addressing.DHCP:
             entry.reachability = Reachability.addressed()
 
-    def link_ended(self, entry: DeviceEntry) -> None:
+    def link_ended(self, end: LinkEnd) -> None:
         """A camera is no longer connected."""
+        entry = end.entry
         entry.reachability = Reachability()
         if (watch := self._watches.pop(entry.device.id, None)) is not None:
             watch.cancel()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -68,6 +68,14 @@ def loop_s() -> float:
     return asyncio.get_running_loop().time()
 
 
+class LinkEnd(NamedTuple):
+    """A device is no longer connected."""
+
+    entry: DeviceEntry
+    error: WifimgrdError | None
+    """Why, unless a command or the hub itself has ended the link."""
+
+
 class HubState:
     """Devices and interfaces of the hub; all their changes are published here."""
 
@@ -93,7 +101,7 @@ class HubState:
         """The link of a device is up, and that is not published yet."""
         self.device_connected = Notice[DeviceEntry]()
         """A device is connected, and that was published."""
-        self.link_ended = Notice[DeviceEntry]()
+        self.link_ended = Notice[LinkEnd]()
         """A device is no longer connected, and that is not published yet."""
         self.device_lost = Notice[DeviceEntry]()
         """A device is disconnected without a command."""
@@ -261,8 +269,9 @@ class HubState:
                 self.publish(InterfaceChanged(self.allocator.status(one)))
                 self.interface_may_be_free.notify(one)
 
-    def step(self, entry: DeviceEntry, step: Step) -> None:
-        """Apply a step of the life cycle; it is published after the whole change."""
+    def step(self, entry: DeviceEntry, step: Step, error: WifimgrdError | None = None) -> None:
+        """Apply a step of the life cycle; it is published after the whole change. `error`: why a link ended
+        that nobody has ended."""
         before, entry.phase = entry.state, follow(entry.phase, step)
         entry.stop_timer()
         if entry.phase is not Phase.ARRIVING:
@@ -271,7 +280,7 @@ class HubState:
         if entry.state is not DeviceState.CONNECTED:
             if before is DeviceState.CONNECTED:
                 self.record(entry, replace(entry.device, last_disconnection_us=self.clock()))
-                self.link_ended.notify(entry)
+                self.link_ended.notify(LinkEnd(entry, error))
             entry.link = None
 
     def free(self, entry: DeviceEntry) -> None:
@@ -386,7 +395,7 @@ class HubState:
     def interrupt(self, entry: DeviceEntry, error: WifimgrdError) -> None:
         """A link that was up dropped; the device keeps its interface, and is connecting until the link is up
         again or is ended."""
-        self.step(entry, Step.INTERRUPT)
+        self.step(entry, Step.INTERRUPT, error)
         self.record_loss(entry)
         failure = Failure(error.code, error.message, self.clock())
         self.record(entry, replace(entry.device, failure=failure))
@@ -426,7 +435,7 @@ class HubState:
         entry.work.cancel_join()
         entry.work.left()
         interface = pulled or self.interface_of(entry)
-        self.step(entry, Step.LOSE)
+        self.step(entry, Step.LOSE, None if is_commanded else error)
         self.free(entry)
         if is_commanded:
             entry.work.over()
