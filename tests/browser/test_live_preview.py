@@ -113,12 +113,13 @@ async def test_while_it_records_it_is_not_asked_and_shows_none(page: Page, hub: 
     await act(card(page, "Tail"), "Record")
     await expect(card(page, "Tail").locator(".badge")).to_contain_text("Recording")
     without = card(page, "Tail").get_by_role("img", name="Tail: no picture while it records")
-    await expect(without).to_have_class("still none")
+    await expect(without).to_have_class("still none away")
     await expect(without).to_have_js_property("width", 1)
     assert await without.evaluate(FIRST_PIXEL) == [0, 0, 0, 0], "the last picture is not there either"
     await page.clock.fast_forward(600_000)
     await card(page, "Tail").get_by_role("link", name="Tail").click()
     await expect(page.get_by_role("figure")).to_have_text("The camera gives no picture while it records")
+    await expect(page.get_by_role("figure").locator("canvas")).to_have_count(0)
     assert await findings(page) == []
     await page.clock.fast_forward(600_000)
     assert len(asked.requests) == 1
@@ -166,7 +167,7 @@ async def test_a_recording_moves_nothing_on_the_card(browser: Browser, hub: Runn
         heights = await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)")
         place = await still.bounding_box()
         await act(card(page, "Tail"), "Record")
-        await expect(still).to_have_class("still none")
+        await expect(still).to_have_class("still none away")
         assert await still.bounding_box() == place
         assert (
             await page.locator(".card").evaluate_all("cards => cards.map(one => one.offsetHeight)") == heights

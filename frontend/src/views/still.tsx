@@ -33,22 +33,22 @@ export function Still({ device, isLarge = false }: { device: Device; isLarge?: b
     // A canvas whose size is set is empty.
     canvas.width = still?.picture.width ?? 1;
     canvas.height = still?.picture.height ?? 1;
-    if (still) canvas.getContext("2d")?.drawImage(still.picture, 0, 0);
-  }, [still, isShown]);
+    if (still && isGiven) canvas.getContext("2d")?.drawImage(still.picture, 0, 0);
+  }, [still, isShown, isGiven]);
   if (!isShown) return null;
   const time = still && minute(new Date(still.at).toISOString());
   const isBusy = !isGiven && device.camera?.recording;
   const name = printable(device.name);
-  // Its place is kept before the first still has come: nothing moves when it does.
-  const picture = (
+  // Its place is kept before the first still has come: nothing moves when it does. A page has no empty frame for hours.
+  const picture = (isGiven || !isLarge) && (
     <canvas
       ref={place}
-      class={`still${isLarge ? " large" : ""}${still ? "" : " none"}`}
+      class={`still${isLarge ? " large" : ""}${still ? "" : " none"}${isGiven ? "" : " away"}`}
       role="img"
       aria-label={time ? t.stills.at(name, time) : isBusy ? t.stills.noneNow(name) : t.stills.none(name)}
     />
   );
-  if (!isLarge) return picture;
+  if (!isLarge) return picture || null;
   return (
     <figure class="panel still-panel">
       {picture}
