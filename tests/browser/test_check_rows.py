@@ -71,6 +71,7 @@ async def test_a_camera_that_searches_can_be_connected_by_hand_while_an_adapter_
 async def test_the_check_leaves_a_search_to_the_hub(page: Page, hub: RunningHub) -> None:
     await checked(page, hub, {"Nose": SEARCHING, "Tail": WAITING})
     await expect(rows(page)).to_have_count(2)
+    await expect(rows(page).first).to_contain_text("Reconnects automatically.")
     await expect(rows(page).get_by_role("button")).to_have_count(0)
     await expect(rows(page).get_by_role("link", name="Show the camera")).to_have_count(2)
 
@@ -173,7 +174,7 @@ async def test_two_equal_rows_are_two(page: Page, hub: RunningHub) -> None:
 
 
 async def test_a_fold_of_cameras_that_wait_has_no_step(page: Page, hub: RunningHub) -> None:
-    await checked(page, hub, {name: WAITING for name in ("Nose", "Tail", "Mast")})
+    await checked(page, hub, dict.fromkeys(("Nose", "Tail", "Mast"), WAITING))
     await expect(several(page)).to_have_class("busy several")
     await expect(several(page).get_by_role("button")).to_have_text(["3 cameras"])
 
@@ -188,8 +189,15 @@ async def test_the_cameras_of_a_fold_are_connected_by_one_press(page: Page, hub:
     assert len(asked) == len(names)
 
 
+async def test_the_cameras_of_a_fold_record_by_one_command(page: Page, hub: RunningHub) -> None:
+    await checked(page, hub, dict.fromkeys(("Nose", "Tail", "Mast"), stopped()))
+    async with page.expect_request("**/recording") as asked:
+        await several(page).get_by_role("button", name="Record").click()
+    assert (await asked.value).post_data_json == {"recording": True, "device_ids": [1, 2, 3]}
+
+
 async def test_a_fold_is_accepted_and_taken_back_as_a_whole(page: Page, hub: RunningHub) -> None:
-    await checked(page, hub, {name: LOW for name in ("Nose", "Tail", "Mast")})
+    await checked(page, hub, dict.fromkeys(("Nose", "Tail", "Mast"), LOW))
     await expect(several(page)).to_contain_text("Battery 14 %")
     await several(page).get_by_role("button", name="Accept").click()
     await expect(title(page)).to_have_text("All 3 cameras are ready.")
@@ -212,6 +220,20 @@ async def test_an_outage_of_the_hub_is_one_row(page: Page, hub: RunningHub) -> N
     finally:
         await hub.set_fault("backend-gone", off=True)
     await expect(rows(page)).to_have_count(2)
+
+
+async def test_an_outage_that_costs_one_camera_has_its_name(page: Page, hub: RunningHub) -> None:
+    await hub.set_fault("backend-gone")
+    try:
+        rig = MadeRig({"Front": READY, "Nose": failed("backend-unavailable")})
+        await rig.to(page)
+        await page.goto(hub.url + "#check")
+        await expect(rows(page)).to_have_count(1)
+        await expect(rows(page).get_by_role("link", name="Nose")).to_be_visible()
+        await expect(rows(page)).to_contain_text("The hub cannot connect cameras right now.")
+        await expect(rows(page).get_by_role("button")).to_have_count(0)
+    finally:
+        await hub.set_fault("backend-gone", off=True)
 
 
 LEFT: Final = "all => [...new Set(all.map(one => one.getBoundingClientRect().left))]"
