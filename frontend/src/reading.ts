@@ -66,7 +66,7 @@ export function cardWords({ storage_state: state, storage_free: bytes }: Camera)
 
 /** Of a card that takes no more, nobody asks how long one could record. */
 export const timeLeft = ({ recording_time_left_s: left, storage_state: state }: Pick<Camera, "recording_time_left_s" | "storage_state">): string | null =>
-  left === null || (state !== null && CAUSES.has(`storage-${state}`)) ? null : t.reading.remaining(left);
+  left === null || (state !== null && STOPS_RECORDING.has(`storage-${state}`)) ? null : t.reading.remaining(left);
 
 /** What a card allows, in one short value: what is wrong with it, how long one can record, or what is free. As the command line has it. */
 export function cardValue(camera: Camera): string | null {
@@ -86,8 +86,8 @@ export interface ProblemWords {
   advice: string;
 }
 
-/** Why a camera cannot record. */
-const CAUSES: ReadonlySet<string> = new Set(["storage-missing", "storage-full", "storage-error"]);
+/** Why a camera cannot record: with these it would refuse to. */
+export const STOPS_RECORDING: ReadonlySet<string> = new Set(["too-hot", "storage-missing", "storage-full", "storage-error"]);
 
 /** What a problem is; codes of later versions have no words here. */
 export const problemWords = (code: string | null): { what: string; advice: string } | undefined => textOf(t.problems, code);
@@ -98,7 +98,7 @@ export function problemsOf({ problems }: Pick<Camera, "problems">): ProblemWords
     const words = problemWords(code);
     return words ? [{ code, ...words }] : [];
   });
-  const cause = found.find(({ code }) => CAUSES.has(code));
+  const cause = found.find(({ code }) => STOPS_RECORDING.has(code));
   if (!cause || found[0]?.code !== "not-recording") return found;
   return [{ ...found[0], advice: `${cause.what} ${cause.advice}` }, ...found.slice(1).filter((one) => one !== cause)];
 }

@@ -1,51 +1,21 @@
 // Before a take-off: whether the rig is ready by limits that a person chooses, what stands in the way, and what to do about it.
 
-import { useEffect, useId, useState } from "preact/hooks";
-import { check, type Finding, type Found, readiness, type Wanted } from "../check";
-import { accept, accepted, forgetAccepted, keepLimits, limits } from "../check_kept";
-import { linkOf } from "../camera_state";
-import { command, record, recover, setClock, underWay } from "../commands";
-import { t, textOf } from "../messages";
+import { useEffect, useState } from "preact/hooks";
+import { check, type Found, readiness, type Wanted } from "../check";
+import { accepted, forgetAccepted, keepLimits, limits } from "../check_kept";
+import { t } from "../messages";
 import { loadModels } from "../models";
-import { batteryWords, clockWords, isOfRig, offsetWords } from "../reading";
-import { firstToStop, isGrave, rig, type Tone } from "../rig";
-import { adviceFor, headingFor, printable, stepWords } from "../sentences";
+import { batteryWords, isOfRig, offsetWords } from "../reading";
+import { firstToStop, rig, type Tone } from "../rig";
+import { printable } from "../sentences";
 import { devices, isCurrent } from "../state";
 import type { Camera, Device } from "../types";
 import { isNarrow } from "../width";
-import { DeviceActions } from "./device_actions";
+import { Findings, keyOf, needsSomebody, saidOf } from "./findings";
 import { Name } from "./parts";
 import { RecordOnAll } from "./rig";
 import { Sign } from "./sign";
 import "./shared";
-import { aboutWords } from "./where";
-
-/** What leads out of a finding; a problem of a later version has the camera's page. */
-type Cure = "connect" | "recover" | "record" | "stop" | "tell" | "clock" | "show" | "accept";
-const CURES: Record<Finding, Cure> = {
-  "not-connected": "connect",
-  "not-answering": "recover",
-  "not-recording": "record",
-  "still-recording": "stop",
-  "recording-unconfirmed": "tell",
-  unstable: "accept",
-  "too-hot": "show",
-  "too-cold": "accept",
-  "battery-low": "accept",
-  "storage-missing": "show",
-  "storage-full": "show",
-  "storage-error": "show",
-  "storage-slow": "accept",
-  "storage-low": "accept",
-  "clock-wrong": "clock",
-  "recording-unknown": "accept",
-  "battery-unknown": "accept",
-  "storage-unknown": "accept",
-  "clock-unknown": "accept",
-};
-
-/** The states in which a press begins something. */
-const CONNECTABLE: ReadonlySet<string> = new Set(["asleep", "no-adapter", "off", "failed"]);
 
 export default function CheckView() {
   const wanted = limits.value;
@@ -70,7 +40,7 @@ export default function CheckView() {
   const tone: Tone =
     isUnknown ? "unknown"
     : expected.length === 0 ? "calm"
-    : open.some((one) => isGrave(one, deviceOf(one))) ? "bad"
+    : open.some((one) => needsSomebody(one, deviceOf(one))) ? "bad"
     : open.length > 0 ? "busy"
     : "good";
   const ready = expected.filter((one) => open.every(({ id }) => id !== one.id));
@@ -98,13 +68,7 @@ export default function CheckView() {
       ) : (
         <Limits wanted={wanted} />
       )}
-      {found.length > 0 && (
-        <ul class="findings" aria-label={t.check.findings}>
-          {[...open, ...waved].map((one) => (
-            <Row key={keyOf(one)} found={one} device={deviceOf(one)} wanted={wanted} isAccepted={isAccepted(one)} />
-          ))}
-        </ul>
-      )}
+      {found.length > 0 && <Findings open={open} waved={waved} wanted={wanted} />}
       {ready.length > 0 && <Ready those={ready} />}
       <div class="check-foot">
         <p>
@@ -115,8 +79,6 @@ export default function CheckView() {
     </section>
   );
 }
-
-const keyOf = ({ id, code }: Found): string => `${id} ${code}`;
 
 function asksOf({ recording, battery, minutes, clock }: Wanted): string[] {
   const { asks } = t.check;
@@ -137,104 +99,6 @@ function commandOf({ recording, battery, minutes, clock }: Wanted): string {
     clock === null ? "" : `--clock-ms ${clock}`,
   ];
   return ["wifimgrctl check", ...options].filter(Boolean).join(" ");
-}
-
-/** What a finding says, with its value: what a person has accepted is this, and nothing worse. */
-function saidOf(code: Finding, { camera }: Device): string {
-  if (camera && code === "battery-low") return t.check.battery(batteryWords(camera) ?? "");
-  if (camera && code === "storage-low" && camera.recording_time_left_s !== null) return t.check.left(camera.recording_time_left_s);
-  if (camera && code === "clock-wrong") return t.check.clock(clockWords(camera) ?? "");
-  return textOf<string>(t.check.what, code) ?? textOf(t.problems, code)?.what ?? t.check.other;
-}
-
-/** Why, or what to do; beside a limit that was asked for, the limit. */
-function moreOf(code: Finding, device: Device, { battery, minutes, clock }: Wanted): string {
-  if (code === "not-connected") return whyAway(device);
-  if (code === "not-answering") return device.recovery_step ? t.trouble.recovering(stepWords(device.recovery_step)) : t.trouble.notAnsweringAdvice;
-  if (code === "battery-low" && battery !== null) return t.check.askedBattery(battery);
-  if (code === "storage-low" && minutes !== null) return t.check.askedMinutes(minutes);
-  if (code === "clock-wrong" && clock !== null) return t.check.askedClock(clock);
-  if (code === "not-recording" && !device.camera?.problems.includes(code)) return t.check.askedRecording;
-  return textOf(t.problems, code)?.advice ?? t.check.lookAtIt;
-}
-
-function whyAway(device: Device): string {
-  const state = linkOf(device);
-  if (state === "connecting" || state === "waking" || state === "recovering") return t.check.beingConnected;
-  if (state === "waiting") return t.trouble.waitingAdvice;
-  if (state === "asleep") return t.trouble.asleep;
-  const code = device.connection_error_code;
-  return code ? `${headingFor(code)} ${adviceFor(code) ?? ""}` : t.check.noAttempt;
-}
-
-interface RowProps {
-  found: Found;
-  device: Device;
-  wanted: Wanted;
-  isAccepted: boolean;
-}
-
-function Row({ found, device, wanted, isAccepted }: RowProps) {
-  const id = useId();
-  const tone = isAccepted ? "calm" : isGrave(found, device) ? "bad" : "busy";
-  const said = saidOf(found.code, device);
-  return (
-    <li class={tone} data-code={found.code}>
-      <Sign tone={tone} />
-      <div id={id}>
-        <a href={`#camera/${device.id}`}>
-          <Name text={device.name} />
-        </a>
-        <small>{aboutWords(device)}</small>
-      </div>
-      <div>
-        <strong>{said}</strong>
-        <small>{moreOf(found.code, device, wanted)}</small>
-      </div>
-      {isAccepted ? (
-        <button type="button" aria-describedby={id} onClick={() => forgetAccepted([keyOf(found)])}>
-          {t.check.takeBack}
-        </button>
-      ) : (
-        <CureOf found={found} device={device} said={said} describedBy={id} />
-      )}
-    </li>
-  );
-}
-
-function CureOf({ found, device, said, describedBy }: { found: Found; device: Device; said: string; describedBy: string }) {
-  const cure = (textOf(CURES, found.code) as Cure | undefined) ?? "show";
-  const isRecording = device.camera?.recording !== false;
-  const button = (words: string, act: () => void, isCommand = true) => (
-    <button
-      type="button"
-      class={isCommand ? "primary" : ""}
-      disabled={!isCurrent.value}
-      aria-busy={isCommand && underWay.value.has(device.id)}
-      aria-describedby={describedBy}
-      onClick={() => (isCommand && underWay.value.has(device.id)) || act()}
-    >
-      {words}
-    </button>
-  );
-  if (cure === "connect" && CONNECTABLE.has(linkOf(device))) return <DeviceActions device={device} describedBy={describedBy} buttons={1} hasMenu={false} />;
-  // The hub is at it: a press has it tried at once.
-  if (cure === "connect" && linkOf(device) === "searching") return button(t.camera.connect, () => void command(device, "connect"));
-  if (cure === "recover" && !device.recovery_step) return button(t.camera.recover, () => void recover(device));
-  if (cure === "record") return button(t.camera.record, () => void record(device, true));
-  if (cure === "stop") return button(t.camera.stopRecording, () => void record(device, false));
-  if (cure === "tell") {
-    const isOn = device.camera?.recording_requested ?? false;
-    return button(isOn ? t.camera.record : t.camera.stopRecording, () => void record(device, isOn));
-  }
-  // It cannot be set while the camera records.
-  if (cure === "clock" && !isRecording) return button(t.camera.setClock, () => void setClock(device));
-  if (cure === "accept" || cure === "clock") return button(t.check.accept, () => accept(keyOf(found), said), false);
-  return (
-    <a class="button" href={`#camera/${device.id}`} aria-describedby={describedBy}>
-      {t.check.show}
-    </a>
-  );
 }
 
 const NUMBERS = { battery: 100, minutes: 100_000, clock: 100_000_000 } as const;

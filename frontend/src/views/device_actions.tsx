@@ -62,6 +62,8 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
       ? action(t.camera.wakeAndConnect, () => open("pair"), isPrimary)
       : step(t.camera.wakeAndConnect, "connect", isPrimary, { wake: true });
   const disconnect = (words: string) => step(words, "disconnect", false);
+  // A command that is refused would end the hub's own search.
+  const isAnyFree = [...interfaces.value.values()].some((one) => isFreeFor(device.id, one));
   // One button that changes its words keeps the focus.
   const { recording, recording_requested: isRequested } = device.camera ?? {};
   const stopWords = recording === false ? t.camera.leaveStopped : t.camera.stopRecording;
@@ -87,13 +89,13 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
     case "waiting":
       return [disconnect(t.camera.stopWaiting)];
     case "searching":
-      return [disconnect(t.camera.stopSearching), connect(false), ...wakes];
+      return [disconnect(t.camera.stopSearching), ...(isAnyFree ? [connect(false)] : []), ...wakes];
     case "asleep":
-      return code === "authentication-failed"
-        ? [changePassword(), wakeAndConnect(false), ...wakes]
-        : [wakeAndConnect(true), ...(device.lost_at ? [disconnect(t.camera.stopSearching)] : []), ...wakes];
+      if (code === "authentication-failed") return [changePassword(), wakeAndConnect(false), ...wakes];
+      if (!device.lost_at) return [wakeAndConnect(true), ...wakes];
+      return [...(isAnyFree ? [wakeAndConnect(true)] : []), disconnect(t.camera.stopSearching), ...wakes];
     case "no-adapter":
-      return [...interfaces.value.values()].some((one) => isFreeFor(device.id, one))
+      return isAnyFree
         ? [connect(true), ...wakes]
         : [step(t.camera.connectWhenFree, "connect", true, { whenFree: true }), connect(false)];
     case "off":

@@ -3,7 +3,7 @@
 import type { Device } from "../types";
 
 /** With fewer equal rows, each is its own. */
-const LEAST = 3;
+export const LEAST = 3;
 
 export interface Fold {
   key: string;

@@ -87,7 +87,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
       <header class="top" data-hub={hubState()}>
         <div class="frame">
           <h1>{t.hub.title}</h1>
-          {!isNarrow.value && <Views view={view} />}
+          {!isNarrow.value && <Views view={view === "check" ? "cameras" : view} />}
           {hasRig && !hasBand && <RigPill />}
           {!isNarrow.value && <ThemeSwitch />}
           {!isNarrow.value && hasSessions && <SignOut />}
