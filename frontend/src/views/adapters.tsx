@@ -47,7 +47,7 @@ function lanesOf(everyone: readonly Device[]): Lane[] {
   for (const one of everyone) {
     if (one.connected && one.frequency !== null) lanes.set(one.frequency, [...(lanes.get(one.frequency) ?? []), one]);
   }
-  return [...lanes].map(([megahertz, cameras]) => ({ megahertz, cameras })).sort((one, other) => other.megahertz - one.megahertz);
+  return [...lanes].map(([megahertz, cameras]) => ({ megahertz, cameras })).sort((one, other) => one.megahertz - other.megahertz);
 }
 
 /** One sentence for cameras that share a channel: which, and which of them could leave it. */
