@@ -53,6 +53,11 @@ def not_in_group(group: str, device: DeviceId | str) -> str:
     )
 
 
+def missing_in_group(group: str, devices: Sequence[str]) -> str:
+    """The names, and the ids in digits, of a group that are of no registered device."""
+    return f'The group "{group}" has cameras that this hub does not have: {", ".join(devices)}.'
+
+
 def asleep(device_id: DeviceId) -> str:
     """A camera that sleeps, and what to do about it."""
     return f"the camera is asleep: wake it, such as by wifimgrctl wake {device_id}"
