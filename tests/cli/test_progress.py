@@ -18,4 +18,5 @@ def test_a_camera_that_is_to_be_disconnected_is_not_called_connected(state: str)
 def test_a_connect_says_how_far_it_has_come() -> None:
     off = DeviceRecord(id=1, name="Left")
     assert under_way(CONNECT, off) == "Connecting Left"
-    assert "is being connected" in under_way(CONNECT, DeviceRecord(id=1, name="Left", state="connecting"))
+    begun = under_way(CONNECT, DeviceRecord(id=1, name="Left", state="connecting"))
+    assert "Connecting" not in begun

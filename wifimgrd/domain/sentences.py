@@ -307,6 +307,10 @@ _NOT_READY: Final = ("is not ready", "are not ready")
 """The same by a code of a later version."""
 
 
+HUB_AWAY: Final = "The hub does not answer."
+"""Whether the rig is ready, while the daemon is away."""
+
+
 def readiness(cameras: Mapping[int, str], findings: Sequence[tuple[int, str]]) -> str:
     """Whether cameras are ready, in one sentence that can be read from afar: `cameras` are their names by id,
     `findings` the ids and codes of what stands in the way, the most urgent first. Of each camera it has that
