@@ -354,6 +354,7 @@ const en = {
     } satisfies Record<HistoryRow["kind"], string> as Record<string, string>,
     records: "Records",
     notWoken: "Wake failed",
+    cameAndWent: (times: number) => `Came and went ${times} times`,
     at: (what: string, time: string) => `${what} at ${time}`,
     from: (what: string, from: string, to: string) => `${what} from ${from} to ${to}`,
     lasted: (what: string, from: string, to: string, seconds: number) => `${what} from ${from} to ${to}, ${span(seconds)}`,
@@ -646,6 +647,7 @@ const en = {
     /** Those of adapters that come and go are the sentences of the history. */
     adapterIn: (name: string, product: string | null) => `The adapter ${name}${product ? ` (${product})` : ""} was plugged in`,
     adapterOut: (name: string) => `The adapter ${name} was unplugged`,
+    adapterFlaps: (name: string, times: number, since: string) => `The adapter ${name} came and went ${times} times since ${since}`,
     adapterAway: (name: string, step: string) => `The adapter ${name} went away during ${step}`,
     adapterDoubted: (name: string, doubt: string) => `The adapter ${name} is ${doubt}`,
     adapterWorks: (name: string) => `The adapter ${name} works again`,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
@@ -249,6 +251,33 @@ async def test_a_camera_that_was_switched_off_in_the_moment_in_which_its_recordi
     told = page.locator(".events li.bad").filter(has_text="Nose stopped recording")
     await expect(told).to_have_count(1)
     await expect(told).to_contain_text("Nose stopped recording: it was switched off")
+
+
+async def test_an_adapter_that_comes_and_goes_is_one_line_and_what_was_before_is_read(
+    page: Page, hub: RunningHub
+) -> None:
+    none = {"device_id": None, "device_name": None, "interface": "wlan9"}
+    codes = {"plugged-in": "was plugged in", "unplugged": "was unplugged"}
+    flaps = [
+        row("adapter", number, code=code, message=f"The adapter wlan9 {codes[code]}.", **none)
+        for number, code in enumerate(["unplugged", "plugged-in"] * 300)
+    ]
+    flaps.append(
+        row("backend", 700, code="unavailable", message="NetworkManager is unavailable: it stopped.")
+    )
+    rows = [one | {"id": number} for number, one in enumerate(flaps[::-1], 1)][::-1]
+
+    async def answer(route: Route) -> None:
+        asked = parse_qs(urlsplit(route.request.url).query)
+        before, limit = int(asked.get("before", ["9999"])[0]), int(asked["limit"][0])
+        await route.fulfill(json={"history": [one for one in rows if one["id"] < before][:limit]})
+
+    await page.route("**/history?*", answer)
+    await opened(page, hub, "#events")
+    line = page.locator(".events li").filter(has_text="The adapter wlan9")
+    await expect(line.first).to_contain_text(re.compile(r"The adapter wlan9 came and went \d+ times since "))
+    assert await line.count() <= 2, "one line of each day"
+    await expect(page.locator(".events li").filter(has_text="it stopped")).to_have_count(1)
 
 
 @pytest.mark.parametrize(
