@@ -658,6 +658,7 @@ const en = {
     /** Of the hub's sentence, "It did not start recording: the card is full". */
     refused: (name: string, what: string) => (what.startsWith("It ") ? `${name} ${what.slice(3)}` : `${name}: ${what}`),
     problemOver: (name: string, what: readonly string[]) => `${name}: problem over: ${what.map((one) => one.replace(/\.$/, "").toLowerCase()).join(", ")}`,
+    problemLastSeen: (name: string, what: readonly string[]) => `${name}: problem last seen: ${what.map((one) => one.replace(/\.$/, "").toLowerCase()).join(", ")}`,
     /** What several cameras may meet at once, by its code: what else they have in common is chance. */
     met: {
       "connection-lost": "were lost",
@@ -670,6 +671,7 @@ const en = {
     connected: (name: string, adapter: string | null) => `${name} is connected${adapter ? ` through ${adapter}` : ""}`,
     connecting: (name: string, adapter: string | null) => `${name} is connecting${adapter ? ` through ${adapter}` : ""}`,
     disconnected: (name: string) => `${name} is disconnected`,
+    lastConnected: (name: string) => `${name} was last known to be connected`,
     awake: (name: string) => `${name} is awake`,
     recording: (name: string) => `${name} is recording`,
     recordingStopped: (name: string) => `${name} stopped recording`,

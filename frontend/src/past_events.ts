@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
 import { atHub } from "./hub_clock";
-import { lossOfEnd } from "./losses";
+import { isEndGuessed, lossOfEnd } from "./losses";
 import { t } from "./messages";
 import { CAME_OR_WENT, FLAPS, folded } from "./past_rows";
 import { endWords, problemWords } from "./reading";
@@ -99,7 +99,9 @@ function partsOf(row: HistoryRow, name: string): Part[] {
     case "session": {
       const end: Sentence = isBad
         ? { ...failureLine(name, code, message), tone: "bad" }
-        : { text: t.events.disconnected(name), tone: "plain" };
+        : isEndGuessed(message)
+          ? { text: t.events.lastConnected(name), tone: "plain" }
+          : { text: t.events.disconnected(name), tone: "plain" };
       const begin: Sentence = { text: t.events.connected(name, row.interface), tone: "good" };
       return [[time, "connection", begin], ...(ended ? [[ended, "connection", end] as Part] : [])];
     }
@@ -127,7 +129,8 @@ function partsOf(row: HistoryRow, name: string): Part[] {
     case "problem": {
       const known = problemWords(code);
       const begin: Sentence = { text: t.events.failed(name, known ? `${known.what} ${known.advice}` : printable(message ?? "")), tone: "bad" };
-      const end: Sentence = { text: t.events.problemOver(name, [known?.what ?? printable(message ?? "")]), tone: "plain" };
+      const over = isEndGuessed(message) ? t.events.problemLastSeen : t.events.problemOver;
+      const end: Sentence = { text: over(name, [known?.what ?? printable(message ?? "")]), tone: "plain" };
       return [[time, "recording", begin], ...(ended ? [[ended, "recording", end] as Part] : [])];
     }
     case "refusal":

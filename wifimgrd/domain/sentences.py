@@ -121,6 +121,11 @@ def ended_while_stopped() -> str:
     return "It ended while the hub was stopped; the time given is when it was last known to be up."
 
 
+def problem_ended_unseen(problem: str) -> str:
+    """The message of a problem, whose sentence that is, whose end did not reach the history."""
+    return f"{problem} Its end was not seen; the time given is when it was last known to last.".lstrip()
+
+
 def recording_ended_unrecorded() -> str:
     """The message of a recording that ended while no history was kept."""
     return "It stopped while no history was kept; the time given is when it was last known to record."
