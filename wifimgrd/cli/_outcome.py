@@ -106,7 +106,7 @@ def timeout_s(device: DeviceRecord, arguments: argparse.Namespace) -> float:
 
 
 def under_way(command: DeviceCommand | None, device: DeviceRecord) -> str:
-    """What is done with a device, or its state where that tells it."""
+    """The action on a device, or its state where that tells how far it has come."""
     if command is DISCONNECT:
         return f"Disconnecting {safe(device.name)}"
     if command is CONNECT and camera_state_of(device) not in _UNDER_WAY:

@@ -101,7 +101,7 @@ def found_at(device: DeviceRecord, wanted: Wanted = NOTHING_MORE) -> Iterator[Wa
     if not device.reachable or device.recovery_step is not None:
         yield Want.NOT_ANSWERING
     if (camera := device.camera) is not None:
-        # What an earlier connection has left says nothing of now: the battery may be another one.
+        # A reading of an earlier connection says nothing of now: the battery may be another one.
         is_read = (camera.read_at or 0) >= (device.last_successful_connection or 0)
         yield from _problems(camera, wanted, is_read=is_read)
 
