@@ -36,7 +36,7 @@ export interface Found {
 const CLAUSES = 3;
 
 /** What a check reads of a camera. */
-export type Checkable = Pick<Device, "id" | "name" | "connected" | "reachable" | "recovery_step" | "camera">;
+export type Checkable = Pick<Device, "id" | "name" | "connected" | "reachable" | "recovery_step" | "last_successful_connection" | "camera">;
 
 /** All that stands in the way, the most urgent first, of one code by device. */
 export function check(devices: readonly Checkable[], wanted: Wanted = NOTHING_MORE): Found[] {
@@ -53,18 +53,24 @@ const rankOf = (code: Finding): number => ORDER.get(code) ?? ORDER.size;
 function foundAt(device: Checkable, wanted: Wanted): Finding[] {
   if (!device.connected) return ["not-connected"];
   const silent: Finding[] = !device.reachable || device.recovery_step !== null ? ["not-answering"] : [];
-  return device.camera ? [...silent, ...problemsAt(device.camera, wanted)] : silent;
+  return device.camera ? [...silent, ...problemsAt(device.camera, wanted, isRead(device, device.camera))] : silent;
 }
 
+/** Whether a camera was read in this connection: what an earlier one has left says nothing of now. */
+const isRead = ({ last_successful_connection: since }: Checkable, { read_at: at }: Camera): boolean =>
+  since === null || (at !== null && Date.parse(at) >= Date.parse(since));
+
 /** The problems of a camera, where the limits that are asked for replace the hub's own. */
-function problemsAt(camera: Camera, wanted: Wanted): Finding[] {
-  const fits = (value: number | null, isMet: (known: number) => boolean) => (value === null ? null : isMet(value));
+function problemsAt(camera: Camera, wanted: Wanted, isFresh: boolean): Finding[] {
+  const known = (value: number | null, isMet: (known: number) => boolean) => (value === null ? null : isMet(value));
+  const fits: typeof known = (value, isMet) => known(isFresh ? value : null, isMet);
   const { battery, minutes, clock } = wanted;
   const asked: (readonly [Finding, Finding, boolean | null])[] = [];
-  if (wanted.recording) asked.push(["recording-unknown", "not-recording", camera.recording]);
+  const isOpen = camera.recording_requested && camera.recording === null && !camera.problems.includes("not-recording");
+  if (wanted.recording || isOpen) asked.push(["recording-unknown", "not-recording", camera.recording]);
   if (battery !== null) asked.push(["battery-unknown", "battery-low", fits(camera.battery_level, (level) => level >= battery)]);
   if (minutes !== null) asked.push(["storage-unknown", "storage-low", fits(camera.recording_time_left_s, (left) => left >= 60 * minutes)]);
-  if (clock !== null) asked.push(["clock-unknown", "clock-wrong", fits(camera.clock_offset_ms, (offset) => Math.abs(offset) <= clock)]);
+  if (clock !== null) asked.push(["clock-unknown", "clock-wrong", known(camera.clock_offset_ms, (offset) => Math.abs(offset) <= clock)]);
   const replaced = new Set(asked.map(([, problem]) => problem));
   const missed = asked.filter(([, , isMet]) => !isMet).map(([unknown, problem, isMet]) => (isMet === null ? unknown : problem));
   return [...camera.problems.filter((one) => !replaced.has(one)), ...missed];

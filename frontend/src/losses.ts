@@ -40,3 +40,6 @@ export const lossOfEnd = (message: string | null): Loss | null =>
 
 /** Whether a recording ended at the time that it has; else it was over by then, when the hub could see it again. */
 export const isEndSeen = (message: string | null): boolean => !/^The recording stopped while /.test(message ?? "");
+
+/** Whether the hub did not see an end, by the sentence of its history: the time is when it last knew better. */
+export const isEndGuessed = (message: string | null): boolean => (message ?? "").includes("the time given is when it was last known to ");

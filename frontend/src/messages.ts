@@ -356,6 +356,7 @@ const en = {
     } satisfies Record<HistoryRow["kind"], string> as Record<string, string>,
     records: "Records",
     notWoken: "Wake failed",
+    cameAndWent: (times: number) => `Came and went ${times} times`,
     at: (what: string, time: string) => `${what} at ${time}`,
     from: (what: string, from: string, to: string) => `${what} from ${from} to ${to}`,
     lasted: (what: string, from: string, to: string, seconds: number) => `${what} from ${from} to ${to}, ${span(seconds)}`,
@@ -649,6 +650,7 @@ const en = {
     /** Those of adapters that come and go are the sentences of the history. */
     adapterIn: (name: string, product: string | null) => `The adapter ${name}${product ? ` (${product})` : ""} was plugged in`,
     adapterOut: (name: string) => `The adapter ${name} was unplugged`,
+    adapterFlaps: (name: string, times: number, since: string) => `The adapter ${name} came and went ${times} times since ${since}`,
     adapterAway: (name: string, step: string) => `The adapter ${name} went away during ${step}`,
     adapterDoubted: (name: string, doubt: string) => `The adapter ${name} is ${doubt}`,
     adapterWorks: (name: string) => `The adapter ${name} works again`,
@@ -659,6 +661,7 @@ const en = {
     /** Of the hub's sentence, "It did not start recording: the card is full". */
     refused: (name: string, what: string) => (what.startsWith("It ") ? `${name} ${what.slice(3)}` : `${name}: ${what}`),
     problemOver: (name: string, what: readonly string[]) => `${name}: problem over: ${what.map((one) => one.replace(/\.$/, "").toLowerCase()).join(", ")}`,
+    problemLastSeen: (name: string, what: readonly string[]) => `${name}: problem last seen: ${what.map((one) => one.replace(/\.$/, "").toLowerCase()).join(", ")}`,
     /** What several cameras may meet at once, by its code: what else they have in common is chance. */
     met: {
       "connection-lost": "were lost",
@@ -671,6 +674,7 @@ const en = {
     connected: (name: string, adapter: string | null) => `${name} is connected${adapter ? ` through ${adapter}` : ""}`,
     connecting: (name: string, adapter: string | null) => `${name} is connecting${adapter ? ` through ${adapter}` : ""}`,
     disconnected: (name: string) => `${name} is disconnected`,
+    lastConnected: (name: string) => `${name} was last known to be connected`,
     awake: (name: string) => `${name} is awake`,
     recording: (name: string) => `${name} is recording`,
     recordingStopped: (name: string) => `${name} stopped recording`,

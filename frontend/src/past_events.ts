@@ -3,14 +3,20 @@
 import { signal } from "@preact/signals";
 import { deviceAddress, request } from "./api";
 import { atHub } from "./hub_clock";
-import { lossOfEnd } from "./losses";
+import { isEndGuessed, lossOfEnd } from "./losses";
 import { t } from "./messages";
+import { CAME_OR_WENT, FLAPS, folded } from "./past_rows";
 import { endWords, problemWords } from "./reading";
 import { failureLine, failureText, printable, type Sentence, stepWords } from "./sentences";
 import { devices, type EventKind, type Line, lines, onForget, silences } from "./state";
+import { minute } from "./times";
 import type { HistoryRow } from "./types";
 
 const ROWS = 500;
+/** Where few of them are left because an adapter comes and goes, so many are read, */
+const ENOUGH = 100;
+/** in so many answers at most. */
+const ANSWERS = 6;
 /** The hub's clock is not known better than to its whole seconds. */
 const UNCLEAR_MS = 1_000;
 /** The times of the same change, in the history and in an event, are so close. */
@@ -27,13 +33,26 @@ export async function readPast(isAnew = false): Promise<void> {
   const wanted = silences.value;
   asked = wanted;
   try {
-    const { history } = await request<{ history: HistoryRow[] }>(deviceAddress(`history?limit=${ROWS}`));
+    const history = await readRows();
     // A later answer has more.
     if (asked === wanted) pastLines.value = history.flatMap(linesOf).filter(wasMissed).sort(byTime);
   } catch (error) {
     if (asked === wanted) asked = null;
     throw error;
   }
+}
+
+async function readRows(): Promise<HistoryRow[]> {
+  const rows: HistoryRow[] = [];
+  let before = "";
+  for (let answers = 0; answers < ANSWERS; answers += 1) {
+    const { history } = await request<{ history: HistoryRow[] }>(deviceAddress(`history?limit=${ROWS}${before}`));
+    rows.push(...history);
+    const last = history[ROWS - 1];
+    if (!last || folded(rows).length >= ENOUGH) break;
+    before = `&before=${last.id}`;
+  }
+  return rows;
 }
 
 onForget(() => {
@@ -80,7 +99,9 @@ function partsOf(row: HistoryRow, name: string): Part[] {
     case "session": {
       const end: Sentence = isBad
         ? { ...failureLine(name, code, message), tone: "bad" }
-        : { text: t.events.disconnected(name), tone: "plain" };
+        : isEndGuessed(message)
+          ? { text: t.events.lastConnected(name), tone: "plain" }
+          : { text: t.events.disconnected(name), tone: "plain" };
       const begin: Sentence = { text: t.events.connected(name, row.interface), tone: "good" };
       return [[time, "connection", begin], ...(ended ? [[ended, "connection", end] as Part] : [])];
     }
@@ -108,13 +129,14 @@ function partsOf(row: HistoryRow, name: string): Part[] {
     case "problem": {
       const known = problemWords(code);
       const begin: Sentence = { text: t.events.failed(name, known ? `${known.what} ${known.advice}` : printable(message ?? "")), tone: "bad" };
-      const end: Sentence = { text: t.events.problemOver(name, [known?.what ?? printable(message ?? "")]), tone: "plain" };
+      const over = isEndGuessed(message) ? t.events.problemLastSeen : t.events.problemOver;
+      const end: Sentence = { text: over(name, [known?.what ?? printable(message ?? "")]), tone: "plain" };
       return [[time, "recording", begin], ...(ended ? [[ended, "recording", end] as Part] : [])];
     }
     case "refusal":
       return [[time, "recording", { text: t.events.refused(name, unended(message ?? "")), tone: "bad" }]];
     case "adapter":
-      return message ? [[time, "hub", { text: unended(message), tone: toneOfAdapter(code, message) }]] : [];
+      return message ? [[time, "hub", { text: unended(message), tone: toneOfAdapter(code, message), adapter: CAME_OR_WENT.has(code) ? row.interface : null }]] : [];
     case "backend":
       return [[time, "hub", backendSentence(code, message ?? "")]];
     default:
@@ -136,8 +158,26 @@ function backendSentence(state: string | null, message: string): Sentence {
   return { text: t.events.away(unended(message.split(": ").slice(1).join(": "))), tone: "bad" };
 }
 
-/** Now and before, the newest first. */
+/** Now and before, the newest first; an adapter that comes and goes is one line of a day. */
 export function allLines(): readonly Line[] {
+  const found: Line[][] = [];
+  for (const line of everyLine()) {
+    const last = found[found.length - 1];
+    if (last?.[0]?.adapter && last[0].adapter === line.adapter && isOneDay(last[0], line)) last.push(line);
+    else found.push([line]);
+  }
+  return found.flatMap((those) => (those.length < FLAPS ? those : flapsOf(those)));
+}
+
+const isOneDay = (one: Line, other: Line): boolean => new Date(one.time).toDateString() === new Date(other.time).toDateString();
+
+function flapsOf(those: readonly Line[]): Line[] {
+  const [line, first] = [those[0], those[those.length - 1]];
+  if (!line?.adapter || !first) return [];
+  return [{ ...line, tone: "bad", text: t.events.adapterFlaps(line.adapter, Math.floor(those.length / 2), minute(first.time)) }];
+}
+
+function everyLine(): readonly Line[] {
   const past = pastLines.value ?? [];
   const oldest = lines.value[lines.value.length - 1];
   const isAfter = oldest !== undefined && past[0] !== undefined && past[0].time > oldest.time;

@@ -14,6 +14,10 @@ const BAD_BY_CODE: ReadonlySet<string> = new Set(["session", "wake"]);
 /** An adapter goes so shortly before or after it was used, and comes back. */
 const NEAR_MS = 60_000;
 
+export const CAME_OR_WENT: ReadonlySet<string | null> = new Set(["plugged-in", "unplugged"]);
+/** So many times in a row of an adapter that came and went are one. */
+export const FLAPS = 4;
+
 /** A row, and how many like it there were in a row. */
 export interface Folded {
   row: HistoryRow;
@@ -26,22 +30,33 @@ export interface Folded {
 export const inOrder = (rows: readonly HistoryRow[]): HistoryRow[] =>
   [...rows].sort((one, other) => Date.parse(other.time) - Date.parse(one.time) || other.id - one.id);
 
-/** Failures that follow each other and differ only in the time become the last of them, with their number. */
+/** Failures that follow each other and differ only in the time become the last of them, with their number, and so does an
+ * adapter that comes and goes. */
 export function folded(rows: readonly HistoryRow[]): Folded[] {
-  const found: Folded[] = [];
+  const found: { looks: string | null; rows: HistoryRow[] }[] = [];
   for (const row of inOrder(rows)) {
+    const looks = appearance(row);
     const last = found[found.length - 1];
-    if (last && isLike(last.row, row)) Object.assign(last, { times: last.times + 1, first: row.time });
-    else found.push({ row, times: 1, first: row.time });
+    if (last && looks !== null && last.looks === looks) last.rows.push(row);
+    else found.push({ looks, rows: [row] });
   }
-  return found;
+  return found.flatMap(({ rows }) => foldedOf(rows));
 }
 
-function isLike(one: HistoryRow, other: HistoryRow): boolean {
-  const isMoment = (row: HistoryRow) => BAD.has(row.kind) && !LASTING.has(row.kind) && !row.ended;
-  const appearance = ({ kind, device_id, device_name, interface: adapter, code, message }: HistoryRow) =>
-    JSON.stringify([kind, device_id, device_name, adapter, code, message]);
-  return isMoment(one) && isMoment(other) && appearance(one) === appearance(other);
+function foldedOf(rows: HistoryRow[]): Folded[] {
+  const [row, first] = [rows[0], rows[rows.length - 1]];
+  if (!row || !first) return [];
+  if (row.kind !== "adapter") return [{ row, times: rows.length, first: first.time }];
+  if (rows.length >= FLAPS) return [{ row, times: Math.floor(rows.length / 2), first: first.time }];
+  return rows.map((one) => ({ row: one, times: 1, first: one.time }));
+}
+
+/** Equal for rows that may be one; null for any other. */
+function appearance(row: HistoryRow): string | null {
+  const { kind, device_id, device_name, interface: adapter, code, message } = row;
+  if (kind === "adapter" && CAME_OR_WENT.has(code)) return JSON.stringify([kind, adapter]);
+  const isMoment = BAD.has(kind) && !LASTING.has(kind) && !row.ended;
+  return isMoment ? JSON.stringify([kind, device_id, device_name, adapter, code, message]) : null;
 }
 
 /** What a row is of; a kind of a later version as it is. */
@@ -53,7 +68,8 @@ export function whatOf({ kind, code, ended }: HistoryRow): string {
 /** What it is of, and when; `format` writes a time. `isSeen`: whether its camera is known to record now. */
 export function titleOf({ row, times, first }: Folded, now: number, isSeen: boolean, format: (time: string) => string): string {
   const from = Date.parse(row.time);
-  const words = whatOf(row) + (times > 1 ? ` ${t.events.times(times)}` : "");
+  const isFlapping = row.kind === "adapter" && times > 1;
+  const words = isFlapping ? t.past.cameAndWent(times) : whatOf(row) + (times > 1 ? ` ${t.events.times(times)}` : "");
   if (row.ended) {
     const say = row.kind !== "recording" || isEndSeen(row.message) ? t.past.lasted : t.past.lastedAtMost;
     return say(words, format(row.time), format(row.ended), (Date.parse(row.ended) - from) / 1_000);

@@ -85,6 +85,8 @@ export interface Sentence {
   /** Whether a banner says it as long as it is so. */
   isStanding?: boolean;
   cause?: Cause;
+  /** The adapter that came or went. */
+  adapter?: string | null;
 }
 
 const plain = (text: string): Sentence => ({ text, tone: "plain" });
@@ -123,14 +125,14 @@ export function sentenceOf(
       return bad(failureText(printable(devices.get(id)?.name ?? t.events.camera(id)), code, message));
     }
     case "interface.added":
-      return plain(t.events.adapterIn(event.data.name, event.data.usb.product && printable(event.data.usb.product)));
+      return { ...plain(t.events.adapterIn(event.data.name, event.data.usb.product && printable(event.data.usb.product))), adapter: event.data.name };
     case "interface.updated":
       return healthSentence(event.data, interfaces.get(event.data.name));
     case "interface.removed": {
       const { name } = event.data;
       const step = stepOf(interfaces.get(name));
       // Of an adapter that no camera used, the history knows no step.
-      return textOf(t.steps, step) ? { text: t.events.adapterAway(name, step), tone: "warn" } : bad(t.events.adapterOut(name));
+      return textOf(t.steps, step) ? { text: t.events.adapterAway(name, step), tone: "warn" } : { ...bad(t.events.adapterOut(name)), adapter: name };
     }
     case "service.updated":
       return serviceSentence(event.data, service);

@@ -64,7 +64,7 @@ def some_camera(number: int, chance: random.Random) -> DeviceRecord:
     """A camera in any state, fine in every second case."""
     offset_us = chance.choice(OFFSETS_US)
     reading = CameraReading(
-        read_us=1,
+        read_us=5_000_000,
         battery_level=chance.choice(BATTERIES),
         recording=chance.choice([None, *RecordingState]),
         time_left_s=chance.choice(SECONDS),
@@ -73,7 +73,13 @@ def some_camera(number: int, chance: random.Random) -> DeviceRecord:
     )
     is_fine = chance.random() < 0.5
     problems = () if is_fine else tuple(one for one in Problem if chance.random() < 0.15)
-    device = Device(DeviceId(number), NAMES[number % len(NAMES)] + f" {number}", "x3", Ssid(b"x"))
+    device = Device(
+        DeviceId(number),
+        NAMES[number % len(NAMES)] + f" {number}",
+        "x3",
+        Ssid(b"x"),
+        last_success_us=chance.choice((0, 1_000_000, 5_000_000, 9_000_000)),
+    )
     return device_record(
         DeviceStatus(
             device,
@@ -81,7 +87,9 @@ def some_camera(number: int, chance: random.Random) -> DeviceRecord:
             "wlan0",
             reachable=is_fine or chance.random() < 0.8,
             recovery_step=None if is_fine or chance.random() < 0.8 else LinkStep.REJOIN,
-            camera=None if chance.random() < 0.1 else CameraStatus(reading, problems=problems),
+            camera=None
+            if chance.random() < 0.1
+            else CameraStatus(reading, requested=chance.random() < 0.3, problems=problems),
         )
     )
 

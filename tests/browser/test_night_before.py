@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.async_api import Browser, Page, Route, expect
@@ -13,6 +15,7 @@ from tests.browser.test_accessibility import findings, no_scrolling_sideways
 from tests.browser.test_camera_page import drawn
 from tests.browser.told import Told, ago, said
 from wifimgrd.client.json_records import history_json
+from wifimgrd.domain import sentences
 from wifimgrd.domain.records import HistoryRecord
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -249,6 +252,52 @@ async def test_a_camera_that_was_switched_off_in_the_moment_in_which_its_recordi
     told = page.locator(".events li.bad").filter(has_text="Nose stopped recording")
     await expect(told).to_have_count(1)
     await expect(told).to_contain_text("Nose stopped recording: it was switched off")
+
+
+async def test_an_end_that_the_hub_did_not_see_is_told_as_such(page: Page, hub: RunningHub) -> None:
+    device = await hub.connected(1, "Nose")
+    of_it: dict[str, Any] = {"device_id": device}
+    low = sentences.problem_ended_unseen("Its battery is low: 9 %.")
+    rows = [
+        row("problem", 800, 790, code="battery-low", message=low, **of_it) | {"id": 2},
+        row("session", 900, 780, message=sentences.ended_while_stopped(), **of_it) | {"id": 1},
+    ]
+    await kept(page, rows)
+    await opened(page, hub, "#events")
+    log = page.get_by_role("log")
+    await expect(log.get_by_text("Nose: problem last seen: battery low")).to_be_visible()
+    await expect(log.get_by_text("Nose was last known to be connected")).to_be_visible()
+    await page.goto(f"{hub.url}#camera/{device}")
+    past = page.locator(".past li")
+    await expect(past.filter(has_text="the time given is when it was last known to be up")).to_be_visible()
+    await expect(past.filter(has_text="the time given is when it was last known to last")).to_be_visible()
+
+
+async def test_an_adapter_that_comes_and_goes_is_one_line_and_what_was_before_is_read(
+    page: Page, hub: RunningHub
+) -> None:
+    none: dict[str, Any] = {"device_id": None, "device_name": None, "interface": "wlan9"}
+    codes = {"plugged-in": "was plugged in", "unplugged": "was unplugged"}
+    flaps = [
+        row("adapter", number, code=code, message=f"The adapter wlan9 {codes[code]}.", **none)
+        for number, code in enumerate(["unplugged", "plugged-in"] * 300)
+    ]
+    flaps.append(
+        row("backend", 700, code="unavailable", message="NetworkManager is unavailable: it stopped.")
+    )
+    rows = [one | {"id": number} for number, one in enumerate(flaps[::-1], 1)][::-1]
+
+    async def answer(route: Route) -> None:
+        asked = parse_qs(urlsplit(route.request.url).query)
+        before, limit = int(asked.get("before", ["9999"])[0]), int(asked["limit"][0])
+        await route.fulfill(json={"history": [one for one in rows if one["id"] < before][:limit]})
+
+    await page.route("**/history?*", answer)
+    await opened(page, hub, "#events")
+    line = page.locator(".events li").filter(has_text="The adapter wlan9")
+    await expect(line.first).to_contain_text(re.compile(r"The adapter wlan9 came and went \d+ times since "))
+    assert await line.count() <= 2, "one line of each day"
+    await expect(page.locator(".events li").filter(has_text="it stopped")).to_have_count(1)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.test_history import NOW, shown
+from tests.cli.test_history import NOW, flapping, shown
 from tests.programs import node
-from wifimgrd.cli._history import _line
+from wifimgrd.cli._history import Folded, _line
 from wifimgrd.cli._table import Cell
 from wifimgrd.cli._text import Style
 from wifimgrd.client.json_records import history_json
@@ -137,6 +137,16 @@ async def test_the_order_is_that_of_the_begins_and_equal_failures_are_one() -> N
     assert [" failure (3 times) " in one for one in lines] == [False, True, False]
 
 
+async def test_an_adapter_that_comes_and_goes_is_one_row_in_both() -> None:
+    rows = flapping(100)
+    [line] = await shown(*rows)
+    [(title, _)] = of_page(rows)
+    begin, end = (history_json(one)["time"] for one in (rows[0], rows[-1]))
+    assert title == f"Came and went 50 times from <{begin}> to <{end}>"
+    assert "  came and went 50 times  " in line
+    assert len(of_page(flapping(3))) == len(await shown(*flapping(3))) == 3
+
+
 def test_what_is_bad_news_is_what_the_command_line_shows_so() -> None:
     rows = [
         replace(ROW, id=number, time=NOW - number, kind=kind.value, code=code, ended=ended)
@@ -147,7 +157,7 @@ def test_what_is_bad_news_is_what_the_command_line_shows_so() -> None:
             for ended in (None, NOW + S)
         )
     ]
-    reasons = [_line(row, 1, NOW, set())[-1] for row in rows]
+    reasons = [_line(Folded(row, row, 1), NOW, set())[-1] for row in rows]
     ours = [isinstance(one, Cell) and one.style is Style.BAD for one in reasons]
     assert read("bad", [history_json(row) for row in rows]) == ours
 

@@ -15,7 +15,7 @@ from wifimgrd.cli._check import check
 from wifimgrd.cli._screen import Screen
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.check import Wanted
-from wifimgrd.domain.records import CheckRecord, DeviceRecord, FindingRecord
+from wifimgrd.domain.records import CheckRecord, DeviceRecord, FindingRecord, ServiceRecord
 
 READY = CheckRecord(True, (1, 2), ())
 LOW = CheckRecord(
@@ -38,14 +38,19 @@ class Rig:
         default_factory=lambda: {1: DeviceRecord(1, "Nose"), 2: DeviceRecord(2, "Tail")}
     )
 
+    service: ServiceRecord = field(
+        default_factory=lambda: ServiceRecord(missing_members={"land": ("Wing", "7")})
+    )
+
     async def check(self, wanted: Wanted, **options: Any) -> CheckRecord:
         self.asked = {"wanted": wanted, **options}
         return self.found
 
 
-async def shown(rig: Rig, *words: str) -> tuple[bool, str]:
+async def shown(rig: Rig, *words: str, err: io.StringIO | None = None) -> tuple[bool, str]:
+    """Whether it succeeded, and what stands on stdout."""
     arguments: argparse.Namespace = parser().parse_args(["check", *words])
-    screen = Screen(json=arguments.json, out=io.StringIO(), err=io.StringIO(), columns=None)
+    screen = Screen(json=arguments.json, out=io.StringIO(), err=err or io.StringIO(), columns=None)
     done = await check(cast("HubClient", rig), arguments, screen)
     return done, cast("io.StringIO", screen.out).getvalue()
 
@@ -90,6 +95,15 @@ async def test_cameras_are_named_or_those_of_a_group() -> None:
     assert (rig.asked["device_ids"], rig.asked["group"]) == ([2, 1], None)
     await shown(rig, "--group", "nose")
     assert (rig.asked["device_ids"], rig.asked["group"]) == (None, "nose")
+
+
+async def test_a_group_that_names_cameras_that_are_not_there_is_not_ready() -> None:
+    err = io.StringIO()
+    done, _ = await shown(Rig(READY), "--group", "land", err=err)
+    assert not done
+    assert err.getvalue() == 'The group "land" has cameras that this hub does not have: Wing, 7.\n'
+    done, text = await shown(Rig(READY), "--group", "land", "--json")
+    assert (done, json.loads(text)["ok"]) == (False, False)
 
 
 @pytest.mark.parametrize(

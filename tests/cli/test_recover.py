@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import io
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 import pytest
@@ -133,6 +134,7 @@ class Rows:
     """A hub with a history."""
 
     rows: list[HistoryRecord]
+    devices: Mapping[int, DeviceRecord] = field(default_factory=dict)
 
     async def history(self, *_: Any, **__: Any) -> list[HistoryRecord]:
         return self.rows

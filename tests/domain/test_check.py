@@ -114,6 +114,21 @@ def test_what_nobody_asks_for_may_be_unknown() -> None:
     assert check([camera(1, CameraReading())], NOTHING).ok
 
 
+def test_of_a_camera_that_was_told_to_record_it_is_a_finding_that_nobody_knows() -> None:
+    told = replace(camera(1), camera=CameraStatus(requested=True))
+    assert codes(check([told], NOTHING)) == [(1, "recording-unknown")]
+    assert codes(check([told], Wanted(recording=True))) == [(1, "recording-unknown")]
+    stopped = replace(camera(1), camera=CameraStatus(requested=True, problems=(Problem.NOT_RECORDING,)))
+    assert codes(check([stopped], NOTHING)) == [(1, "not-recording")], "as far as it was known"
+
+
+@pytest.mark.parametrize(("since_us", "found"), [(1, []), (2, ["battery-unknown", "storage-unknown"])])
+def test_a_value_of_an_earlier_connection_is_not_known(since_us: int, found: list[str]) -> None:
+    again = replace(camera(1), device=replace(camera(1).device, last_success_us=since_us))
+    wanted = Wanted(battery=50, time_left_us=600_000_000)
+    assert [code for _, code in codes(check([again], wanted))] == found
+
+
 def test_of_a_camera_without_a_driver_nothing_is_asked() -> None:
     assert check([camera(1, None)], ALL).ok
 
@@ -149,6 +164,27 @@ def test_a_failure_says_why_a_camera_is_not_connected() -> None:
         camera(1), state=DeviceState.DISCONNECTED, device=replace(camera(1).device, failure=failure)
     )
     assert sentences.check_finding(Want.NOT_CONNECTED, away) == "It is not connected: the password is wrong."
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        (Wanted(battery=51), "Its battery is at 50 %; 51 % are asked for."),
+        (Wanted(time_left_us=12_000_000_000), "It can record for 10 min; 200 min are asked for."),
+        (Wanted(clock_us=20_000), "Its clock is off by 500 ms; at most 20 ms are asked for."),
+    ],
+)
+def test_a_limit_that_was_asked_for_is_told_beside_the_value(wanted: Wanted, sentence: str) -> None:
+    [finding] = check([camera(1)], wanted).findings
+    assert sentences.check_finding(finding.code, camera(1), wanted.limit_of(finding.code)) == sentence
+
+
+def test_less_than_a_minute_is_told_in_seconds() -> None:
+    full = camera(1, replace(FIT, time_left_s=42), Problem.STORAGE_LOW)
+    own = sentences.check_finding(Problem.STORAGE_LOW, full)
+    asked = sentences.check_finding(Problem.STORAGE_LOW, full, 60_000_000)
+    assert own == "Its card is almost full: it can record for 42 s more."
+    assert asked == "It can record for 42 s; 1 min is asked for."
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Sentences about recovery steps of cameras: they are understood without the row's other columns."""
+"""Sentences of the history: they are understood without the row's other columns."""
 
 from __future__ import annotations
 
@@ -65,3 +65,11 @@ def test_why_a_step_has_failed_comes_before_what_came_of_it(result: StepResult, 
     told = ended(SILENT, LinkStep.POWER_PORT, result, through="wlan1", failure="the adapter is lost")
     step = "Switching the USB port of the camera's adapter off and on"
     assert told == f"{step} has failed: the adapter is lost. {last}"
+
+
+@pytest.mark.parametrize(
+    "why", ["the camera refused: msg execute err.", "the camera refused: msg execute err"]
+)
+def test_what_a_camera_says_ends_with_one_full_stop(why: str) -> None:
+    told = sentences.recording_refused(why, on=True)
+    assert told == "It did not start recording: the camera refused: msg execute err."

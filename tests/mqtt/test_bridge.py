@@ -183,6 +183,10 @@ async def test_while_the_daemon_is_away_the_hub_is_offline(hub: Hub, seen: Obser
     await hub.end()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"offline")
     await seen.until(lambda: seen.record(f"{HUB}/hub")["backend_state"] == "unavailable")
+    assert (seen.record(f"{HUB}/hub")["ready"], seen.record(f"{HUB}/hub")["ready_message"]) == (
+        False,
+        "The hub does not answer.",
+    )
     assert devices <= set(seen.retained)
     await hub.start()
     await seen.until(lambda: seen.retained[f"{HUB}/availability"] == b"online")

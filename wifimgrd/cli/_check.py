@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from wifimgrd.cli._recording import named
 from wifimgrd.cli._screen import Screen
@@ -25,10 +26,14 @@ async def check(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -
     )
     device_ids = named(hub.devices, arguments.devices) if arguments.devices else None
     found = await hub.check(wanted, device_ids=device_ids, group=arguments.group)
+    missing = hub.service.missing_members.get(arguments.group, ())
+    found = replace(found, ok=found.ok and not missing)
     names = {one: hub.devices[one].name if one in hub.devices else f"camera {one}" for one in found.checked}
     told = [(one.device_id, one.code) for one in found.findings]
     sentence = safe(sentences.readiness(names, told))
     lines = [screen.styled(sentence, Style.GOOD if found.ok else Style.BAD)]
     lines += [safe(f"  {names[one.device_id]}: {one.message} ({one.code})") for one in found.findings]
     screen.show(check_json(found), lines)
+    if missing:
+        screen.hint(safe(sentences.missing_in_group(arguments.group, missing)))
     return found.ok

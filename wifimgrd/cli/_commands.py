@@ -248,8 +248,7 @@ async def _command(
 ) -> bool:
     """Carry out a command to a device, and show what has come of it."""
     try:
-        begins = "Connecting" if command is CONNECT else ""
-        async with progress(lambda: hub.devices.get(device.id), screen, begins):
+        async with progress(lambda: hub.devices.get(device.id), screen, command):
             outcome = await _carry_out(hub, command, device, arguments)
     except WifimgrdError as error:
         screen.fail_with(error)

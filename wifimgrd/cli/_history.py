@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -17,10 +18,10 @@ from wifimgrd.cli._times import local_time, span
 from wifimgrd.client.hub import HubClient
 from wifimgrd.client.json_records import history_json, signal_history_json
 from wifimgrd.domain.camera import StopReason
-from wifimgrd.domain.camera_state import recording_now
+from wifimgrd.domain.camera_state import is_recording, recording_now
 from wifimgrd.domain.errors import DeviceNotFound
 from wifimgrd.domain.history import DEFAULT_LIMIT, LARGEST_LIMIT, HistoryKind
-from wifimgrd.domain.records import HistoryRecord
+from wifimgrd.domain.records import DeviceRecord, HistoryRecord
 from wifimgrd.domain.sentences import is_end_seen
 
 _HEADS = (
@@ -55,6 +56,11 @@ _BAD: Final = frozenset(
 )
 _BAD_BY_CODE: Final = frozenset({HistoryKind.SESSION, HistoryKind.WAKE})
 """The kinds that are bad where they have a code."""
+_FURTHER_PAGES: Final = 10
+"""So many are read for what began before the time that is asked for, and lasts."""
+_CAME_OR_WENT: Final = frozenset({"plugged-in", "unplugged"})
+_FLAPS: Final = 4
+"""So many rows in a row of an adapter that came and went are one."""
 
 
 async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen) -> bool:
@@ -69,7 +75,7 @@ async def history(hub: HubClient, arguments: argparse.Namespace, screen: Screen)
         return True
     now_us = time.time_ns() // 1000
     running = recording_now(hub.devices.values())
-    shown = [_line(row, times, now_us, running) for row, times in _folded(sorted(rows, key=_order))]
+    shown = [_line(one, now_us, running) for one in folded(sorted(rows, key=_order))]
     screen.show([history_json(row) for row in rows], screen.table(_HEADS, shown))
     return True
 
@@ -102,17 +108,52 @@ def _device_id(hub: HubClient, wanted: str) -> int:
 
 
 async def _rows(hub: HubClient, device_id: int | None, since_us: int | None) -> list[HistoryRecord]:
-    """The newest first."""
+    """The newest first; of a time those that began, ended or lasted since."""
     if since_us is None:
         return await hub.history(device_id, limit=DEFAULT_LIMIT)
     rows: list[HistoryRecord] = []
-    before = None
+    before, further = None, 0
+    wanted = _that_last(one for one in hub.devices.values() if device_id in (None, one.id))
     while page := await hub.history(device_id, before, LARGEST_LIMIT):
-        rows += [row for row in page if max(row.time, row.ended or row.time) >= since_us]
+        rows += [row for row in page if _lasts(row) or max(row.time, row.ended or row.time) >= since_us]
+        wanted -= {_subject(row) for row in page if _lasts(row)}
         before = page[-1].id
         if page[-1].time < since_us:
-            break
+            further += 1
+            if not wanted or further > _FURTHER_PAGES:
+                break
     return rows
+
+
+_Subject = tuple[int | None, str, str]
+
+
+def _lasts(row: HistoryRecord) -> bool:
+    return row.kind in _LASTING and not row.ended
+
+
+def _subject(row: HistoryRecord) -> _Subject:
+    return row.device_id, row.kind, (row.code or "") if row.kind == HistoryKind.PROBLEM else ""
+
+
+def _that_last(devices: Iterable[DeviceRecord]) -> set[_Subject]:
+    """The rows that have no end by the state of the cameras, however long ago they began."""
+    found = set[_Subject]()
+    for device in devices:
+        camera = device.camera
+        is_up = (device.last_successful_connection or 0) > (device.last_disconnection or 0)
+        may_record = camera is not None and (
+            camera.recording_requested if camera.recording_state is None else is_recording(device)
+        )
+        kinds = {
+            HistoryKind.SESSION: is_up,
+            HistoryKind.RECOVERY: device.recovery_step is not None,
+            HistoryKind.RECORDING: may_record,
+        }
+        found |= {(device.id, kind.value, "") for kind, lasts in kinds.items() if lasts}
+        problems = () if camera is None else camera.problems
+        found |= {(device.id, HistoryKind.PROBLEM.value, problem) for problem in problems}
+    return found
 
 
 def _order(row: HistoryRecord) -> tuple[int, int]:
@@ -120,22 +161,45 @@ def _order(row: HistoryRecord) -> tuple[int, int]:
     return row.time, row.id
 
 
-def _folded(rows: Iterable[HistoryRecord]) -> Iterator[tuple[HistoryRecord, int]]:
-    """Failures that follow each other and differ only in the time become the first of them, with their
-    number."""
-    for _, equal in groupby(rows, _appearance):
-        first, *others = equal
-        yield first, 1 + len(others)
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Rows that are shown as one."""
+
+    first: HistoryRecord
+    last: HistoryRecord
+    times: int
+
+    @property
+    def is_flapping(self) -> bool:
+        """It is an adapter that came and went."""
+        return self.times > 1 and self.first.kind == HistoryKind.ADAPTER
+
+
+def folded(rows: Iterable[HistoryRecord]) -> Iterator[Folded]:
+    """Failures that follow each other and differ only in the time are one, with their number, and so is an
+    adapter that comes and goes."""
+    for _, group in groupby(rows, _appearance):
+        equal = tuple(group)
+        first, last, times = equal[0], equal[-1], len(equal)
+        if first.kind != HistoryKind.ADAPTER:
+            yield Folded(first, last, times)
+        elif times >= _FLAPS:
+            yield Folded(first, last, times // 2)
+        else:
+            yield from (Folded(one, one, 1) for one in equal)
 
 
 def _appearance(row: HistoryRecord) -> object:
-    """Equal for failures that look alike; any other row is unlike each other."""
+    """Equal for rows that may be one; any other row is unlike each other."""
+    if row.kind == HistoryKind.ADAPTER and row.code in _CAME_OR_WENT:
+        return row.kind, row.interface
     if row.kind in _LASTING or row.ended or row.kind not in _BAD:
         return row.id
     return row.kind, row.device_id, row.device_name, row.interface, row.code, row.message
 
 
-def _line(row: HistoryRecord, times: int, now_us: int, running: Set[int]) -> Row:
+def _line(one: Folded, now_us: int, running: Set[int]) -> Row:
+    row, times = one.first, one.times
     is_session, is_recording = row.kind == HistoryKind.SESSION, row.kind == HistoryKind.RECORDING
     lasted = None
     if row.kind in _LASTING or row.ended:
@@ -149,7 +213,11 @@ def _line(row: HistoryRecord, times: int, now_us: int, running: Set[int]) -> Row
             what, lasted = "recording", "not known"
     if row.kind == HistoryKind.WAKE:
         what = "wake failed" if row.code else "woken"
-    if times > 1:
+    message, code = row.message, row.code
+    if one.is_flapping:
+        what, lasted = f"came and went {times} times", span(one.last.time - row.time)
+        message, code = one.last.message, one.last.code
+    elif times > 1:
         what += f" ({times} times)"
     signal = None if row.signal_mean is None else f"{row.signal_mean} %"
     if signal and row.signal_minimum != row.signal_mean:
@@ -157,7 +225,7 @@ def _line(row: HistoryRecord, times: int, now_us: int, running: Set[int]) -> Row
     is_bad = row.kind in _BAD or (row.kind in _BAD_BY_CODE and row.code)
     if is_recording:
         is_bad = row.code not in (None, StopReason.STOPPED)
-    reason = row.message if is_session or not row.code else f"{row.message} ({row.code})"
+    reason = message if is_session or not code else f"{message} ({code})"
     return (
         local_time(row.time),
         row.device_name if row.device_id else None,

@@ -15,7 +15,18 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._text import safe
 from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera_state import CameraState, camera_state_of, recovering
-from wifimgrd.domain.commands import PAIR, RECOVER, SET_CLOCK, SLEEP, UNPAIR, WAKE, WITH_WAKE, DeviceCommand
+from wifimgrd.domain.commands import (
+    CONNECT,
+    DISCONNECT,
+    PAIR,
+    RECOVER,
+    SET_CLOCK,
+    SLEEP,
+    UNPAIR,
+    WAKE,
+    WITH_WAKE,
+    DeviceCommand,
+)
 from wifimgrd.domain.device import ConnectionPhase
 from wifimgrd.domain.errors import DeviceNotFound, ErrorCode
 from wifimgrd.domain.records import DeviceRecord
@@ -94,12 +105,21 @@ def timeout_s(device: DeviceRecord, arguments: argparse.Namespace) -> float:
     return CONNECT_WITH_WAKE_S if vars(arguments).get(WITH_WAKE) or device.auto_wake else CONNECT_S
 
 
+def under_way(command: DeviceCommand | None, device: DeviceRecord) -> str:
+    """The action on a device, or its state where that tells how far it has come."""
+    if command is DISCONNECT:
+        return f"Disconnecting {safe(device.name)}"
+    if command is CONNECT and camera_state_of(device) not in _UNDER_WAY:
+        return f"Connecting {safe(device.name)}"
+    return summary(device)
+
+
 @asynccontextmanager
 async def progress(
-    watched: Callable[[], DeviceRecord | None], screen: Screen, begins: str = ""
+    watched: Callable[[], DeviceRecord | None], screen: Screen, command: DeviceCommand | None = None
 ) -> AsyncIterator[None]:
-    """Show a device's state and the elapsed time, if progress is shown; as long as it is disconnected, what
-    `begins` in place of that."""
+    """Show a device's state and the elapsed time, if progress is shown; where its state does not tell how far
+    the command has come, that."""
     if not screen.lively:
         yield
         return
@@ -109,9 +129,7 @@ async def progress(
         while True:
             device = watched()
             if device is not None:
-                is_before = begins and camera_state_of(device) not in _UNDER_WAY
-                text = f"{begins} {safe(device.name)}" if is_before else summary(device)
-                screen.progress(f"{text} ... {time.monotonic() - started:.0f} s")
+                screen.progress(f"{under_way(command, device)} ... {time.monotonic() - started:.0f} s")
             await asyncio.sleep(_TICK_S)
 
     printing = asyncio.create_task(keep_printing())

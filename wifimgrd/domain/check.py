@@ -2,7 +2,7 @@
 
 `check` looks at the records of the cameras that are asked about, so that who has a copy of them decides as
 the daemon does, and returns what stands in the way, the most urgent first. A value that nobody asks for, and
-that is not known, is not a finding.
+that is not known, is not a finding, but for one: whether a camera records that was told to.
 """
 
 from __future__ import annotations
@@ -32,6 +32,18 @@ class Wanted:
     """They can record for so long at least; None = the hub's own limit."""
     clock_us: int | None = None
     """Their clocks differ from this host's by so much at most; None = the hub's own limit."""
+
+    def limit_of(self, code: Want | Problem) -> int | None:
+        """The limit of a finding that was asked for; None if that is the hub's own, or it has none."""
+        match code:
+            case Problem.BATTERY_LOW:
+                return self.battery
+            case Problem.STORAGE_LOW:
+                return self.time_left_us
+            case Problem.CLOCK_WRONG:
+                return self.clock_us
+            case _:
+                return None
 
 
 NOTHING_MORE: Final = Wanted()
@@ -88,23 +100,27 @@ def found_at(device: DeviceRecord, wanted: Wanted = NOTHING_MORE) -> Iterator[Wa
         return
     if not device.reachable or device.recovery_step is not None:
         yield Want.NOT_ANSWERING
-    if device.camera is not None:
-        yield from _problems(device.camera, wanted)
+    if (camera := device.camera) is not None:
+        # A reading of an earlier connection says nothing of now: the battery may be another one.
+        is_read = (camera.read_at or 0) >= (device.last_successful_connection or 0)
+        yield from _problems(camera, wanted, is_read=is_read)
 
 
-def _problems(camera: CameraRecord, wanted: Wanted) -> Iterator[Want | Problem]:
-    """The problems of a camera, where the limits that are asked for replace the hub's own."""
+def _problems(camera: CameraRecord, wanted: Wanted, *, is_read: bool) -> Iterator[Want | Problem]:
+    """The problems of a camera, where the limits that are asked for replace the hub's own; `is_read`: in this
+    connection."""
     asked = list[tuple[Want, Problem, bool | None]]()
-    if wanted.recording:
-        state = camera.recording_state
+    state = camera.recording_state
+    is_open = camera.recording_requested and state is None and Problem.NOT_RECORDING not in camera.problems
+    if wanted.recording or is_open:
         fits = None if state is None else state == RecordingState.RECORDING
         asked.append((Want.RECORDING_UNKNOWN, Problem.NOT_RECORDING, fits))
     if wanted.battery is not None:
-        level = camera.battery_level
+        level = camera.battery_level if is_read else None
         fits = None if level is None else level >= wanted.battery
         asked.append((Want.BATTERY_UNKNOWN, Problem.BATTERY_LOW, fits))
     if wanted.time_left_us is not None:
-        left_us = camera.recording_time_left
+        left_us = camera.recording_time_left if is_read else None
         fits = None if left_us is None else left_us >= wanted.time_left_us
         asked.append((Want.STORAGE_UNKNOWN, Problem.STORAGE_LOW, fits))
     if wanted.clock_us is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from wifimgrd.domain import sentences
 from wifimgrd.domain.camera import StopReason
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import InvalidRequest
@@ -190,7 +191,8 @@ def recording_ended_unseen(row: HistoryRow, message: str) -> HistoryRow:
 
 def problem_ended_unseen(row: HistoryRow) -> HistoryRow:
     """A problem whose end did not reach the history: when it was last known to last."""
-    return replace(row, ended_us=max(row.seen_us, row.time_us), seen_us=0)
+    message = sentences.problem_ended_unseen(row.message)
+    return replace(row, ended_us=max(row.seen_us, row.time_us), seen_us=0, message=message)
 
 
 def without_expected(row: HistoryRow, device_id: DeviceId) -> HistoryRow:

@@ -685,7 +685,8 @@ class FindingRecord(Record):
             Kind.TEXT,
             "What it is: `not-connected` (nothing else is told of such a device), `not-answering` (also while"
             " a recovery step runs for it), a problem of the camera; `recording-unknown`, `battery-unknown`,"
-            " `storage-unknown` or `clock-unknown` if the value was asked for and is not known.",
+            " `storage-unknown` or `clock-unknown` if the value was asked for and is not known, or not read"
+            " in this connection; the first one also of a camera that was told to record.",
             {"enum": [str(one) for one in ORDER]},
         ),
     ]

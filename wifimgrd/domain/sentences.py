@@ -53,6 +53,11 @@ def not_in_group(group: str, device: DeviceId | str) -> str:
     )
 
 
+def missing_in_group(group: str, devices: Sequence[str]) -> str:
+    """The names, and the ids in digits, of a group that are of no registered device."""
+    return f'The group "{group}" has cameras that this hub does not have: {", ".join(devices)}.'
+
+
 def asleep(device_id: DeviceId) -> str:
     """A camera that sleeps, and what to do about it."""
     return f"the camera is asleep: wake it, such as by wifimgrctl wake {device_id}"
@@ -116,6 +121,11 @@ def ended_while_stopped() -> str:
     return "It ended while the hub was stopped; the time given is when it was last known to be up."
 
 
+def problem_ended_unseen(problem: str) -> str:
+    """The message of a problem, whose sentence that is, whose end did not reach the history."""
+    return f"{problem} Its end was not seen; the time given is when it was last known to last.".lstrip()
+
+
 def recording_ended_unrecorded() -> str:
     """The message of a recording that ended while no history was kept."""
     return "It stopped while no history was kept; the time given is when it was last known to record."
@@ -141,7 +151,7 @@ _ENDS: Final = {
 def recording_ended(reason: StopReason, seen: EndSeen = EndSeen.DIRECTLY, link_error: str = "") -> str:
     """Why a recording ended; `link_error` is why the camera's link had ended during it, if it had."""
     if reason is StopReason.UNKNOWN and seen is EndSeen.LATER and link_error:
-        return f"The recording stopped while the camera was not connected: {link_error}."
+        return _ended(f"The recording stopped while the camera was not connected: {link_error}")
     if reason is StopReason.UNKNOWN and seen in _ENDS:
         return _ENDS[seen]
     return {
@@ -162,7 +172,12 @@ def is_end_seen(message: str) -> bool:
 
 def recording_refused(message: str, *, on: bool) -> str:
     """Why a camera did not do as it was told."""
-    return f"It did not {'start' if on else 'stop'} recording: {message}."
+    return _ended(f"It did not {'start' if on else 'stop'} recording: {message}")
+
+
+def _ended(sentence: str) -> str:
+    """With one full stop: what a camera says may have its own."""
+    return f"{sentence.rstrip('.')}."
 
 
 def recorded_on_many(results: Sequence[tuple[str, str | None]], *, on: bool) -> list[str]:
@@ -212,11 +227,30 @@ def camera_problem(problem: Problem, reading: CameraReading) -> str:
         case Problem.BATTERY_LOW if reading.battery_level is not None:
             return f"{text}: {reading.battery_level} %."
         case Problem.STORAGE_LOW if reading.time_left_s is not None:
-            return f"{text}: it can record for {reading.time_left_s // 60} min more."
+            return f"{text}: it can record for {_minutes(reading.time_left_s)} more."
         case Problem.CLOCK_WRONG if reading.clock_offset_us is not None:
             return f"{text}, by {abs(reading.clock_offset_us) // 1_000_000} s."
         case _:  # the value is not known, or held
             return f"{text}."
+
+
+def _minutes(seconds: int) -> str:
+    """A duration to the minute, below one in seconds."""
+    return f"{seconds // 60} min" if seconds >= 60 else f"{max(0, seconds)} s"
+
+
+def _asked(problem: Problem, reading: CameraReading, limit: int) -> str | None:
+    """The value of a camera that does not meet a limit, and the limit; None if the value is not known."""
+    if problem is Problem.BATTERY_LOW and reading.battery_level is not None:
+        return f"Its battery is at {reading.battery_level} %; {limit} % are asked for."
+    if problem is Problem.STORAGE_LOW and reading.time_left_s is not None:
+        minutes = limit // 60_000_000
+        asked = "1 min is" if minutes == 1 else f"{_minutes(limit // 1_000_000)} are"
+        return f"It can record for {_minutes(reading.time_left_s)}; {asked} asked for."
+    if problem is Problem.CLOCK_WRONG and reading.clock_offset_us is not None:
+        offset_ms, limit_ms = abs(reading.clock_offset_us) // 1000, limit // 1000
+        return f"Its clock is off by {offset_ms} ms; at most {limit_ms} ms are asked for."
+    return None
 
 
 _WANTS: Final = {
@@ -229,8 +263,9 @@ _WANTS: Final = {
 }
 
 
-def check_finding(code: Want | Problem, status: DeviceStatus) -> str:
-    """A finding of a check, as a sentence."""
+def check_finding(code: Want | Problem, status: DeviceStatus, limit: int | None = None) -> str:
+    """A finding of a check, as a sentence; `limit` is that of its value, if one was asked for: percent, or
+    microseconds."""
     camera, power, failure = status.camera, status.power, status.device.failure
     step = status.recovery_step
     if step is not None and (code is Want.NOT_CONNECTED or code is Want.NOT_ANSWERING):
@@ -240,12 +275,13 @@ def check_finding(code: Want | Problem, status: DeviceStatus) -> str:
             return "It is being connected."
         if power is not None and power.state is PowerState.ASLEEP:
             return "It is asleep."
-        return _WANTS[code] if failure is None else f"{_WANTS[code][:-1]}: {failure.message}."
+        return _WANTS[code] if failure is None else _ended(f"{_WANTS[code][:-1]}: {failure.message}")
     if isinstance(code, Want) or camera is None:
         return _WANTS[Want(code)]
     if code is Problem.NOT_RECORDING and code not in camera.problems:
         return "It does not record."
-    return camera_problem(code, camera.reading)
+    asked = None if limit is None else _asked(code, camera.reading, limit)
+    return asked or camera_problem(code, camera.reading)
 
 
 _NAMES_IN_A_CLAUSE: Final = 3
@@ -274,6 +310,10 @@ _IN_BRIEF: Final[Mapping[str, tuple[str, str]]] = {
 """A finding at one camera, and at several."""
 _NOT_READY: Final = ("is not ready", "are not ready")
 """The same by a code of a later version."""
+
+
+HUB_AWAY: Final = "The hub does not answer."
+"""Whether the rig is ready, while the daemon is away."""
 
 
 def readiness(cameras: Mapping[int, str], findings: Sequence[tuple[int, str]]) -> str:

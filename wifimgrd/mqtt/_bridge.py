@@ -63,6 +63,8 @@ class Bridge:
         self._timer: asyncio.TimerHandle | None = None
         """Publishes the next record that was held back."""
         self._service = ServiceRecord()
+        self._is_away = True
+        """The daemon is."""
         self._is_serving = False
         self._pinging: ExitStack | None = None
         """Left when the daemon is no longer to be pinged."""
@@ -147,7 +149,7 @@ class Bridge:
     def _appear(self) -> None:
         """The daemon is there: its objects are all there is."""
         self._pace.clear()
-        self._service = self._hub.service
+        self._service, self._is_away = self._hub.service, False
         records = [(self._topics.hub_record, self._hub_record())]
         records += map(self._interface, self._hub.interfaces.values())
         records += [one for one in map(self._device, self._hub.devices.values()) if one is not None]
@@ -162,6 +164,7 @@ class Bridge:
         """The daemon is away: the records may be out of date, which `availability` says. Of a change that was
         held back, the device is not known any longer."""
         self._pace.clear()
+        self._is_away = True
         self._records.set(self._topics.availability, OFFLINE)
         gone = replace(self._service, backend_state="unavailable", backend_reason=reason)
         self._set_hub(replace(gone, total_interfaces=0, assigned_interfaces=0))
@@ -190,6 +193,7 @@ class Bridge:
             commands=settings.commands,
             devices=self._hub.devices.values(),
             page=settings.page,
+            is_away=self._is_away,
         )
         return encoded(record)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from wifimgrd.client.json_members import JsonObject, members_of
 from wifimgrd.client.json_text import dumps
 from wifimgrd.client.json_types import Keywords
+from wifimgrd.domain import sentences
 from wifimgrd.domain.camera_state import is_recording
 from wifimgrd.domain.check import check_rig
 from wifimgrd.domain.records import DeviceRecord, ServiceRecord
@@ -60,9 +61,10 @@ def hub_json(
     commands: bool,
     devices: Iterable[DeviceRecord] = (),
     page: str = "",
+    is_away: bool = False,
 ) -> HubRecordJson:
     """The record of the hub with these `devices`; `page` is the address of its page, empty if none is known
-    that others reach."""
+    that others reach; `is_away`: its daemon is."""
     of_service = {one.name: one.read(service) for one in _SERVICE}
     devices = tuple(devices)
     checked = check_rig(devices)
@@ -74,8 +76,8 @@ def hub_json(
         recording_devices=sum(map(is_recording, driven)),
         expected_devices=len(expected),
         expected_recording_devices=sum(map(is_recording, expected)),
-        ready=checked.ok,
-        ready_message=checked.sentence,
+        ready=checked.ok and not is_away,
+        ready_message=sentences.HUB_AWAY if is_away else checked.sentence,
         epoch=epoch,
         commands=commands,
         page=page or None,

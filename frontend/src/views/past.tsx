@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { deviceAddress, Problem, request } from "../api";
 import { hubTime } from "../hub_clock";
+import { isEndGuessed } from "../losses";
 import { t } from "../messages";
 import { type Folded, folded, inOrder, isBad, isOutage, ofItsAdapters, titleOf } from "../past_rows";
 import { problemWords } from "../reading";
@@ -135,6 +136,7 @@ function Reason({ row }: { row: HistoryRow }) {
       </>
     );
   }
+  if (kind === "session" && !code && isEndGuessed(message)) return <div>{message}</div>;
   if (!isOutage(row) && kind !== "failure") return null;
   return (
     <>

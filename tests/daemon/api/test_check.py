@@ -98,3 +98,5 @@ async def test_limits_are_those_that_are_asked_for(message_bus: MessageBusDaemon
         assert await codes(met) == []
         missed = Wanted(True, 100, camera.recording_time_left * 2, 0)
         assert await codes(missed) == ["not-recording", "battery-low", "storage-low", "clock-wrong"]
+        [asked] = (await hub.client.check(Wanted(battery=100))).findings
+        assert asked.message.endswith(" %; 100 % are asked for.")

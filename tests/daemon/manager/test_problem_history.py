@@ -139,8 +139,25 @@ def test_what_was_not_over_when_the_hub_was_killed_ended_when_it_was_last_known_
         await asyncio.sleep(400)
         told.start(status(NOSE, FULL))
         low, full = await told.rows()
-        assert (low.code, low.ended_us) == ("battery-low", begun_us + 300 * SECOND)
+        assert (low.code, low.ended_us) == ("battery-low", begun_us + 310 * SECOND)
+        assert low.message == (
+            "Its battery is low: 12 %."
+            " Its end was not seen; the time given is when it was last known to last."
+        )
         assert (full.code, full.ended_us) == ("storage-full", 0)
+
+    on_history(test)
+
+
+def test_that_a_problem_lasts_is_known_soon_and_not_written_more_often() -> None:
+    async def test(told: Told) -> None:
+        told.says(NOSE, LOW)
+        await asyncio.sleep(17)
+        told.says(NOSE, LOW)
+        [row] = told.store.rows.values()
+        assert row.seen_us == row.time_us + 10 * SECOND
+        await asyncio.sleep(3583)
+        assert len(told.store.written_s) == 1 + 12, "its begin, and each 5 min"
 
     on_history(test)
 

@@ -184,7 +184,9 @@ class ManagerObject(ExportedInterface):
             FindingRecord(
                 device_id=one.device_id,
                 code=one.code.value,
-                message=sentences.check_finding(one.code, statuses[DeviceId(one.device_id)]),
+                message=sentences.check_finding(
+                    one.code, statuses[DeviceId(one.device_id)], wanted.limit_of(one.code)
+                ),
             )
             for one in checked.findings
         ]

@@ -33,11 +33,17 @@ class ProblemHistory:
     """Makes the rows of problems, of the last status of each camera."""
 
     def __init__(
-        self, put: Callable[[HistoryRow], None], new_id: Callable[[], int], now: Callable[[], Clocks]
+        self,
+        put: Callable[[HistoryRow], None],
+        new_id: Callable[[], int],
+        now: Callable[[], Clocks],
+        check_soon: Callable[[], None],
     ) -> None:
+        """`check_soon` has it written that a problem lasts, sooner than what has lasted for long."""
         self._put = put
         self._new_id = new_id
         self._now = now
+        self._check_soon = check_soon
         self._lasting: dict[DeviceId, dict[Problem, _Lasting]] = {}
         """Without the devices that have none."""
 
@@ -86,6 +92,8 @@ class ProblemHistory:
             del self._lasting[device.id]
         for row in (*over, *(one.current(now) for one in begun.values())):
             self._put(row)
+        if begun:
+            self._check_soon()
 
     def _begun(self, status: DeviceStatus, problem: Problem, now: Clocks) -> HistoryRow:
         device, camera = status.device, status.camera

@@ -50,6 +50,9 @@ from wifimgrd.domain.takes import without_device
 
 _CHECKPOINT_S: Final = 300.0
 """The interval at which the duration of what lasts is written."""
+_FIRST_CHECKPOINT_S: Final = 10.0
+"""So long after a problem has begun that is written, in place of the next time: of a kill by then hardly more
+than its begin would be known."""
 
 
 @dataclass(slots=True)
@@ -109,7 +112,7 @@ class History:
         """The signal and the battery of each device, also for clients."""
         self.takes = Takes(self._read)
         self.recordings = RecordingHistory(self._put, self._new_id, self._now)
-        self._problems = ProblemHistory(self._put, self._new_id, self._now)
+        self._problems = ProblemHistory(self._put, self._new_id, self._now, self._check_soon)
         self._recoveries = RecoveryHistory(self._put, self._new_id, self._now)
 
     def keep_in(self, store: HistoryStore) -> None:
@@ -427,6 +430,15 @@ class History:
         lasts = self.recordings.any_runs or self._problems.any_lasts or self._recoveries.any_runs
         if self._started and self._checkpoint is None and (self._sessions or lasts):
             self._checkpoint = asyncio.get_running_loop().call_later(_CHECKPOINT_S, self._write_unended)
+
+    def _check_soon(self) -> None:
+        """A problem has begun. The interval begins anew with that, so that no more is written."""
+        loop, due = asyncio.get_running_loop(), self._checkpoint
+        if not self._started or (due is not None and due.when() <= loop.time() + _FIRST_CHECKPOINT_S):
+            return
+        if due is not None:
+            due.cancel()
+        self._checkpoint = loop.call_later(_FIRST_CHECKPOINT_S, self._write_unended)
 
     def _write_unended(self) -> None:
         """Write how long what has no end has lasted until now."""
