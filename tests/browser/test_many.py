@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.looking import SIZES, opened_rows, sized, toast
+from tests.browser.made_rig import MadeRig, recording
 from tests.browser.running_hub import RunningHub
 from tests.browser.told import Told, said
 from tests.commands import connect, disconnect
@@ -333,3 +334,38 @@ async def test_a_recording_on_a_selection_leaves_nobody_out_without_a_word(
     told = toast(page, "1 of 3 cameras record. Not connected: Camera 4. Camera 2: it has no driver.")
     await expect(told).to_have_class("toast bad")
     assert asked == [{"recording": True, "device_ids": [ids[0], ids[1], ids[3]]}]
+
+
+TEXT_TOP: Final = """one => {
+  const range = document.createRange();
+  range.selectNodeContents([...one.childNodes].findLast((each) => each.textContent.trim()));
+  return range.getBoundingClientRect().top;
+}"""
+REACHED: Final = {"signal_strength": 60, "interface": "wlan0", "frequency": 2437, "address": "10.77.0.1"}
+
+
+async def made_rows(page: Page, hub: RunningHub) -> None:
+    """Twelve cameras that record, without the hub's own."""
+    await MadeRig({f"Camera {number}": recording() | REACHED for number in range(1, 13)}).to(page)
+    await opened_rows(page, hub)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_signal_battery_and_card_are_seen_on_each_size(
+    browser: Browser, hub: RunningHub, size: str
+) -> None:
+    async with sized(browser, size) as page:
+        await made_rows(page, hub)
+        first = row(page, "Camera 1")
+        places = (first.locator(".signal"), first.locator(".battery"), first.get_by_text("1 h 12 min left"))
+        for place in places:
+            value = place.filter(visible=True)
+            await expect(value).to_be_in_viewport(ratio=1)
+            assert await value.evaluate("one => one.scrollWidth <= one.parentElement.clientWidth")
+
+
+async def test_the_texts_of_battery_and_signal_stand_on_one_line(page: Page, hub: RunningHub) -> None:
+    await made_rows(page, hub)
+    first = row(page, "Camera 1")
+    tops = [await first.locator(place).evaluate(TEXT_TOP) for place in (".signal", ".battery")]
+    assert tops[0] == pytest.approx(tops[1], abs=0.5)
