@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.looking import SIZES, opened_rows, sized, toast
-from tests.browser.made_rig import MadeRig, recording
+from tests.browser.looking import SIZES, opened, opened_rows, sized, toast
+from tests.browser.made_rig import MadeRig, failed, recording
 from tests.browser.running_hub import RunningHub
 from tests.browser.told import Told, said
 from tests.commands import connect, disconnect
@@ -334,6 +334,44 @@ async def test_a_recording_on_a_selection_leaves_nobody_out_without_a_word(
     told = toast(page, "1 of 3 cameras record. Not connected: Camera 4. Camera 2: it has no driver.")
     await expect(told).to_have_class("toast bad")
     assert asked == [{"recording": True, "device_ids": [ids[0], ids[1], ids[3]]}]
+
+
+WIFI_LINES: Final = """one => {
+  const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+  const range = document.createRange(), lines = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const at = text.data.indexOf("Wi-Fi");
+    if (at < 0) continue;
+    range.setStart(text, at);
+    range.setEnd(text, at + 5);
+    lines.push(range.getClientRects().length);
+  }
+  return lines;
+}"""
+
+
+async def test_wifi_stays_on_one_line_whatever_room_there_is(page: Page, hub: RunningHub) -> None:
+    refused = failed("authentication-failed")
+    await MadeRig({f"Camera {number}": refused for number in range(1, 13)}).to(page)
+    await opened_rows(page, hub)
+    reason = row(page, "Camera 1").locator(".in-why .lines")
+    for width in range(560, 1000, 20):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await reason.evaluate(WIFI_LINES) == [1], width
+
+
+BEYOND: Final = """one => {
+  const { outlineOffset, outlineWidth } = getComputedStyle(one);
+  return parseFloat(outlineOffset) + parseFloat(outlineWidth);
+}"""
+
+
+async def test_the_focus_of_a_tab_is_not_cut(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    tab = page.get_by_role("navigation").get_by_role("link", name="Wall")
+    await page.keyboard.press("Tab")
+    await tab.focus()
+    assert await tab.evaluate(BEYOND) <= 0
 
 
 TEXT_TOP: Final = """one => {
