@@ -65,8 +65,13 @@ export function Toasts({ canAct = true }: { canAct?: boolean }) {
           {toasts.value.map((toast) => (
             <div key={toast.number} class={`toast ${toast.tone}`} data-about={toast.about}>
               <span>
-                {toast.text}{" "}
-                {toast.at && <time dateTime={toast.at.toISOString()}>{minute(toast.at)}</time>}
+                {toast.text}
+                {toast.at && (
+                  <>
+                    {" "}
+                    <time dateTime={toast.at.toISOString()}>{minute(toast.at)}</time>
+                  </>
+                )}
               </span>
               {toast.step && (
                 <button type="button" class="primary" disabled={!canAct} onClick={() => take(toast)}>
