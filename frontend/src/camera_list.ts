@@ -5,7 +5,7 @@ import { CsvFault, type CsvRow, csvRows } from "./csv_rows";
 import { bulkWords } from "./messages/bulk";
 import { GENERIC } from "./models";
 import { visible } from "./sentences";
-import { similar } from "./similar";
+import { nearest, similar } from "./similar";
 import type { Device, Model } from "./types";
 import { isWifiText, wifiText } from "./wifi_text";
 
@@ -300,9 +300,21 @@ export function planned(entries: readonly Entry[], devices: Iterable<Device>, mo
     if (name !== undefined && holder) return plan("failed", bulkWords.nameTaken(holder.id));
     if (textOf(entry.ssid) === null) return plan("failed", bulkWords.noTextSsid);
     seen.set(identity, entry.where);
-    return plan("new", entry.ssid[0] === 0x20 || entry.ssid[entry.ssid.length - 1] === 0x20 ? bulkWords.blanks : "");
+    return plan("new", noteOn(entry, codename, models, ofNetwork[ofNetwork.length - 1]));
   });
 }
+
+/** What is rarely meant, and is taken as it stands: `other` is a registered camera of the same network. */
+function noteOn(entry: Entry, codename: string, models: readonly Model[], other: { name: string } | undefined): string {
+  const names = new Map(models.map((one) => [codenameKey(one.codename), one.codename]));
+  const key = codenameKey(codename);
+  if (models.length > 0 && !names.has(key)) return bulkWords.unknownModel(codename, names.get(nearest(key, [...names.keys()]) ?? "") ?? "");
+  if (other) return bulkWords.alsoRegistered(other.name);
+  return entry.ssid[0] === 0x20 || entry.ssid[entry.ssid.length - 1] === 0x20 ? bulkWords.blanks : "";
+}
+
+/** Codenames with the same key mean the same model, however they are written. */
+const codenameKey = (codename: string): string => codename.replace(/[_-]/g, "").toLowerCase();
 
 /** The model that a network probably is of, by its name; empty if none matches or several do. */
 function guessed(models: readonly Model[], ssid: string): string {

@@ -20,7 +20,10 @@ function common(one: string, other: string): number {
 }
 
 /** The closest of some words; undefined if none is close. */
-export function similar(wanted: string, words: readonly string[]): string | undefined {
-  const scored = words.map((word) => ({ word, score: ratio(word, wanted.toLowerCase()) })).filter((one) => one.score >= CUTOFF);
+export const similar = (wanted: string, words: readonly string[]): string | undefined => nearest(wanted, words, CUTOFF);
+
+/** The closest of some words, however far it is. */
+export function nearest(wanted: string, words: readonly string[], cutoff = 0): string | undefined {
+  const scored = words.map((word) => ({ word, score: ratio(word, wanted.toLowerCase()) })).filter((one) => one.score >= cutoff);
   return scored.sort((one, other) => other.score - one.score || (one.word < other.word ? 1 : -1))[0]?.word;
 }

@@ -1,6 +1,7 @@
 // Short messages over the page: what a click came to, and what happened meanwhile.
 
 import { signal } from "@preact/signals";
+import { atHub } from "./hub_clock";
 
 /** `warn`: not known to be done, and not known to have failed. */
 export type Tone = "good" | "warn" | "bad" | "plain";
@@ -18,6 +19,8 @@ export interface Toast {
   text: string;
   tone: Tone;
   step: Step | undefined;
+  /** When it was so, by the hub's clock, of one that stays: what it says may be otherwise by now. */
+  at: Date | null;
 }
 
 const MOST = 3;
@@ -40,7 +43,7 @@ export function notify(about: string, text: string, tone: Tone, stays = false, s
   announce(text);
   const number = numbered;
   const others = toasts.value.filter((one) => one.about !== about);
-  toasts.value = [...others.slice(1 - MOST), { about, number, text, tone, step }];
+  toasts.value = [...others.slice(1 - MOST), { about, number, text, tone, step, at: stays ? new Date(atHub(Date.now())) : null }];
   const isTrouble = tone === "bad" || tone === "warn";
   if (!stays) setTimeout(() => dismiss(number), isTrouble ? TROUBLE_SHOWN_MS : SHOWN_MS);
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
@@ -103,6 +103,13 @@ async def test_stop_all_asks_also_if_it_is_not_known_whether_a_camera_records(
     assert asked == [{"recording": False, "all": True}]
 
 
+IS_ON_TOP: Final = """one => {
+  const box = one.getBoundingClientRect();
+  const places = [box.left + 4, box.left + box.width / 2, box.right - 4];
+  return places.every((x) => one.contains(document.elementFromPoint(x, box.top + box.height / 2)));
+}"""
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_no_message_is_cut_and_none_moves(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:
@@ -153,3 +160,54 @@ async def test_an_answer_that_is_not_good_stays_until_it_is_dismissed(page: Page
     await expect(toast(page, "1 of 1 cameras record.")).to_be_visible()
     await page.clock.fast_forward(600_000)
     await expect(page.locator(".toast")).to_have_count(0)
+
+
+async def refused(page: Page, hub: RunningHub, view: str = "") -> Locator:
+    """The message of a command that two cameras do not obey."""
+    reasons = {"done": False, "after_ms": None, "code": "busy", "message": "it copies"}
+    await results_are(page, [reasons | {"device_id": NO_DEVICE}])
+    channel = await with_driver(page, hub, "Left")
+    channel.expect("Left")
+    await opened(page, hub, view)
+    await page.get_by_role("button", name="Record on all").click()
+    shown = toast(page, "0 of 1 cameras record.")
+    await expect(shown).to_be_visible()
+    return shown
+
+
+async def test_a_message_that_stays_says_when_it_was_so(page: Page, hub: RunningHub) -> None:
+    shown = await refused(page, hub)
+    await expect(shown.locator("time")).to_have_text(re.compile(r"^\d+:\d\d"))
+
+
+async def test_nothing_is_tried_again_while_the_hub_is_away(page: Page, hub: RunningHub) -> None:
+    shown = await refused(page, hub)
+    again = shown.get_by_role("button", name="Try again")
+    await expect(again).to_be_enabled()
+    async with hub.without_daemon():
+        await expect(again).to_be_disabled()
+    await expect(again).to_be_enabled()
+    await hub.client.wait_until(lambda client: client.available, 30)
+
+
+@pytest.mark.parametrize("width", [820, 1366])
+async def test_no_message_lies_on_the_button_for_all_cameras(
+    browser: Browser, hub: RunningHub, width: int
+) -> None:
+    context = await browser.new_context(viewport={"width": width, "height": 500})
+    try:
+        page = await context.new_page()
+        shown = await refused(page, hub, "#check")
+        ends = await shown.evaluate("one => one.getBoundingClientRect().right")
+        button = page.get_by_role("button", name="Record on all")
+        assert ends < await button.evaluate("one => one.getBoundingClientRect().left")
+    finally:
+        await context.close()
+
+
+async def test_an_open_menu_lies_over_the_messages(browser: Browser, hub: RunningHub) -> None:
+    async with sized(browser, "phone") as page:
+        await refused(page, hub)
+        await page.get_by_role("button", name="More", exact=True).click()
+        for item in await page.get_by_role("menu").locator("> *").all():
+            assert await item.evaluate(IS_ON_TOP)

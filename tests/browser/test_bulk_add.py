@@ -227,6 +227,45 @@ async def test_its_passwords_stay_out_of_sight(page: Page, hub: RunningHub) -> N
     await expect(dialog.get_by_label("QR texts or a CSV table")).to_have_value("")
 
 
+LONG: Final = (
+    "name,ssid,password,codename\n"
+    "Nose,X4 1A2B3C.OSC,88888888,insta360-x4\nTail,THETAYR00000002.OSC,88888888,theta-xx\n"
+    f"{'Very' * 12},SIM-CAM-3,short,\n"
+)
+BROKEN: Final = """(table) => [...table.querySelectorAll("th, td bdi")].filter((one) => {
+  const range = document.createRange();
+  range.selectNodeContents(one);
+  return one.textContent.length < 12 && new Set([...range.getClientRects()].map((line) => line.top)).size > 1;
+}).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("width", [820, 1366])
+async def test_no_heading_and_no_short_name_is_broken(browser: Browser, hub: RunningHub, width: int) -> None:
+    context = await browser.new_context(viewport={"width": width, "height": 768})
+    try:
+        page = await context.new_page()
+        await opened(page, hub)
+        table = (await checked(page, LONG)).get_by_role("table")
+        assert await table.evaluate(BROKEN) == []
+        network = table.get_by_text("THETAYR00000002.OSC")
+        assert await network.evaluate("one => one.getClientRects().length") == 1
+    finally:
+        await context.close()
+
+
+async def test_several_cameras_are_offered_without_scrolling(browser: Browser, hub: RunningHub) -> None:
+    context = await browser.new_context(viewport={"width": 1366, "height": 768})
+    try:
+        page = await context.new_page()
+        await opened(page, hub)
+        await page.get_by_role("button", name="Add a camera").click()
+        dialog = page.get_by_role("dialog", name="Add a camera")
+        await expect(dialog.get_by_role("radio").first).to_be_focused()
+        await expect(dialog.get_by_role("button", name="Several cameras at once")).to_be_in_viewport(ratio=1)
+    finally:
+        await context.close()
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_it_fits_every_screen(browser: Browser, hub: RunningHub, size: str) -> None:
     async with sized(browser, size) as page:

@@ -198,7 +198,10 @@ PLANS: Final = (
     "GP25140001,88888888\n"
     "X4 Air 12.OSC,88888888\nx4 1A2B3C.OSC,88888888\nX4 a b.OSC,88888888\n",
     "WIFI:S:SIM-CAM-1;P:88888888;;\nWIFI:S:X5 1.OSC;P:88888888;;\nWIFI:S:X5 1.OSC;P:88888888;;\nWIFI:bad\n",
-    "name,ssid,password,codename\nNose,CAM,88888888,mine\n",
+    "name,ssid,password,codename\nNose,CAM,88888888,mine\nTail,CAN,88888888,Ricoh_ThetaX\n",
+    "name,ssid,password\nOther,SIM-CAM-2,88888888\n",
+    "ssid,password,codename\nCAM,88888888,theta-xx\n",
+    "ssid,password,codename\nSIM-CAM-1,88888888,theta-xx\n",
 )  # fmt: skip
 DEVICES: Final = (
     DeviceRecord(1, "Nose", "insta360-x3", ssid=b"SIM-CAM-1"),
@@ -228,6 +231,22 @@ def test_the_plan_is_that_of_a_dry_run(text: str) -> None:
         for one in _planned(entries_of(text, "x"), {one.id: one for one in DEVICES})
     ]
     assert of_page(text, DEVICES) == ours
+
+
+def test_a_model_that_the_catalog_does_not_have_is_said_before_it_is_added() -> None:
+    [[_, _, result, reason, _]] = of_page("ssid,password,codename\nCAM,88888888,theta-xx\n", ())
+    said = 'The model "theta-xx" is not in the catalog; the closest one is ricoh-theta-x.'
+    assert (result, reason) == ("new", said)
+
+
+def test_a_second_camera_of_a_registered_network_is_said_before_it_is_added() -> None:
+    [[_, _, result, reason, _]] = of_page("name,ssid,password\nOther,SIM-CAM-2,88888888\n", DEVICES)
+    assert (result, reason) == ("new", "its network is also registered as SIM-CAM-2")
+
+
+def test_a_registered_network_is_said_with_the_name_that_it_has() -> None:
+    [[_, _, result, reason, _]] = of_page("ssid,password\nSIM-CAM-1,88888888\n", DEVICES)
+    assert (result, reason) == ("known", "as Tail")
 
 
 def test_a_network_whose_name_is_no_text_is_left_to_the_command_line() -> None:

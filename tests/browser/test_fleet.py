@@ -86,7 +86,7 @@ async def test_hubs_and_cameras_appear_and_are_counted(page: Page, fleet: FleetP
     await expect(page.get_by_role("heading", name="2 of 2 hubs online")).to_be_visible()
     await expect(hub_row(page, "plane")).to_contain_text("1 of 2 cameras connected")
     await expect(hub_row(page, OWN)).to_contain_text("3 of 3 adapters free")
-    await expect(hub_row(page, OWN)).to_contain_text("No messages since you opened this page")
+    await expect(hub_row(page, OWN)).to_contain_text("No change since you opened this page")
     device = await fleet.hub.connected(1, "Front")
     await expect(count(page, "connected")).to_have_text("Connected 2")
     await expect(count(page, "connecting")).to_have_text("Connecting 1")
@@ -194,7 +194,7 @@ async def test_battery_recording_and_problems_are_shown(page: Page, fleet: Fleet
         await expect(camera_row(page, "plane", number).locator(f"[data-shape={state}]")).to_be_visible()
         await expect(count(page, state)).to_have_text(f"{word} 1")
     await expect(count(page, "connected")).to_have_text("Connected 1")
-    await expect(camera_row(page, "plane", 2).get_by_role("button")).to_contain_text("Disconnect")
+    await expect(camera_row(page, "plane", 2).get_by_role("button")).to_contain_text("Record")
     await expect(camera_row(page, "plane", 5).get_by_role("button")).to_contain_text("Connect")
     await expect(camera_row(page, "plane", 2).locator(".battery")).to_have_count(0)
     await expect(camera_row(page, "plane", 3).locator(".battery, .badge.recording")).to_have_count(0)
@@ -323,13 +323,87 @@ async def test_what_needs_somebody_is_said_at_the_top_and_shown_alone(page: Page
     fleet.publish_hub("wreck", device_record(1), online=False)
     # Nobody expects its camera: that it is off is no trouble.
     fleet.publish_hub("shed", device_record(1, state="disconnected"), ready=False, ready_message="Nobody.")
-    await expect(band(page)).to_contain_text(f"2 of 5 hubs need you. plane: {words}")
+    await expect(band(page)).to_contain_text(f"2 of 5 hubs need you. wreck is offline. plane: {words}")
     await count(page, "attention").click()
     await expect(page.locator("[data-hub]")).to_have_count(2)
     await expect(hub_row(page, "plane").locator("strong")).to_have_text(words)
     await expect(hub_row(page, "wreck").locator("strong")).to_have_text("It is offline.")
     fleet.publish("plane/availability", "offline")
-    await expect(band(page)).to_contain_text("2 of 5 hubs need you. plane: It is offline.")
+    await expect(band(page)).to_contain_text("2 of 5 hubs need you. plane and wreck are offline.")
+
+
+async def test_hubs_are_ordered_by_need_and_then_by_name(page: Page, fleet: FleetPage) -> None:
+    lost = device_record(1, state="disconnected", connection_error_code="authentication-failed")
+    for name in ("b", "a"):
+        fleet.publish_hub(f"{name}-calm", device_record(1))
+        fleet.publish_hub(f"{name}-lost", lost)
+        fleet.publish_hub(f"{name}-wreck", device_record(1), online=False)
+    await signed_in(page, fleet.url)
+    await expect(page.locator("[data-hub]")).to_have_count(7)
+    await expect(page.locator("[data-hub] > button")).to_have_text(
+        [f"Hub {name}" for name in ("a-wreck", "b-wreck", "a-lost", "b-lost", "a-calm", "b-calm", OWN)]
+    )
+
+
+async def test_no_hub_moves_under_the_pointer(page: Page, fleet: FleetPage) -> None:
+    for name in ("a", "c"):
+        fleet.publish_hub(name, device_record(1))
+    await signed_in(page, fleet.url)
+    names = page.locator("[data-hub] > button")
+    await expect(names).to_have_text(["Hub a", f"Hub {OWN}", "Hub c"])
+    await hub_row(page, "a").hover()
+    fleet.publish("c/availability", "offline")
+    await expect(hub_row(page, "c").locator(".badge")).to_have_text("Offline")
+    await expect(names).to_have_text(["Hub a", f"Hub {OWN}", "Hub c"])
+    await page.mouse.move(1, 1)
+    await expect(names).to_have_text(["Hub c", "Hub a", f"Hub {OWN}"])
+
+
+async def test_a_camera_that_records_can_be_stopped_and_is_not_disconnected(
+    page: Page, fleet: FleetPage
+) -> None:
+    recording = CameraRecord(recording_state="recording")
+    fleet.publish_hub("plane", device_record(1, camera=recording))
+    await signed_in(page, fleet.url)
+    await open_all(page)
+    button = camera_row(page, "plane", 1).get_by_role("button")
+    await expect(button).to_have_text("Stop recording Camera 1 at plane")
+    await button.click()
+    topic = "wifimgrd/plane/devices/1/command"
+    await fleet.seen.until(lambda: any(b"stop_recording" in one.payload for one in fleet.seen.seen(topic)))
+    sent = fleet.seen.seen(topic)[-1]
+    assert json.loads(sent.payload) == {"command": "stop_recording", "options": {}}
+    answer = {"command": "stop_recording", "device_id": 1, "ok": True, "code": None, "message": "done"}
+    assert sent.response_topic is not None
+    fleet.seen.send(sent.response_topic, answer, CorrelationData=sent.correlation)
+    await expect(toast(page, "Camera 1 (plane) stopped recording.")).to_be_visible()
+
+
+async def test_what_counts_hubs_and_what_counts_cameras_is_told_apart(page: Page, fleet: FleetPage) -> None:
+    fleet.publish_hub("plane", device_record(1, state="connecting"))
+    await signed_in(page, fleet.url)
+    await expect(count(page, "connecting")).to_be_visible()
+    chips = page.get_by_role("group", name="Show")
+    await expect(chips).to_have_text("HubsAll 2CamerasConnecting 1")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_hint_of_the_search_is_not_cut(browser: Browser, fleet: FleetPage, size: str) -> None:
+    async with sized(browser, size) as page:
+        await signed_in(page, fleet.url)
+        find = page.get_by_label("Find")
+        await find.fill(str(await find.get_attribute("placeholder")))
+        assert await find.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+async def test_a_camera_has_the_model_that_it_says_it_is(page: Page, fleet: FleetPage) -> None:
+    fleet.publish_hub(
+        "plane", device_record(1, camera=CameraRecord(model="Insta360 X3")), device_record(2, codename="mine")
+    )
+    await signed_in(page, fleet.url)
+    await open_all(page)
+    await expect(camera_row(page, "plane", 1).locator(".named")).to_contain_text("X3 · Insta360 X3")
+    await expect(camera_row(page, "plane", 2).locator(".named")).to_contain_text("X3 · mine")
 
 
 async def test_each_camera_of_a_hub_has_a_mark_by_its_state(page: Page, fleet: FleetPage) -> None:

@@ -9,7 +9,8 @@ from typing import Final
 import pytest
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.looking import SIZES, opened_rows, sized, toast
+from tests.browser.looking import SIZES, opened, opened_rows, sized, toast
+from tests.browser.made_rig import MadeRig, failed, recording
 from tests.browser.running_hub import RunningHub
 from tests.browser.told import Told, said
 from tests.commands import connect, disconnect
@@ -333,3 +334,76 @@ async def test_a_recording_on_a_selection_leaves_nobody_out_without_a_word(
     told = toast(page, "1 of 3 cameras record. Not connected: Camera 4. Camera 2: it has no driver.")
     await expect(told).to_have_class("toast bad")
     assert asked == [{"recording": True, "device_ids": [ids[0], ids[1], ids[3]]}]
+
+
+WIFI_LINES: Final = """one => {
+  const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+  const range = document.createRange(), lines = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const at = text.data.indexOf("Wi-Fi");
+    if (at < 0) continue;
+    range.setStart(text, at);
+    range.setEnd(text, at + 5);
+    lines.push(range.getClientRects().length);
+  }
+  return lines;
+}"""
+
+
+async def test_wifi_stays_on_one_line_whatever_room_there_is(page: Page, hub: RunningHub) -> None:
+    refused = failed("authentication-failed")
+    await MadeRig({f"Camera {number}": refused for number in range(1, 13)}).to(page)
+    await opened_rows(page, hub)
+    reason = row(page, "Camera 1").locator(".in-why .lines")
+    for width in range(560, 1000, 20):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await reason.evaluate(WIFI_LINES) == [1], width
+
+
+BEYOND: Final = """one => {
+  const { outlineOffset, outlineWidth } = getComputedStyle(one);
+  return parseFloat(outlineOffset) + parseFloat(outlineWidth);
+}"""
+
+
+async def test_the_focus_of_a_tab_is_not_cut(page: Page, hub: RunningHub) -> None:
+    await opened(page, hub)
+    tab = page.get_by_role("navigation").get_by_role("link", name="Wall")
+    await page.keyboard.press("Tab")
+    await tab.focus()
+    assert await tab.evaluate(BEYOND) <= 0
+
+
+TEXT_TOP: Final = """one => {
+  const range = document.createRange();
+  range.selectNodeContents([...one.childNodes].findLast((each) => each.textContent.trim()));
+  return range.getBoundingClientRect().top;
+}"""
+REACHED: Final = {"signal_strength": 60, "interface": "wlan0", "frequency": 2437, "address": "10.77.0.1"}
+
+
+async def made_rows(page: Page, hub: RunningHub) -> None:
+    """Twelve cameras that record, without the hub's own."""
+    await MadeRig({f"Camera {number}": recording() | REACHED for number in range(1, 13)}).to(page)
+    await opened_rows(page, hub)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_signal_battery_and_card_are_seen_on_each_size(
+    browser: Browser, hub: RunningHub, size: str
+) -> None:
+    async with sized(browser, size) as page:
+        await made_rows(page, hub)
+        first = row(page, "Camera 1")
+        places = (first.locator(".signal"), first.locator(".battery"), first.get_by_text("1 h 12 min left"))
+        for place in places:
+            value = place.filter(visible=True)
+            await expect(value).to_be_in_viewport(ratio=1)
+            assert await value.evaluate("one => one.scrollWidth <= one.parentElement.clientWidth")
+
+
+async def test_the_texts_of_battery_and_signal_stand_on_one_line(page: Page, hub: RunningHub) -> None:
+    await made_rows(page, hub)
+    first = row(page, "Camera 1")
+    tops = [await first.locator(place).evaluate(TEXT_TOP) for place in (".signal", ".battery")]
+    assert tops[0] == pytest.approx(tops[1], abs=0.5)

@@ -54,10 +54,18 @@ def test_the_hub_lists_the_cameras_that_it_can_command() -> None:
     assert ["Recording", "1 of 2 cameras"] in [line.split(maxsplit=1) for line in lines]
     assert lines[-4:] == [
         "",
-        "CAMERA  STATE            BATTERY         CARD             PROBLEMS",
-        "Front   Recording 12:03  84 %            2 h 10 min left  -",
-        "Rear    Off              84 %, charging  full             battery low, card full, new",
+        "CAMERA  STATE            BATTERY         CARD             READ      PROBLEMS",
+        "Front   Recording 12:03  84 %            2 h 10 min left  -         -",
+        "Rear    Off              84 %, charging  full             just now  battery low, card full, new",
     ]
+
+
+def test_what_is_known_of_a_camera_that_is_away_has_its_age() -> None:
+    away = replace(FRONT, state="disconnected", camera=replace(CAMERA, read_at=NOW - 300_000_000))
+    head, row = cameras_view([away], screen(), NOW)[1:]
+    assert head.split() == ["CAMERA", "STATE", "BATTERY", "CARD", "READ"]
+    assert row.endswith("5 min ago")
+    assert "READ" not in cameras_view([FRONT], screen(), NOW)[1]
 
 
 def test_without_such_cameras_a_hub_shows_none() -> None:

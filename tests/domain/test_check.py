@@ -166,6 +166,16 @@ def test_a_failure_says_why_a_camera_is_not_connected() -> None:
     assert sentences.check_finding(Want.NOT_CONNECTED, away) == "It is not connected: the password is wrong."
 
 
+def test_a_camera_that_is_searched_for_says_that_and_not_how_its_link_ended() -> None:
+    failure = Failure(ErrorCode.CONNECTION_LOST, "the connection was lost: NetworkManager stopped", 1)
+    device = replace(camera(1).device, failure=failure)
+    lost = replace(camera(1), state=DeviceState.DISCONNECTED, device=device, lost_us=1)
+    said = sentences.check_finding(Want.NOT_CONNECTED, lost)
+    assert said == "It was lost: the hub searches for its network."
+    waits = replace(lost, device=replace(device, waiting_since_us=1))
+    assert sentences.check_finding(Want.NOT_CONNECTED, waits) == "It waits for a free adapter."
+
+
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [

@@ -9,7 +9,7 @@ from typing import Final
 from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import STYLE_OF_STATE, Style
-from wifimgrd.cli._times import hours_and_minutes, moment
+from wifimgrd.cli._times import hours_and_minutes, moment, since
 from wifimgrd.domain.camera import BatteryState, Problem, RecordingState, StorageState
 from wifimgrd.domain.camera_state import (
     PROBLEM_WORDS,
@@ -18,6 +18,7 @@ from wifimgrd.domain.camera_state import (
     last_known,
     recording_label,
 )
+from wifimgrd.domain.device import DeviceState
 from wifimgrd.domain.records import CameraRecord, DeviceRecord
 
 _HEADS: Final = (
@@ -25,6 +26,7 @@ _HEADS: Final = (
     Column("STATE"),
     Column("BATTERY"),
     Column("CARD"),
+    Column("READ", is_optional=True),
     Column("PROBLEMS", rank=1, is_optional=True, goes_below=True),
 )
 _CARD_WORDS: Final[Mapping[str | None, str]] = {
@@ -57,12 +59,20 @@ def cameras_view(
             device_state(device, now_us, current=current),
             battery(camera),
             card(camera),
+            _read_then(device, now_us, current=current),
             problems(camera),
         )
         for device in devices
         if (camera := device.camera) is not None
     ]
     return ["", *screen.table(_HEADS, rows)] if rows else []
+
+
+def _read_then(device: DeviceRecord, now_us: int, *, current: bool) -> str | None:
+    """How long ago the values of a camera were read that is not there now; None of one that is."""
+    is_now = current and device.state == DeviceState.CONNECTED
+    read_at = None if is_now or device.camera is None else device.camera.read_at
+    return None if read_at is None else since(now_us - read_at)
 
 
 def recording_count(devices: Iterable[DeviceRecord], *, current: bool) -> list[tuple[str, object]]:

@@ -19,10 +19,11 @@ from wifimgrd.cli._screen import Screen
 from wifimgrd.cli._table import Cell, Column, Row
 from wifimgrd.cli._text import Style, safe
 from wifimgrd.client.hub import HubClient
-from wifimgrd.domain.camera_model import guess_model
+from wifimgrd.domain.camera_model import CameraModels, closest_codename, guess_model
 from wifimgrd.domain.device import Ssid
 from wifimgrd.domain.errors import InvalidRequest, WifimgrdError
 from wifimgrd.domain.records import DeviceRecord
+from wifimgrd.domain.sentences import unknown_model
 
 _MOST_CAMERAS: Final = 500
 _HEADS: Final = (
@@ -90,7 +91,7 @@ async def export_cameras(hub: HubClient, arguments: argparse.Namespace, screen: 
 
 def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> list[_Planned]:
     """The planned result of each entry, before anything is done."""
-    models = known_models().values()
+    models = known_models()
     known = {(device.ssid, device.name): device for device in devices.values()}
     by_network = {device.ssid: device for device in devices.values()}
     by_name = {device.name: device for device in devices.values()}
@@ -99,7 +100,7 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
     for entry in entries:
         codename = str(
             entry.settings.get("codename")
-            or guess_model(models, Ssid(entry.ssid).text, ())
+            or guess_model(models.values(), Ssid(entry.ssid).text, ())
             or DEFAULT_CODENAME
         )
         name = str(entry.settings.get("name", ""))
@@ -120,14 +121,18 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
                 f"the name is taken by camera {by_name[name].id}, which has another network",
             )
         else:
-            result, reason = _NEW, _with_blanks(entry)
+            result, reason = _NEW, _note(entry, codename, models, by_network.get(entry.ssid))
             seen[identity] = entry.where
         plan.append(_Planned(entry, codename, result, reason, same.id if same else None))
     return plan
 
 
-def _with_blanks(entry: Entry) -> str:
-    """A note on what is rarely meant, and is taken as it stands."""
+def _note(entry: Entry, codename: str, models: CameraModels, other: DeviceRecord | None) -> str:
+    """What is rarely meant, and is taken as it stands: `other` is a registered camera of the same network."""
+    if models and codename not in models:
+        return unknown_model(codename, closest_codename(codename, models))
+    if other is not None:
+        return f"its network is also registered as {other.name}"
     return "blanks at the ends of its network belong to it" if entry.ssid != entry.ssid.strip(b" ") else ""
 
 

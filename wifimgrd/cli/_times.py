@@ -12,7 +12,7 @@ def moment(time_us: int | None, now_us: int) -> str | None:
     """A point in time, local and as the time since; None if there is none."""
     if time_us is None:
         return None
-    return f"{local_time(time_us)} ({_since(now_us - time_us)})"
+    return f"{local_time(time_us)} ({since(now_us - time_us)})"
 
 
 def local_time(time_us: int) -> str:
@@ -29,7 +29,8 @@ def span(passed_us: int) -> str:
     return f"{seconds // length} {unit}"
 
 
-def _since(passed_us: int) -> str:
+def since(passed_us: int) -> str:
+    """How long ago it was."""
     return f"{span(passed_us)} ago" if passed_us >= 1_000_000 else "just now"
 
 

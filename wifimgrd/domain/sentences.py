@@ -275,6 +275,11 @@ def check_finding(code: Want | Problem, status: DeviceStatus, limit: int | None 
             return "It is being connected."
         if power is not None and power.state is PowerState.ASLEEP:
             return "It is asleep."
+        # How the last link ended is of the past: the hub may have come back since.
+        if status.device.waiting_since_us:
+            return "It waits for a free adapter."
+        if status.lost_us:
+            return "It was lost: the hub searches for its network."
         return _WANTS[code] if failure is None else _ended(f"{_WANTS[code][:-1]}: {failure.message}")
     if isinstance(code, Want) or camera is None:
         return _WANTS[Want(code)]

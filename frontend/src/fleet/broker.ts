@@ -58,6 +58,9 @@ export class CommandError extends Error {
   }
 }
 
+/** What this page commands a camera. */
+export type CameraVerb = Verb | "start_recording" | "stop_recording";
+
 interface Pending {
   hub: string;
   /** Until the broker has the command. */
@@ -253,7 +256,7 @@ async function readHubs(): Promise<void> {
 }
 
 /** Send a command to a camera; throws CommandError. */
-export function command(hub: string, camera: number, verb: Verb, options: Record<string, boolean> = {}): Promise<Answer> {
+export function command(hub: string, camera: number, verb: CameraVerb, options: Record<string, boolean> = {}): Promise<Answer> {
   const asked = client;
   if (!asked?.connected) return Promise.reject(new CommandError(fleetWords.notConnected));
   if (pending.size >= MOST_COMMANDS) return Promise.reject(new CommandError(fleetWords.tooManyCommands));

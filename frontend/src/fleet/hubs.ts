@@ -118,7 +118,7 @@ export class Hubs {
       return true;
     }
     if (!known) this.cameras += 1;
-    const words = [record.name, record.connection_settings.ssid, record.codename].join("\n").toLowerCase();
+    const words = [record.name, record.connection_settings.ssid, record.codename, record.camera?.model ?? ""].join("\n").toLowerCase();
     hub.cameras.set(id, { record, state: stateOf(record), link: linkOf(record), words });
     return true;
   }

@@ -13,7 +13,7 @@ export type CameraRecord = Pick<
   connection_error_code: string | null;
   recovery_step: string | null;
   connection_error_message: string | null;
-  camera: Pick<Camera, "battery_level" | "battery_state" | "recording" | "problems"> | null;
+  camera: Pick<Camera, "battery_level" | "battery_state" | "recording" | "problems" | "model"> | null;
 };
 export type AdapterRecord = Pick<Interface, "name" | "state" | "reason" | "device_id" | "reserved_device_id" | "health">;
 
@@ -186,6 +186,8 @@ const readingOf = (members: Members): CameraRecord["camera"] => ({
   battery_state: members.oneOrNull("battery_state", ["charging", "discharging"]),
   recording: members.booleanOrNull("recording"),
   problems: members.some("problems", PROBLEMS),
+  // An earlier version has none.
+  model: members.has("model") ? members.textOrNull("model") : null,
 });
 
 export const parseAdapter = (octets: Uint8Array) =>

@@ -46,6 +46,16 @@ export function needs(hub: Hub): boolean {
   return !hub.isOnline || isBackendAway || isUnready || cameras.some(({ state }) => KIND_OF[state] === "act" || KIND_OF[state] === "look");
 }
 
+/** Those that are away first, then those that need somebody; each by its name. */
+const needOf = (hub: Hub): number => (!hub.isOnline ? 0 : needs(hub) ? 1 : 2);
+
+/** The hubs, which are given by name, by need; while `held`, those of it stay where they were, and what is new comes last. */
+export function ordered(hubs: readonly Hub[], held: readonly string[] | null): Hub[] {
+  const ranks = held ? new Map(held.map((id, index) => [id, index])) : new Map(hubs.map((hub) => [hub.id, needOf(hub)]));
+  const rankOf = (hub: Hub): number => ranks.get(hub.id) ?? ranks.size;
+  return [...hubs].sort((one, other) => rankOf(one) - rankOf(other));
+}
+
 export function countsOf(hubs: readonly Hub[], isLive: boolean): Counts {
   const counts: Counts = { online: 0, inNeed: 0, recording: 0, cameras: new Map(), total: 0 };
   for (const hub of hubs) {

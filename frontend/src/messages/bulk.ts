@@ -83,6 +83,8 @@ const en = {
   knownAs: (name: string) => `as ${name}`,
   twice: (where: string) => `the same is in ${where}`,
   nameTaken: (id: number) => `the name is taken by camera ${id}, which has another network`,
+  unknownModel: (codename: string, closest: string) => `The model "${codename}" is not in the catalog${closest && `; the closest one is ${closest}`}.`,
+  alsoRegistered: (name: string) => `its network is also registered as ${name}`,
   blanks: "blanks at the ends of its network belong to it",
 };
 

@@ -34,11 +34,17 @@ const en = {
   allWell: "No hub needs you.",
   nobody: "No hub yet.",
   isOffline: "It is offline.",
+  areOffline: (hubs: readonly string[], more: number) => {
+    const names = more > 0 ? [...hubs, `${more} more`] : hubs;
+    const [last = ""] = names.slice(-1);
+    return names.length === 1 ? `${last} is offline.` : `${names.slice(0, -1).join(", ")} and ${last} are offline.`;
+  },
   ofOne: (hub: string, condition: string) => `${hub}: ${condition}`,
   none: "No hub publishes to this broker, this user may not read its topics, or the broker does not send its retained messages.",
   noneAdvice: "To publish, a hub needs [mqtt] broker in its configuration, and wifimgrd-mqtt running.",
   find: "Find",
-  findHint: "Hub, camera, network or model",
+  findHint: "Hub or camera",
+  findWhat: "By its name, a camera also by its network or model",
   filter: "Show",
   noMatches: "No matches",
   openAll: "Show all cameras",
@@ -46,6 +52,8 @@ const en = {
   online: "Online",
   offline: "Offline",
   hub: "Hub",
+  hubs: "Hubs",
+  cameras: "Cameras",
   ofHub: (connected: number, total: number) => (total === 0 ? "No camera" : `${connected} of ${plural(total, "camera", "cameras")} connected`),
   recording: (count: number) => `${count} recording`,
   inState: (count: number, state: string) => `${count} ${state.toLowerCase()}`,
@@ -54,7 +62,7 @@ const en = {
   reserved: (adapter: string, camera: string) => `${adapter} reserved for ${camera}`,
   doubted: (adapter: string, state: string) => `${adapter} ${state.toLowerCase()}`,
   lastMessage: (time: string) => `Last message ${time}`,
-  noMessage: "No messages since you opened this page",
+  noChange: "No change since you opened this page",
   unreadable: (count: number) => `${plural(count, "record", "records")} unreadable`,
   hubOffline: "The hub is offline",
   commandsOff: "The hub does not accept commands",

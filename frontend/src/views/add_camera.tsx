@@ -168,6 +168,9 @@ function NetworkStep({ faults, onAdded, onBulk }: NetworkProps) {
   const registered = registeredAs(ssid);
   return (
     <div ref={part} class="step" onPaste={pastedList}>
+      <button type="button" class="several" onClick={() => onBulk("")}>
+        {t.add.several}
+      </button>
       {isBluetoothReady() && <BluetoothCameras onAdded={onAdded} />}
       <fieldset class="choices" aria-busy={isSearching}>
         <legend>{t.add.networks}</legend>
@@ -182,9 +185,6 @@ function NetworkStep({ faults, onAdded, onBulk }: NetworkProps) {
         </button>
       </fieldset>
       <SsidField id="add-ssid" label={t.add.typeName} hint={t.add.typeHint} value={unread || ssid} onInput={type} faults={unread ? [whyUnread(wifiText(unread))] : faults.ssid} />
-      <button type="button" class="quiet" onClick={() => onBulk("")}>
-        {t.add.several}
-      </button>
       {canScan() && !isScanning && (
         <button type="button" onClick={() => setScanning(true)}>
           {t.add.scan}

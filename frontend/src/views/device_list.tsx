@@ -17,7 +17,7 @@ import { DeviceActions, stepOf } from "./device_actions";
 import { isOverview, shownOf } from "./filters";
 import { type Fold, foldedOf, foldsIn, isFold } from "./folds";
 import { byNeed, byText, type Compare, useOrder } from "./order";
-import { BatteryLevel, Name, Signal } from "./parts";
+import { BatteryLevel, Name, Signal, Unbroken } from "./parts";
 import { CardValues, useIsNow } from "./reading";
 import { Sparkline } from "./sparkline";
 import { StateBadge } from "./state_badge";
@@ -255,7 +255,7 @@ function Row({ device, isPicked, onPick }: RowProps) {
         <StateBadge device={device} />
       </td>
       <td class={`in-why${reach}`} colSpan={columns}>
-        {trouble ? <span key={trouble.text} class={`lines ${trouble.tone}`} title={trouble.text}>{trouble.text}</span>
+        {trouble ? <span key={trouble.text} class={`lines ${trouble.tone}`} title={trouble.text}><Unbroken text={trouble.text} /></span>
         : isNarrow.value ? <Values key={String(connected)} device={device} />
         : device.interface && <span class="lines">{t.camera.by(device.interface, device.frequency)}</span>}
       </td>
@@ -320,7 +320,7 @@ function FoldRow({ fold: { devices: those }, isOpen, count, onToggle, onPick }: 
       </td>
       <td class="in-why alone" colSpan={1 + valueColumns()}>
         <span class="lines" title={reason ?? ""}>
-          <bdi>{names}</bdi> {reason}
+          <bdi>{names}</bdi> {reason && <Unbroken text={reason} />}
         </span>
       </td>
       <td class="in-action">

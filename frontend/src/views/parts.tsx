@@ -124,6 +124,11 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
+/** A text in which Wi-Fi, which has a hyphen, stays on one line. */
+export const Unbroken = ({ text }: { text: string }) => (
+  <>{text.split(/(Wi-Fi)/).map((part) => (part === "Wi-Fi" ? <span class="unbroken">{part}</span> : part))}</>
+);
+
 /** Move the focus to the first field at fault, once it is marked. */
 export function useFocusOnFault(faults: unknown) {
   const form = useRef<HTMLFormElement>(null);

@@ -118,7 +118,7 @@ export function Shell({ onDrawn }: { onDrawn: () => void }) {
       </footer>
       {isNarrow.value && <PhoneBar view={view} />}
       {openedForm.value && <Later load={loadForms} props={{}} />}
-      <Toasts />
+      <Toasts canAct={isCurrent.value} />
     </>
   );
 }

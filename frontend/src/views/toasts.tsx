@@ -3,6 +3,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../messages";
+import { minute } from "../times";
 import { announced, dismiss, type Toast, toasts } from "../toasts";
 
 const EDGE = 16;
@@ -51,7 +52,8 @@ function take({ number, step }: Toast): void {
   step?.act();
 }
 
-export function Toasts() {
+/** `canAct`: whether what a message leads to can be done now. */
+export function Toasts({ canAct = true }: { canAct?: boolean }) {
   const list = usePlaces();
   return (
     <>
@@ -62,9 +64,17 @@ export function Toasts() {
         <section class="toasts" aria-label={t.hub.notifications} ref={list}>
           {toasts.value.map((toast) => (
             <div key={toast.number} class={`toast ${toast.tone}`} data-about={toast.about}>
-              <span>{toast.text}</span>
+              <span>
+                {toast.text}
+                {toast.at && (
+                  <>
+                    {" "}
+                    <time dateTime={toast.at.toISOString()}>{minute(toast.at)}</time>
+                  </>
+                )}
+              </span>
               {toast.step && (
-                <button type="button" class="primary" onClick={() => take(toast)}>
+                <button type="button" class="primary" disabled={!canAct} onClick={() => take(toast)}>
                   {toast.step.words}
                 </button>
               )}

@@ -7,9 +7,9 @@ import { t } from "../../messages";
 import { fleetWords } from "../../messages/fleet";
 import { hubs, isJoined, link } from "../broker";
 import { changed, frame } from "../frame";
-import { countsOf, type Filter, type KnownState, rowsOf } from "../rows";
+import { countsOf, type Filter, type KnownState, ordered, rowsOf } from "../rows";
 import { CameraRow, HubRow } from "./rows";
-import { VisibleRows } from "./visible_rows";
+import { isUnderHand, VisibleRows } from "./visible_rows";
 
 const KNOWN_STATES: readonly KnownState[] = [...STATES, "unknown"];
 const words = signal("");
@@ -18,6 +18,12 @@ const opened = signal<ReadonlySet<string>>(new Set());
 
 const nameOf = (state: KnownState) => (state === "unknown" ? t.unknown : t.states[state]);
 
+type Chip = readonly [filter: Filter, name: string, count: number];
+
+/** The ids in the order in which they are shown: no row moves under a hand. */
+let order: readonly string[] = [];
+const isHeld = (): boolean => isUnderHand.value || document.querySelector(".fleet :focus-visible") !== null;
+
 export function Fleet() {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -25,7 +31,9 @@ export function Fleet() {
   const isLive = isJoined();
   const all = hubs.all;
   const counts = countsOf(all, isLive);
-  const rows = rowsOf(all, { words: words.value.trim().toLowerCase(), filter: filter.value, isLive }, opened.value);
+  const inOrder = ordered(all, isHeld() ? order : null);
+  order = inOrder.map((one) => one.id);
+  const rows = rowsOf(inOrder, { words: words.value.trim().toLowerCase(), filter: filter.value, isLive }, opened.value);
   const areAllOpen = all.length > 0 && opened.value.size >= all.length;
 
   const toggle = (id: string) => {
@@ -35,12 +43,14 @@ export function Fleet() {
     changed();
   };
   const states = KNOWN_STATES.map((state) => [state, counts.cameras.get(state) ?? 0] as const);
-  const chips: (readonly [Filter, string, number])[] = [
+  // The one that is chosen stays, with none left: the button keeps its place and the focus.
+  const isThere = ([one, , number]: Chip): boolean => one === "" || number > 0 || one === filter.value;
+  const ofHubs: Chip[] = [
     ["", t.cameras.all, all.length],
     ["attention", t.cameras.attention, counts.inNeed],
     ["offline", fleetWords.offline, isLive ? all.length - counts.online : 0],
-    ...states.map(([state, number]) => [state, nameOf(state), number] as const),
   ];
+  const ofCameras = states.map(([state, number]): Chip => [state, nameOf(state), number]);
   return (
     <section aria-labelledby="hubs-title">
       <div class="section-head camera-tools filtered finding">
@@ -55,23 +65,11 @@ export function Fleet() {
           maxLength={200}
           onInput={(event) => ((words.value = event.currentTarget.value), changed())}
           placeholder={fleetWords.findHint}
+          title={fleetWords.findWhat}
         />
         <div class="chips" role="group" aria-label={fleetWords.filter}>
-          {/* The one that is chosen stays, with none left: the button keeps its place and the focus. */}
-          {chips.map(([one, name, number]) =>
-            one === "" || number > 0 || one === filter.value ? (
-              <button
-                key={one}
-                type="button"
-                class={`chip ${one}`}
-                data-count={one}
-                aria-pressed={filter.value === one}
-                onClick={() => ((filter.value = filter.value === one ? "" : one), changed())}
-              >
-                {name} <span class="number">{number}</span>
-              </button>
-            ) : null,
-          )}
+          <Chips of={fleetWords.hubs} chips={ofHubs.filter(isThere)} />
+          <Chips of={fleetWords.cameras} chips={ofCameras.filter(isThere)} />
         </div>
         <button
           type="button"
@@ -99,5 +97,27 @@ export function Fleet() {
         }}
       />
     </section>
+  );
+}
+
+/** What can be shown alone, of hubs or of cameras; nothing while there is none. */
+function Chips({ of, chips }: { of: string; chips: readonly Chip[] }) {
+  if (chips.length === 0) return null;
+  return (
+    <>
+      <span class="chips-of">{of}</span>
+      {chips.map(([one, name, number]) => (
+        <button
+          key={one}
+          type="button"
+          class={`chip ${one}`}
+          data-count={one}
+          aria-pressed={filter.value === one}
+          onClick={() => ((filter.value = filter.value === one ? "" : one), changed())}
+        >
+          {name} <span class="number">{number}</span>
+        </button>
+      ))}
+    </>
   );
 }

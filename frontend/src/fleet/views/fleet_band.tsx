@@ -9,7 +9,9 @@ import { isNarrow } from "../../width";
 import { hubs, isJoined } from "../broker";
 import { frame } from "../frame";
 import type { Hub } from "../hubs";
-import { countsOf, isCurrent, needs } from "../rows";
+import { countsOf, needs } from "../rows";
+
+const MOST_NAMES = 2;
 
 interface Told {
   tone: Tone;
@@ -31,10 +33,13 @@ function tell(all: readonly Hub[], isLive: boolean): Told {
   if (all.length === 0) return { tone: "calm", head: fleetWords.nobody, cause: "", rest: "" };
   const rest = [fleetWords.count(online, all.length), fleetWords.recordings(recording, total)].join(", ");
   if (inNeed === 0) return { tone: recording > 0 ? "recording" : "good", head: fleetWords.allWell, cause: "", rest };
-  // One that is there says more than one that is away.
-  const inTrouble = all.filter(needs);
-  const first = inTrouble.find((one) => isCurrent(one, isLive)) ?? inTrouble[0];
-  const cause = first ? fleetWords.ofOne(first.id, conditionOf(first)) : "";
+  // Of one that is away nothing else is known.
+  const away = all.filter((one) => !one.isOnline).map((one) => one.id);
+  const first = all.find((one) => one.isOnline && needs(one));
+  const cause = [
+    away.length > 0 && fleetWords.areOffline(away.slice(0, MOST_NAMES), away.length - MOST_NAMES),
+    first && fleetWords.ofOne(first.id, conditionOf(first)),
+  ].filter(Boolean).join(" ");
   return { tone: "bad", head: fleetWords.inNeed(inNeed, all.length), cause, rest };
 }
 

@@ -2,7 +2,6 @@
 
 import { signal } from "@preact/signals";
 import { countOf, doubtOf, isFree, isFreeFor, isKept, isRecordingTrouble, KIND_OF, type LinkState, STATES } from "../../camera_state";
-import type { Verb } from "../../commands";
 import { t } from "../../messages";
 import { fleetWords } from "../../messages/fleet";
 import { batteryWords, problemsOf } from "../../reading";
@@ -10,7 +9,7 @@ import { detailOf, failureText, headingFor, printable, stepWords } from "../../s
 import { notify } from "../../toasts";
 import { Badge, RecordingBadge, Shape } from "../../views/badge";
 import { BatteryLevel, Name, Signal } from "../../views/parts";
-import { command, CommandError } from "../broker";
+import { type CameraVerb, command, CommandError } from "../broker";
 import type { Camera, Hub } from "../hubs";
 import { isCurrent, needs } from "../rows";
 import { conditionOf } from "./fleet_band";
@@ -67,7 +66,7 @@ export function HubRow({ hub, isOpen, isLive, onToggle }: HubProps) {
         <small>
           {problem && <span class="why">{t.hub.cannotConnect} {printable(hub.record?.backend_reason ?? "")} · </span>}
           {hub.unreadable.size > 0 && <span class="why">{fleetWords.unreadable(hub.unreadable.size)} · </span>}
-          {hub.lastMessage === null ? fleetWords.noMessage : fleetWords.lastMessage(clock.format(hub.lastMessage))}
+          {hub.lastMessage === null ? fleetWords.noChange : fleetWords.lastMessage(clock.format(hub.lastMessage))}
         </small>
       </div>
       <Marks cameras={cameras} isKnown={isKnown} />
@@ -116,7 +115,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
   const [problem] = record.camera ? problemsOf(record.camera).filter(({ code }) => record.connected || isRecordingTrouble(code)) : [];
   const obstacle = obstacleOf(hub, isLive);
   const obstacleId = `obstacle-${hub.id}/${record.id}`;
-  const about = [record.connection_settings.ssid, record.codename].filter((one) => one !== record.name).join(" · ");
+  const about = [record.connection_settings.ssid, record.camera?.model ?? record.codename].filter((one) => one !== record.name).join(" · ");
   return (
     <div class="camera" data-camera={`${hub.id}/${record.id}`}>
       <div class="named">
@@ -138,7 +137,7 @@ export function CameraRow({ hub, camera, isLive }: CameraProps) {
         )}
         {obstacle && <small id={obstacleId}>{obstacle}</small>}
       </div>
-      <Command hub={hub.id} camera={record} choice={choiceFor(hub, record, link)} obstacleId={obstacle ? obstacleId : ""} />
+      <Command hub={hub.id} camera={record} choice={choiceFor(hub, camera)} obstacleId={obstacle ? obstacleId : ""} />
     </div>
   );
 }
@@ -151,7 +150,7 @@ function whyOf(record: Camera["record"], link: LinkState): string {
 }
 
 interface Choice {
-  verb: Verb;
+  verb: CameraVerb;
   words: string;
   whenFree?: boolean;
   wake?: boolean;
@@ -171,8 +170,13 @@ const CHOICES: Partial<Record<LinkState, Choice>> = {
 };
 const WHEN_FREE: Choice = { verb: "connect", words: t.camera.connectWhenFree, whenFree: true };
 
-/** The most likely command in a state. */
-function choiceFor(hub: Hub, camera: Camera["record"], link: LinkState): Choice {
+const RECORD: Choice = { verb: "start_recording", words: t.camera.record };
+const STOP: Choice = { verb: "stop_recording", words: t.camera.stopRecording };
+
+/** The most likely command in a state; a camera that records is not disconnected by the way. */
+function choiceFor(hub: Hub, { record: camera, state, link }: Camera): Choice {
+  if (camera.connected && state === "not-recording") return RECORD;
+  if (camera.connected && camera.camera?.recording) return STOP;
   const isFree = [...hub.adapters.values()].some((one) => isFreeFor(camera.id, one));
   return link === "no-adapter" && !isFree ? WHEN_FREE : (CHOICES[link] ?? CONNECT);
 }
@@ -225,17 +229,30 @@ function setUnderWay(key: string, isUnderWay: boolean): void {
   underWay.value = next;
 }
 
+const ASKING: Readonly<Record<CameraVerb, (name: string) => string>> = {
+  ...t.answers.asking,
+  start_recording: t.answers.asking.record,
+  stop_recording: t.answers.asking.stopRecording,
+};
+/** What it came to if the answer has no such word. */
+const DONE = {
+  connect: "connecting",
+  disconnect: "disconnected",
+  start_recording: "recording",
+  stop_recording: "recordingStopped",
+} as const satisfies Record<CameraVerb, string>;
+
 /** Send a command; the answer is a message over the page, the state that follows is in the record. */
 async function send(hub: string, camera: number, cameraName: string, { verb, whenFree, wake }: Choice): Promise<void> {
   const key = `${hub}/${camera}`;
   const name = fleetWords.at(cameraName, hub);
   setUnderWay(key, true);
-  notify(key, t.answers.asking[verb](name), "plain");
+  notify(key, ASKING[verb](name), "plain");
   try {
     const { message } = await command(hub, camera, verb, { ...(whenFree ? { when_free: true } : {}), ...(wake ? { wake: true } : {}) });
     const known = ["connecting", "connected", "waiting", "disconnecting", "disconnected"] as const;
-    const outcome = known.find((one) => one === message) ?? (verb === "connect" ? "connecting" : "disconnected");
-    notify(key, t.answers[outcome](name), outcome === "connected" ? "good" : "plain");
+    const outcome = known.find((one) => one === message) ?? DONE[verb];
+    notify(key, t.answers[outcome](name), outcome === "connected" || message === "done" ? "good" : "plain");
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const text = error.code === null ? fleetWords.commandFailed(name, error.message) : failureText(name, error.code, error.message);

@@ -3,9 +3,11 @@
 import type { ComponentChildren } from "preact";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { subscribeFrames } from "../frame";
+import { changed, subscribeFrames } from "../frame";
 
 const BEYOND = 6;
+/** Whether a pointer has moved over the list: one that rests where the button for signing in was is at no row. */
+export const isUnderHand = signal(false);
 const shown = signal({ first: 0, last: 40 });
 
 interface Props {
@@ -50,6 +52,8 @@ export function VisibleRows({ keys, label, row }: Props) {
       class="fleet"
       aria-label={label}
       style={{ height: `calc(var(--row) * ${keys.length})` }}
+      onPointerMove={() => (isUnderHand.value = true)}
+      onPointerLeave={() => ((isUnderHand.value = false), changed())}
       onFocusIn={(event) => setFocused((event.target as HTMLElement).closest<HTMLElement>("li")?.dataset.key ?? null)}
       onFocusOut={(event) => {
         if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setFocused(null);
