@@ -128,7 +128,8 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
 
 
 def _note(entry: Entry, codename: str, models: CameraModels, other: DeviceRecord | None) -> str:
-    """What is rarely meant, and is taken as it stands: `other` is a registered camera of the same network."""
+    """A note on an entry that is rarely meant so, and is taken as it stands; `other` is a registered camera
+    of the same network."""
     if models and codename not in models:
         return unknown_model(codename, closest_codename(codename, models))
     if other is not None:
