@@ -54,9 +54,13 @@ class RunningHub:
 
     async def until(self, device: int, state: str) -> None:
         """Wait until a device is in a state."""
-        await self.client.wait_until(
-            lambda hub: device in hub.devices and hub.devices[device].state == state, START_S
-        )
+        try:
+            await self.client.wait_until(
+                lambda hub: device in hub.devices and hub.devices[device].state == state, START_S
+            )
+        except TimeoutError:
+            known = self.client.devices.get(device)
+            raise AssertionError(f"{state} is not reached: {self.client.available}, {known}") from None
 
     async def power(self, number: int, *, on: bool) -> None:
         """Switch a simulated camera on, or off in good order."""
