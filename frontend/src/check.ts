@@ -57,8 +57,8 @@ function foundAt(device: Checkable, wanted: Wanted): Finding[] {
 }
 
 /** Whether a camera was read in this connection: what an earlier one has left says nothing of now. */
-const isRead = ({ last_successful_connection: since }: Checkable, { read_at: at }: Camera): boolean =>
-  since === null || (at !== null && Date.parse(at) >= Date.parse(since));
+const isRead = ({ last_successful_connection: since }: Checkable, { read_at: at, recording }: Camera): boolean =>
+  since === null || recording !== null || (at !== null && Date.parse(at) >= Date.parse(since));
 
 /** The problems of a camera, where the limits that are asked for replace the hub's own. */
 function problemsAt(camera: Camera, wanted: Wanted, isFresh: boolean): Finding[] {

@@ -124,9 +124,15 @@ def test_of_a_camera_that_was_told_to_record_it_is_a_finding_that_nobody_knows()
 
 @pytest.mark.parametrize(("since_us", "found"), [(1, []), (2, ["battery-unknown", "storage-unknown"])])
 def test_a_value_of_an_earlier_connection_is_not_known(since_us: int, found: list[str]) -> None:
-    again = replace(camera(1), device=replace(camera(1).device, last_success_us=since_us))
+    silent = camera(1, replace(FIT, recording=None))
+    again = replace(silent, device=replace(silent.device, last_success_us=since_us))
     wanted = Wanted(battery=50, time_left_us=600_000_000)
     assert [code for _, code in codes(check([again], wanted))] == found
+
+
+def test_one_that_says_whether_it_records_was_read_though_the_clock_was_set_back() -> None:
+    read = replace(camera(1), device=replace(camera(1).device, last_success_us=2))
+    assert check([read], Wanted(battery=50, time_left_us=600_000_000)).ok
 
 
 def test_of_a_camera_without_a_driver_nothing_is_asked() -> None:

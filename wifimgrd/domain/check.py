@@ -101,8 +101,10 @@ def found_at(device: DeviceRecord, wanted: Wanted = NOTHING_MORE) -> Iterator[Wa
     if not device.reachable or device.recovery_step is not None:
         yield Want.NOT_ANSWERING
     if (camera := device.camera) is not None:
-        # A reading of an earlier connection says nothing of now: the battery may be another one.
-        is_read = (camera.read_at or 0) >= (device.last_successful_connection or 0)
+        # A reading of an earlier connection says nothing of now: the battery may be another one. Whether it
+        # records is forgotten with a connection; the times are of a clock that may be set back meanwhile.
+        is_new = (camera.read_at or 0) >= (device.last_successful_connection or 0)
+        is_read = is_new or camera.recording_state is not None
         yield from _problems(camera, wanted, is_read=is_read)
 
 
