@@ -130,8 +130,8 @@ class RunningHub:
             os.kill(starter, signal.SIGCONT)
 
     async def _on_disk(self) -> None:
-        """Wait until all that the hub knows is on disk: after many writes the next ones come apart, and a crash
-        loses what is not written. A client's change is answered with all before it."""
+        """Wait until all that the hub knows is on disk: after many writes the next ones come apart, and a
+        crash loses what is not written. A change by a client is answered with all before it."""
         for device in list(self.client.devices.values())[:1]:
             for priority in (device.priority + 1, device.priority):
                 await self.client.update_device(device.id, {"priority": priority})

@@ -6,13 +6,20 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Locator, Page, Route, expect
 
-from tests.browser.looking import SIZES, act, card, opened, sized
+from tests.browser.looking import SIZES, act, adapters_stayed, card, opened, sized
 from tests.browser.running_hub import RunningHub
 from tests.commands import disconnect
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="session")
+async def only_its_own_past(page: Page) -> None:
+    """What earlier tests did to the adapters is not counted."""
+    await adapters_stayed(page)
 
 
 async def camera_page(page: Page, name: str) -> Locator:

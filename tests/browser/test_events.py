@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.cable import cable_to
-from tests.browser.looking import details, opened, shows
+from tests.browser.looking import adapters_stayed, details, opened, shows
 from tests.browser.running_hub import RunningHub
 from tests.commands import connect, disconnect
 
@@ -106,6 +106,7 @@ async def test_a_browser_whose_clock_is_wrong_shows_the_same(page: Page, hub: Ru
     await hub.create(2, "Owl", "not-its-password")
     await hub.until(device, "connected")
     await page.add_init_script(SHIFTED.replace("HOURS", str(hours)))
+    await adapters_stayed(page)
     await opened(page, hub)
     await shows(page, "Owl", "Wrong password")
     log = page.get_by_role("log")
