@@ -106,7 +106,6 @@ async def test_a_browser_whose_clock_is_wrong_shows_the_same(page: Page, hub: Ru
     await hub.create(2, "Owl", "not-its-password")
     await hub.until(device, "connected")
     await page.add_init_script(SHIFTED.replace("HOURS", str(hours)))
-    await adapters_stayed(page)
     await opened(page, hub)
     await shows(page, "Owl", "Wrong password")
     log = page.get_by_role("log")
@@ -118,6 +117,7 @@ async def test_a_browser_whose_clock_is_wrong_shows_the_same(page: Page, hub: Ru
     await expect(log.get_by_text(f"{name} is connected through")).to_have_count(1)
     await expect(page.get_by_role("heading", name="Today")).to_be_visible()
     await page.get_by_role("link", name="Cameras").click()
+    await adapters_stayed(page)
     shown = await details(page, name)
     await expect(shown.get_by_role("slider", name="1 session, 0 errors")).to_be_visible()
 
