@@ -120,6 +120,7 @@ def test_what_is_not_known_is_a_dash() -> None:
         ({"recording_time_left": 0}, "0 s left"),
         ({"recording_time_left": None}, "118 GB free"),
         ({"recording_time_left": None, "storage_free": 1_540_000_000}, "1.5 GB free"),
+        ({"recording_time_left": None, "storage_free": 95_990_000_000}, "95 GB free"),
         ({"recording_time_left": None, "storage_free": 999}, "999 bytes free"),
         ({"recording_time_left": None, "storage_free": 0}, "0 bytes free"),
         ({"recording_time_left": None, "storage_free": None}, "-"),

@@ -148,10 +148,10 @@ def _card_details(camera: CameraRecord) -> str | None:
 
 
 def _amount(size: int) -> str:
-    """An amount of bytes with three digits."""
+    """An amount of bytes with three digits, rounded down as on the page: there is not more."""
     length, unit = next((one for one in _SIZES if size >= one[0]), (1, "bytes"))
-    number = size / length
-    return f"{number:.1f} {unit}" if number < 10 and length > 1 else f"{number:.0f} {unit}"
+    tenths = size * 10 // length
+    return f"{tenths / 10:.1f} {unit}" if tenths < 100 and length > 1 else f"{tenths // 10} {unit}"
 
 
 def _clock(camera: CameraRecord, now_us: int) -> str | None:
