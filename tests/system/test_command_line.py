@@ -18,19 +18,19 @@ def completed(machine: Machine, words: str) -> list[str]:
     return done.stdout.split("\n")[:-1]
 
 
-def test_bash_completes_ids_and_names_of_the_running_service(hub: Hub) -> None:
+def test_bash_completes_names_of_the_running_service(hub: Hub) -> None:
     machine = hub.machine
     hub.add(1)
     machine.run("busctl", "call", "org.wifimgrd1", "/org/wifimgrd1/devices/1", "org.wifimgrd1.Device",
                 "Update", "a{sv}", "1", "name", "s", "Nose camera")  # fmt: skip
     assert completed(machine, "wifimgrctl dis") == ["disconnect"]
-    assert completed(machine, "wifimgrctl connect ''") == ["1", "Nose camera"]
+    assert completed(machine, "wifimgrctl connect ''") == ["Nose camera"]
     assert completed(machine, "wifimgrctl --json connect 'Nose\\ '") == ["Nose camera"]
     assert completed(machine, "wifimgrctl networks --interface ''") == ["wlan0", "wlan1", "wlan2"]
     assert completed(machine, "wifimgrctl restore --re") == ["--replace"]
 
 
-def test_zsh_completes_ids_and_names_of_the_running_service(hub: Hub) -> None:
+def test_zsh_completes_names_of_the_running_service(hub: Hub) -> None:
     hub.add(1)
     script = (
         "autoload -Uz compinit; compinit -u -d /tmp/zcompdump; [[ $_comps[wifimgrctl] == _wifimgrctl ]]; "
