@@ -282,6 +282,7 @@ export interface Planned {
 export function planned(entries: readonly Entry[], devices: Iterable<Device>, models: readonly Model[]): Planned[] {
   const everyone = [...devices].map((one) => ({ id: one.id, name: one.name, key: keyOf(bytesOf(one.connection_settings.ssid)) }));
   const seen = new Map<string, string>();
+  const called = new Map<string, string>();
   return entries.map((entry) => {
     const { name } = entry.settings;
     const codename = entry.settings.codename ?? (guessed(models, textOf(entry.ssid) ?? "") || GENERIC);
@@ -298,8 +299,11 @@ export function planned(entries: readonly Entry[], devices: Iterable<Device>, mo
     const before = seen.get(identity);
     if (before !== undefined) return plan("failed", bulkWords.twice(before));
     if (name !== undefined && holder) return plan("failed", bulkWords.nameTaken(holder.id));
+    const namesake = name === undefined ? undefined : called.get(name);
+    if (namesake !== undefined) return plan("failed", bulkWords.nameTwice(namesake));
     if (textOf(entry.ssid) === null) return plan("failed", bulkWords.noTextSsid);
     seen.set(identity, entry.where);
+    if (name !== undefined) called.set(name, entry.where);
     return plan("new", noteOn(entry, codename, models, ofNetwork[ofNetwork.length - 1]));
   });
 }

@@ -190,7 +190,8 @@ async def test_a_lost_answer_ends_it_and_the_others_can_be_added_then(page: Page
     await expect(dialog.get_by_role("status")).to_have_text("2 registered, 1 not registered, 1 not known.")
 
 
-async def test_who_leaves_is_told_what_was_not_added(page: Page, hub: RunningHub) -> None:
+async def registrations_held(page: Page) -> list[Route]:
+    """The registrations of a page, which nobody answers yet."""
     held: list[Route] = []
 
     async def hold(route: Route) -> None:
@@ -200,6 +201,24 @@ async def test_who_leaves_is_told_what_was_not_added(page: Page, hub: RunningHub
             await route.continue_()
 
     await page.route("**/devices/", hold)
+    return held
+
+
+async def test_another_list_waits_until_this_one_is_added(page: Page, hub: RunningHub) -> None:
+    held = await registrations_held(page)
+    await opened(page, hub)
+    dialog = await checked(page, CSV)
+    await dialog.get_by_role("button", name="Add 3 cameras").click()
+    await expect(dialog.get_by_role("status")).to_have_text("Adding 1 of 3: Nose")
+    await page.evaluate(DROP, ["ssid,password\nCAM-9,88888888\n", "next.csv"])
+    await expect(toast(page, "next.csv is not read while another list is added.")).to_be_visible()
+    await expect(dialog.get_by_role("table")).to_contain_text("Nose")
+    await page.keyboard.press("Escape")
+    await held[0].continue_()
+
+
+async def test_who_leaves_is_told_what_was_not_added(page: Page, hub: RunningHub) -> None:
+    held = await registrations_held(page)
     await opened(page, hub)
     dialog = await checked(page, CSV)
     await dialog.get_by_role("button", name="Add 3 cameras").click()

@@ -200,6 +200,7 @@ PLANS: Final = (
     "WIFI:S:SIM-CAM-1;P:88888888;;\nWIFI:S:X5 1.OSC;P:88888888;;\nWIFI:S:X5 1.OSC;P:88888888;;\nWIFI:bad\n",
     "name,ssid,password,codename\nNose,CAM,88888888,mine\nTail,CAN,88888888,Ricoh_ThetaX\n",
     "name,ssid,password\nOther,SIM-CAM-2,88888888\n",
+    "name,ssid,password\nA,CAM-1,88888888\nA,CAM-2,88888888\nB,CAM-2,88888888\n",
     "ssid,password,codename\nCAM,88888888,theta-xx\n",
     "ssid,password,codename\nSIM-CAM-1,88888888,theta-xx\n",
 )  # fmt: skip

@@ -96,6 +96,7 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
     by_network = {device.ssid: device for device in devices.values()}
     by_name = {device.name: device for device in devices.values()}
     seen: dict[tuple[bytes, str], str] = {}
+    named: dict[str, str] = {}
     plan = []
     for entry in entries:
         codename = str(
@@ -120,9 +121,12 @@ def _planned(entries: Iterable[Entry], devices: Mapping[int, DeviceRecord]) -> l
                 _FAILED,
                 f"the name is taken by camera {by_name[name].id}, which has another network",
             )
+        elif name and name in named:
+            result, reason = _FAILED, f"the name is that of {named[name]}, which has another network"
         else:
             result, reason = _NEW, _note(entry, codename, models, by_network.get(entry.ssid))
             seen[identity] = entry.where
+            named[name] = entry.where
         plan.append(_Planned(entry, codename, result, reason, same.id if same else None))
     return plan
 

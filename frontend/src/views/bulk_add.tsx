@@ -55,15 +55,17 @@ export default function BulkAdd({ text: given, onBack, onClose }: Props) {
     setReading(false);
   };
 
+  const isAdding = adding !== "";
   const file = dropped.value;
   useEffect(() => {
     dropped.value = null;
-    if (file) void plan(() => contentOf(file));
+    // What is added has its results in this table.
+    if (file && isAdding) notify("bulk", bulkWords.notNow(printable(file.name)), "warn");
+    else if (file) void plan(() => contentOf(file));
     else if (given && !rows) void plan(() => Promise.resolve([given, bulkWords.pasted]));
   }, [file]);
   useEffect(() => () => void (isOpen.current = false), []);
 
-  const isAdding = adding !== "";
   useEffect(() => {
     if (!isAdding) return undefined;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
