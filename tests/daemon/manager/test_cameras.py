@@ -35,6 +35,7 @@ from wifimgrd.domain.errors import (
     BackendUnavailable,
     CameraBusy,
     CameraRefused,
+    ConnectionLost,
     DeviceNotFound,
     DeviceNotReachable,
     ErrorCode,
@@ -45,6 +46,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.events import CameraChanged, DeviceUpdated, RecordingRefused, RecordingStopped
+from wifimgrd.domain.lifecycle import Step
 from wifimgrd.domain.recordings import RecordedFile
 from wifimgrd.domain.rig import Everyone
 
@@ -685,6 +687,20 @@ def test_an_interruption_is_why_a_recording_ended_that_was_not_seen_to(on_camera
         cameras.control.says(device, recording=RecordingState.IDLE, recorded_s=None)
         [over] = cameras.bench.story.of(RecordingStopped)
         assert (over.seen, "was switched off" in over.link_error) == (EndSeen.LATER, True)
+
+    on_cameras(test)
+
+
+def test_a_step_that_did_not_help_is_why_a_recording_ended_that_was_not_seen_to(
+    on_cameras: OnCameras,
+) -> None:
+    async def test(cameras: Cameras) -> None:
+        device = await cameras.connected()
+        count(cameras, device, 60)
+        state, entry = cameras.bench.hub._state, cameras.bench.entry(device)
+        state.step(entry, Step.RECOVER)
+        state.lose(entry, ConnectionLost("the camera does not answer"))
+        assert cameras.bench.hub.cameras.readings.cameras[device].link_error == "the camera does not answer"
 
     on_cameras(test)
 

@@ -154,6 +154,12 @@ class CameraReadings:
         self._remember(entry, camera)
         entry.camera = self.status(entry, camera)
 
+    def lost(self, entry: DeviceEntry) -> None:
+        """A device is disconnected without a command, such as after a step that did not help."""
+        camera, failure = self.cameras.get(entry.device.id), entry.device.failure
+        if camera is not None and camera.began_us and failure is not None:
+            camera.link_error = failure.message
+
     def removed(self, entry: DeviceEntry) -> None:
         """A device was removed. A recording that was not seen to end is over for this hub."""
         device, began_us, reading = entry.device, entry.device.recording_began_us, entry.camera.reading

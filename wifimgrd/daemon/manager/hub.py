@@ -239,6 +239,7 @@ class Hub:
         state.link_ended.subscribe(dead_links.link_ended)
         state.device_lost.subscribe(self._waking.link_over)
         state.device_lost.subscribe(reconnecting.lost)
+        state.device_lost.subscribe(self.cameras.readings.lost)
         self._waking.bluetooth_ready.subscribe(self._pairing.bluetooth_ready)
         self._waking.unfit_met.subscribe(self._pairing.camera_unfit)
         self._reservations.applied.subscribe(self.groups.resolve)
