@@ -1,18 +1,19 @@
 // What can be done with a camera in its state: the most likely as a button, all else in a menu.
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isFreeFor, linkOf } from "../camera_state";
+import { linkOf } from "../camera_state";
 import { command, type ConnectOptions, record, recover, sleep, underWay, type Verb, wake } from "../commands";
 import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { isFresh } from "../reading";
 import { printable } from "../sentences";
-import { interfaces, isCurrent, service } from "../state";
+import { isCurrent, service } from "../state";
 import { notify } from "../toasts";
 import type { Device } from "../types";
 import { type Item, Menu } from "./menu";
 import { type Form, openForm } from "./open_form";
 import { toClipboard } from "./parts";
+import { isAnyFreeFor } from "./trouble";
 
 /** What a button does changes with the camera's state: the second click of two is not for what takes its place. */
 const DOUBLE_CLICK_MS = 500;
@@ -63,7 +64,7 @@ function actionsOf(device: Device, open: (form: Form) => void): Action[] {
       : step(t.camera.wakeAndConnect, "connect", isPrimary, { wake: true });
   const disconnect = (words: string) => step(words, "disconnect", false);
   // A command that is refused would end the hub's own search.
-  const isAnyFree = [...interfaces.value.values()].some((one) => isFreeFor(device.id, one));
+  const isAnyFree = isAnyFreeFor(device);
   // One button that changes its words keeps the focus.
   const { recording, recording_requested: isRequested } = device.camera ?? {};
   const stopWords = recording === false ? t.camera.leaveStopped : t.camera.stopRecording;

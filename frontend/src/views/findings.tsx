@@ -125,9 +125,8 @@ function whyAway(device: Device): string {
   if (state === "asleep") return t.trouble.asleep;
   const code = device.connection_error_code;
   if (!code) return t.check.noAttempt;
-  if (state === "searching") return t.trouble.lost(headingFor(code));
-  // One may be free by now.
-  if (state === "no-adapter" && isCurrent.value) return troubleOf(device, [])?.text ?? headingFor(code);
+  // Whether an adapter is free now is of both.
+  if (state === "searching" || (state === "no-adapter" && isCurrent.value)) return troubleOf(device, [])?.text ?? headingFor(code);
   return `${headingFor(code)} ${adviceFor(code)}`;
 }
 

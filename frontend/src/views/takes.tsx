@@ -7,11 +7,12 @@ import { hubTime } from "../hub_clock";
 import { t } from "../messages";
 import { takeWords } from "../messages/takes";
 import { hasEarlier, isAllWanted, readTable, readTakes, takes, takesCause, takesFault } from "../read_takes";
+import { records } from "../rig";
 import { devices, isCurrent, silences } from "../state";
 import { type Account, accountOf, isSomebodyMissing, keyOf, lasted, sentencesOf, sizeOfAll, sizeWords } from "../takes";
 import { notify } from "../toasts";
 import { dayBegin, dayWords, isDaysAgo, moment, second } from "../times";
-import type { Device, Take } from "../types";
+import type { Take } from "../types";
 import { Faults } from "./parts";
 import { Lanes } from "./take_lanes";
 import "./shared";
@@ -138,8 +139,7 @@ const None = ({ last, onAll }: { last: Take | undefined; onAll: () => void }) =>
 // Of all that the hub says of cameras, what takes are drawn anew for.
 const namesText = computed(() => JSON.stringify([...devices.value.values()].map((one) => [one.id, one.name])));
 const names = computed(() => new Map(JSON.parse(namesText.value) as [number, string][]));
-const isRecording = (one: Device) => isCurrent.value && one.connected && one.camera?.recording === true;
-const seenText = computed(() => JSON.stringify([...devices.value.values()].filter(isRecording).map((one) => one.id)));
+const seenText = computed(() => JSON.stringify(isCurrent.value ? [...devices.value.values()].filter(records).map((one) => one.id) : []));
 const seen = computed(() => new Set(JSON.parse(seenText.value) as number[]));
 
 /** Whether a camera is known to record now. */

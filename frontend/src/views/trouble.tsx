@@ -60,7 +60,7 @@ export function troubleOf(device: Device, [problem]: readonly ProblemWords[]): L
   const at = device.connection_error_at;
   // What is last known has its time.
   if (!isCurrent.value) return line(at ? t.trouble.headingAt(heading, moment(at)) : heading);
-  if (state === "searching") return line((hasFree(device) ? t.trouble.lost : t.trouble.lostWithout)(heading));
+  if (state === "searching") return line((isAnyFreeFor(device) ? t.trouble.lost : t.trouble.lostWithout)(heading));
   if (state === "no-adapter") {
     const adapters = [...interfaces.value.values()];
     const free = adapters.filter((one) => isFreeFor(device.id, one)).length;
@@ -73,7 +73,8 @@ export function troubleOf(device: Device, [problem]: readonly ProblemWords[]): L
   return line([SAID_BY_STATE.has(code ?? "") ? "" : heading, adviceFor(code)].filter(Boolean).join(" "), "bad");
 }
 
-const hasFree = ({ id }: Device): boolean => [...interfaces.value.values()].some((one) => isFreeFor(id, one));
+/** Whether an adapter is free for a camera. */
+export const isAnyFreeFor = ({ id }: Device): boolean => [...interfaces.value.values()].some((one) => isFreeFor(id, one));
 
 const recoveringWords = (device: Device): string => t.trouble.recovering(stepWords(device.recovery_step ?? ""));
 
