@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -24,9 +25,11 @@ async def test_a_process_that_serves_is_small(name: str, tmp_path: Path) -> None
     with MessageBusDaemon.start() as bus:
         async with started(name, bus.address, tmp_path) as process:  # the first one compiles its modules
             pass
-        async with started(name, bus.address, tmp_path) as process:
-            held_mb = Account(process.pid).memory().rss_mb
-    assert 10 < held_mb <= most_mb(name)
+        held_mb = []
+        for _ in range(3):  # starts differ by some pages
+            async with started(name, bus.address, tmp_path) as process:
+                held_mb.append(Account(process.pid).memory().rss_mb)
+    assert 10 < median(held_mb) <= most_mb(name)
 
 
 def test_the_document_names_each_ceiling() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import json
 import re
@@ -340,6 +339,8 @@ def codename_key(codename: str) -> str:
 
 @lru_cache(maxsize=256)
 def _closest(key: str, known: tuple[str, ...]) -> str:
+    import difflib  # noqa: PLC0415 - 150 kB in each process, for a name that is rarely wrong
+
     by_key = {codename_key(one): one for one in known}
     near = difflib.get_close_matches(key, by_key, n=1, cutoff=0.0)
     return by_key[near[0]] if near else ""

@@ -8,7 +8,6 @@ read to its last row, and replaced by its backup if it is damaged.
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
@@ -116,7 +115,7 @@ def restore(directory: Path) -> Path | None:
     if there was none. Raises sqlite3.Error, OSError.
     """
     fresh = directory / (FILE_NAME + ".restored")
-    shutil.copyfile(directory / BACKUP_NAME, fresh)
+    fresh.write_bytes((directory / BACKUP_NAME).read_bytes())
     fresh.chmod(0o600)
     with closing(sqlite3.connect(fresh)) as connection, connection:
         connection.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'device'", (_IDS_SKIPPED,))
