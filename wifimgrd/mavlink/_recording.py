@@ -115,7 +115,7 @@ class Camera:
 
     @property
     def said(self) -> CameraRecord:
-        """What the camera says of itself."""
+        """Its own report, empty if there is none."""
         return self.device.camera or CameraRecord()
 
     @property

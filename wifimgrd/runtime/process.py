@@ -44,7 +44,7 @@ def prepare() -> None:
 
 
 def nothing_to_do(reason: str) -> int:
-    """Say that a process is not configured, which is no failure: its unit is installed with its package.
+    """Say that a process is not configured. It has not failed: its unit is installed with its package.
     Returns the exit status."""
     _log.info("nothing_to_do", reason=reason)
     notify("READY=1")
