@@ -8,7 +8,7 @@ from wifimgrd.domain.adapter import Adapter, AdapterIdentity, AdapterPin, Band
 from wifimgrd.domain.allocator import AllocationRules, Allocator, Claim
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.errors import NoInterfaceAvailable
-from wifimgrd.domain.group import Group, Holder, Member, members_of, plan_group, unknown_of
+from wifimgrd.domain.group import Holder, Member, plan_group
 from wifimgrd.domain.interface import BackendFacts
 from wifimgrd.domain.reservation import Reservation, Reservations
 
@@ -28,16 +28,6 @@ def hub(*held: DeviceId, rules: AllocationRules | None = None) -> Allocator:
 
 def name_of(device_id: DeviceId) -> str:
     return NAMES.get(device_id, "")
-
-
-def test_members_are_named_by_id_or_name_and_count_once() -> None:
-    group = Group("nose", ("Tail", DeviceId(2), ONE, "nobody", DeviceId(9), "7"))
-    assert members_of(group, NAMES) == (TWO, ONE, THREE)
-    assert unknown_of(group, NAMES) == ("nobody", DeviceId(9))
-
-
-def test_a_text_of_digits_is_a_name() -> None:
-    assert members_of(Group("nose", ("1", "7")), NAMES) == (THREE,)
 
 
 def test_the_camera_of_the_lowest_priority_gives_its_adapter_up() -> None:

@@ -16,7 +16,7 @@ from tests.virtual_time import VirtualTimeLoop
 from wifimgrd.config.configuration import Mavlink
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mavlink._bridge import Bridge
-from wifimgrd.mavlink._components import Memory
+from wifimgrd.mavlink._cameras import Memory
 from wifimgrd.mavlink._link import PAUSE_S
 from wifimgrd.runtime.tasks import Tasks
 

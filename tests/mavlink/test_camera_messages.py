@@ -12,7 +12,7 @@ from tests.mavlink.scripted_hub import device
 from tests.mavlink.station import mavlink, text_of
 from wifimgrd.domain.records import DeviceRecord
 from wifimgrd.mavlink import _frames as wire
-from wifimgrd.mavlink._camera_messages import camera_message, heartbeat
+from wifimgrd.mavlink._cameras import camera_message, heartbeat
 
 NOW_US = 1_800_000_000_000_000
 GIB = 1 << 30
@@ -26,9 +26,9 @@ def shown(message: wire.Message, of: DeviceRecord) -> Any:
 
 @pytest.mark.parametrize(
     ("of", "status"),
-    [(device(1), 4), (device(1, connected=False), 3), (replace(device(1), state="connecting"), 3), (None, 3)],
+    [(device(1), 4), (device(1, connected=False), 3), (replace(device(1), state="connecting"), 3)],
 )
-def test_a_heartbeat_is_that_of_a_camera(of: DeviceRecord | None, status: int) -> None:
+def test_a_heartbeat_is_that_of_a_camera(of: DeviceRecord, status: int) -> None:
     [found] = mavlink.MAVLink(None).parse_buffer(wire.frame(wire.HEARTBEAT, heartbeat(of), 1, 100, 0))
     assert (found.type, found.autopilot, found.base_mode, found.custom_mode) == (30, 8, 0, 0)
     assert (found.system_status, found.mavlink_version) == (status, 3)

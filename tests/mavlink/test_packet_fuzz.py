@@ -17,7 +17,8 @@ from tests.faults.random_life import duration_s, seed
 from tests.mavlink.bridge import Rig, run
 from tests.mavlink.scripted_hub import device
 from tests.mavlink.station import START, Station, answers, mavlink
-from wifimgrd.mavlink import _captures as captures
+from wifimgrd.mavlink import _recording as recording
+from wifimgrd.mavlink._frames import OF_CAMERAS
 
 DURATION_S: Final = duration_s("2s", "WIFIMGRD_FUZZ")
 SEED: Final = seed()
@@ -118,8 +119,8 @@ def test_any_packets_end_nothing(key: bytes | None, capsys: pytest.CaptureFixtur
                 sent += 1
             await asyncio.sleep(chance.choice((0.02, 0.02, 0.5, 3.0)))
             rig.station.received()
-            assert len(rig.bridge._intervals) <= 48
-            assert len(rig.bridge._captures._running) <= captures.MOST_RUNNING
+            assert all(len(one.intervals) <= len(OF_CAMERAS) for one in rig.bridge._cameras.values())
+            assert rig.bridge._recording._running <= recording.MOST_RUNNING
             assert not failures, f"seed {SEED}: {failures}"
         stranger.close()
         station.close()

@@ -12,12 +12,12 @@ from tests.mavlink.station import mavlink
 from wifimgrd.mavlink import _frames as wire
 from wifimgrd.mavlink._requests import (
     ALL,
-    LONGEST_S,
-    SHORTEST_S,
+    MOST_STEPS,
+    NO_NUMBER,
     Capture,
-    Command,
     Question,
     Result,
+    camera_meant,
     meaning,
 )
 
@@ -25,9 +25,9 @@ INFORMATION, STATUS = wire.CAMERA_INFORMATION, wire.CAMERA_CAPTURE_STATUS
 NAN, INFINITE = math.nan, math.inf
 
 
-def command(number: int, *parameters: float) -> Command:
+def command(number: int, *parameters: float) -> wire.Values:
     first, second, third = (*parameters, 0.0, 0.0, 0.0)[:3]
-    return Command(number, (first, second, third), 100, 255, 190)
+    return {"command": number, "param1": first, "param2": second, "param3": third}
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def command(number: int, *parameters: float) -> Command:
         (525, (1,), Question(wire.STORAGE_INFORMATION)),
         (527, (100, 1), Question(STATUS)),
         (527, (NAN, NAN), Question(STATUS)),
-        (511, (262, 1e6), Question(STATUS, 1.0)),
-        (511, (262, 1), Question(STATUS, SHORTEST_S)),
-        (511, (262, 3e38), Question(STATUS, LONGEST_S)),
-        (511, (262, -1), Question(STATUS, 0.0)),
-        (511, (262, 0), Question(STATUS, 0.0)),
+        (511, (262, 1e6), Question(STATUS, 2)),
+        (511, (262, 1), Question(STATUS, 1)),
+        (511, (262, 3e38), Question(STATUS, MOST_STEPS)),
+        (511, (262, -1), Question(STATUS, 0)),
+        (511, (262, 0), Question(STATUS, 0)),
         (511, (262, -2), Result.DENIED),
         (511, (262, NAN), Result.DENIED),
         (511, (262, INFINITE), Result.DENIED),
@@ -64,9 +64,9 @@ def command(number: int, *parameters: float) -> Command:
         (530, (0, 2), Result.DENIED),
         (530, (0, NAN), Result.DENIED),
         (2500, (), Capture(on=True)),
-        (2500, (0, 1), Capture(on=True, interval_s=1.0)),
-        (2500, (0, 100), Capture(on=True, interval_s=SHORTEST_S)),
-        (2500, (0, 1e-45), Capture(on=True, interval_s=LONGEST_S)),
+        (2500, (0, 1), Capture(on=True, steps=2)),
+        (2500, (0, 100), Capture(on=True, steps=1)),
+        (2500, (0, 1e-45), Capture(on=True, steps=MOST_STEPS)),
         (2500, (NAN, NAN, NAN), Capture(on=True)),
         (2500, (3, INFINITE), Capture(on=True)),
         (2500, (0, -1), Capture(on=True)),
@@ -87,19 +87,19 @@ def test_a_command_means(number: int, parameters: tuple[float, ...], meant: obje
 @pytest.mark.parametrize(("number", "place"), [(2500, 2), (2501, 1), (530, 0)])
 @pytest.mark.parametrize(
     ("value", "camera"),
-    [(0, ALL), (NAN, ALL), (103, 103), (7, 7), (3, 3), (-1, -1), (103.5, None), (INFINITE, None)],
+    [(0, ALL), (NAN, ALL), (103, 103), (7, 7), (3, 3), (-1, -1), (103.5, NO_NUMBER), (INFINITE, NO_NUMBER)],
 )
 def test_the_parameter_for_the_target_camera_is_read(
-    number: int, place: int, value: float, camera: int | None
+    number: int, place: int, value: float, camera: int
 ) -> None:
     parameters = [0.0, 0.0, 0.0]
     parameters[place] = value
-    assert command(number, *parameters).camera == camera
+    assert camera_meant(command(number, *parameters)) == camera
 
 
 @pytest.mark.parametrize("number", [511, 512, 521, 527, 2000])
 def test_other_commands_name_no_camera(number: int) -> None:
-    assert command(number, 103, 103, 103).camera == ALL
+    assert camera_meant(command(number, 103, 103, 103)) == ALL
 
 
 @given(number=st.integers(0, 65535), parameters=st.lists(st.floats(width=32), min_size=7, max_size=7))
@@ -110,11 +110,9 @@ def test_whatever_the_parameters_are_a_command_has_a_meaning(number: int, parame
     whole = mav.command_int_encode(1, 100, 2, number, 0, 0, first, second, third, fourth, -5, 7, 0.0).pack(
         mav
     )
-    commands = [Command.of(frame) for frame in wire.frames(bytes(long) + bytes(whole))]
-    assert [(one.number, one.target, one.system, one.component) for one in commands] == [
-        (number, 100, 255, 190)
-    ] * 2
-    for one in commands:
-        meant = meaning(one)
-        if isinstance(meant, Question | Capture) and meant.interval_s:
-            assert SHORTEST_S <= meant.interval_s <= LONGEST_S
+    for one in wire.frames(bytes(long) + bytes(whole)):
+        assert (one.values["command"], one.values["target_component"]) == (number, 100)
+        camera_meant(one.values)
+        meant = meaning(one.values)
+        if isinstance(meant, Question | Capture) and meant.steps:
+            assert 1 <= meant.steps <= MOST_STEPS

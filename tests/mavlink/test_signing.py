@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.mavlink.station import mavlink
-from wifimgrd.config.configuration import FileUnusable
+from wifimgrd.config.configuration import FileUnusable, Mavlink
 from wifimgrd.mavlink import _frames as wire
-from wifimgrd.mavlink._signing import LARGEST, MINUTE, MOST_STREAMS, Signing, key_in
+from wifimgrd.mavlink._bridge import key_of
+from wifimgrd.mavlink._frames import LARGEST, MINUTE, MOST_STREAMS, Signing
 
 KEY = hashlib.sha256(b"a passphrase of the boat").digest()
 NOW_US = 1_800_000_000_000_000
@@ -172,9 +173,13 @@ def test_the_sender_that_speaks_is_not_forgotten() -> None:
     assert not signing.accepts(frame, NOW_US)
 
 
+def settings(file: Path) -> Mavlink:
+    return Mavlink(connection="udpout:127.0.0.1:14560", signing_key_file=file)
+
+
 def test_the_key_is_the_hash_of_the_passphrase(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("a passphrase of the boat\n")
-    assert key_in(tmp_path / "key") == KEY
+    assert key_of(settings(tmp_path / "key")) == KEY
 
 
 @pytest.mark.parametrize(
@@ -191,7 +196,7 @@ def test_a_file_that_has_no_passphrase_is_refused(tmp_path: Path, content: bytes
     if content is not None:
         (tmp_path / "key").write_bytes(content)
     with pytest.raises(FileUnusable, match=said) as raised:
-        key_in(tmp_path / "key")
+        key_of(settings(tmp_path / "key"))
     assert "[mavlink] signing_key_file" in str(raised.value)
     assert not content or content.decode("latin-1").strip() not in str(raised.value)
 

@@ -36,7 +36,10 @@ def settings(folder: Path, keys: str) -> Settings | None:
         ('broker = "mqtts://192.0.2.1"\nca_file = "/nonexistent"', "ca_file.*: /nonexistent cannot be used"),
         ('broker = "mqtt://localhost"\nca_file = "/nonexistent"', "TLS files"),
         ('broker = "mqtts://192.0.2.1"\nuser = "boat"\npassword_file = "/nonexistent"', "password_file"),
-        ('broker = "mqtts://192.0.2.1"\nuser = "boat"\npassword_file = "/dev/null"', "is empty"),
+        (
+            'broker = "mqtts://192.0.2.1"\nuser = "boat"\npassword_file = "/dev/null"',
+            "must have one line, a password",
+        ),
         ('prefix = "a/#"', "prefix"),
         ('hub = "a/b"', "hub"),
         ('discovery_prefix = "wifimgrd"', "discovery_prefix"),

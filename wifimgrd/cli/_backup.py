@@ -13,6 +13,7 @@ from typing import Final
 from wifimgrd.cli._screen import Screen
 from wifimgrd.daemon.store.errors import StoreError
 from wifimgrd.daemon.store.transfer import StoreInUse, StoreNotEmpty, back_up, restore
+from wifimgrd.runtime.durable_files import write_new
 
 _STATE: Final = Path("/var/lib/wifimgrd")
 _LARGEST: Final = 256 * 1024 * 1024
@@ -37,7 +38,7 @@ def back_up_state(arguments: argparse.Namespace, screen: Screen) -> bool:
         with _as_owner(_state()):
             data = back_up(_state())
         if not is_stdout:
-            _write_new(arguments.file, data)
+            write_new(arguments.file, data)
     except StoreError as error:
         return _failed(screen, error.message)
     except OSError as error:
@@ -104,20 +105,6 @@ def _as_owner(directory: Path) -> Iterator[None]:
     finally:
         os.seteuid(0)
         os.setegid(0)
-
-
-def _write_new(path: Path, data: bytes) -> None:
-    """Write a new file that only root can read; remove it if it is incomplete."""
-    file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(file, "wb") as writer:
-            os.fchmod(file, 0o600)
-            writer.write(data)
-            writer.flush()
-            os.fsync(file)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
 
 
 def _failed(screen: Screen, message: str, hint: str = "") -> bool:

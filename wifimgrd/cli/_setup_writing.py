@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import grp
-import os
 from pathlib import Path
 from typing import Final
+
+from wifimgrd.runtime.durable_files import replace, sync
 
 _NO_RIGHT: Final = (errno.EACCES, errno.EPERM)
 
@@ -25,8 +26,7 @@ def write(path: Path, text: str, mode: int, group: str | None = None) -> None:
     NotWritten."""
     try:
         _make_folder(path.parent)
-        _replace(path, text, mode, group)
-        _sync(path.parent)
+        replace(path, text.encode(), mode, _id_of(group))
     except OSError as error:
         raise NotWritten(path, error) from None
 
@@ -35,39 +35,12 @@ def _make_folder(folder: Path) -> None:
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync(folder.parent)
+        sync(folder.parent)
 
 
-def _replace(path: Path, text: str, mode: int, group: str | None) -> None:
-    scratch = path.with_name(f".{path.name}.new")
-    scratch.unlink(missing_ok=True)
-    descriptor = os.open(scratch, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+def _id_of(group: str | None) -> int | None:
+    """A group's id, if that group exists."""
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            if group is not None:
-                _give(descriptor, group)
-            os.fchmod(descriptor, mode)
-            file.write(text)
-            file.flush()
-            os.fsync(descriptor)
-        scratch.replace(path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
-
-
-def _give(descriptor: int, group: str) -> None:
-    """Let a service's group read a file, if that group exists."""
-    try:
-        os.fchown(descriptor, -1, grp.getgrnam(group).gr_gid)
+        return None if group is None else grp.getgrnam(group).gr_gid
     except KeyError:
-        return
-
-
-def _sync(folder: Path) -> None:
-    """Make a new or renamed file in a folder survive a power loss."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return None

@@ -14,6 +14,7 @@ from wifimgrd.cli._text import STYLE_OF_STATE, Style, safe
 from wifimgrd.cli._times import local_time, moment
 from wifimgrd.domain.camera_state import UNKNOWN, camera_state_of, is_current, last_known
 from wifimgrd.domain.device import Ssid
+from wifimgrd.domain.device_names import name_of
 from wifimgrd.domain.network import Security
 from wifimgrd.domain.records import AbsentRecord, DeviceRecord, InterfaceRecord, NetworkRecord, ServiceRecord
 from wifimgrd.domain.recovery import Health
@@ -272,8 +273,7 @@ def _reservation(interface: InterfaceRecord, devices: Mapping[int, DeviceRecord]
     """For whom an interface is; empty if it is for all."""
     if interface.reserved_device_id is None:
         return ""
-    device = devices.get(interface.reserved_device_id)
-    return reserved_for(f"camera {interface.reserved_device_id}" if device is None else device.name)
+    return reserved_for(name_of(interface.reserved_device_id, devices))
 
 
 def reserved_for(device: str) -> str:

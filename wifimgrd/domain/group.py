@@ -74,20 +74,6 @@ class GroupPlan:
     """The members that get no interface."""
 
 
-def members_of(group: Group, names: Mapping[DeviceId, str]) -> tuple[DeviceId, ...]:
-    """The registered devices of a group, each once, in its order; `names` are at least those
-    of the devices that it refers to."""
-    ids: dict[DeviceId | str, DeviceId] = {name: one for one, name in names.items()}
-    ids.update((one, one) for one in names)
-    return tuple(dict.fromkeys(ids[one] for one in group.devices if one in ids))
-
-
-def unknown_of(group: Group, names: Mapping[DeviceId, str]) -> tuple[DeviceId | str, ...]:
-    """The entries of a group that do not name a registered device."""
-    known = {*names, *names.values()}
-    return tuple(one for one in dict.fromkeys(group.devices) if one not in known)
-
-
 def plan_group(
     allocator: Allocator,
     members: Iterable[Member],

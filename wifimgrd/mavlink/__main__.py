@@ -18,13 +18,10 @@ import structlog
 from wifimgrd.client.hub import HubClient
 from wifimgrd.config import configuration as config
 from wifimgrd.config.web_address import mavlink_address
-from wifimgrd.mavlink._bridge import Bridge
-from wifimgrd.mavlink._components import Memory
-from wifimgrd.mavlink._signing import key_in
+from wifimgrd.mavlink._bridge import Bridge, key_of
+from wifimgrd.mavlink._cameras import Memory
 from wifimgrd.runtime import process
-from wifimgrd.runtime.credentials import credential
 from wifimgrd.runtime.restart_pause import refuse
-from wifimgrd.runtime.systemd import notify
 from wifimgrd.runtime.tasks import Tasks
 
 _NAME = "wifimgrd-mavlink"
@@ -38,14 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = process.client_parser(_NAME, description, config.DEFAULT_PATH).parse_args(arguments)
     try:
         settings = config.load(options.config).mavlink
-        file = settings.signing_key_file
-        key = None if file is None or not settings.connection else key_in(credential(file))
+        key = key_of(settings)
     except config.ConfigError as error:
         return refuse(_NAME, error.exit_status, error)
     if not settings.connection:
-        _log.info("no_connection", reason="[mavlink] connection is not set: there is nothing to do")
-        notify("READY=1")  # the unit is installed with the package, and has not failed
-        return 0
+        return process.nothing_to_do("[mavlink] connection is not set")
     if key is None and not mavlink_address(settings.connection).is_loopback:
         _log.warning("connection_without_key", connection=settings.connection)
 

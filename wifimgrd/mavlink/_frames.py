@@ -4,11 +4,16 @@ A frame is FD, the payload's length, incompatibility and compatibility flags, se
 (3 bytes), payload, checksum (2) and, with the flag SIGNED, 13 bytes of signature; numbers are little-endian.
 Zeros at the end of a payload are left out, but for one byte. Source: mavlink.io, "Packet Serialization", and
 common.xml; `tests/mavlink/test_frames.py` compares the table with pymavlink.
+
+A signature is a link's id (1 byte), a timestamp (6 bytes, units of 10 us since 2015) and the first 6 bytes of
+SHA-256 of the key, the frame, the id and the timestamp. Source: mavlink.io, "Message Signing".
 """
 
 from __future__ import annotations
 
 import binascii
+import hashlib
+import hmac
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +31,15 @@ _VERSION_1_SIZE: Final = 8
 """A frame of MAVLink 1 without its payload."""
 _HEADER: Final = Struct("<BBBBBBB3s")
 _CHECKSUM_SIZE: Final = 2
+MOST_STREAMS: Final = 64
+"""Senders of signed frames that are remembered: stations and autopilots, each with a link of its own."""
+MINUTE: Final = 6_000_000
+LARGEST: Final = 2**48 - 2**40
+"""The largest timestamp that is taken for one: frames that follow it have others for months."""
+_EPOCH_US: Final = 1_420_070_400_000_000
+_UNIT_US: Final = 10
+_LINK: Final = b"\0"
+_TAG_SIZE: Final = 6
 _REVERSED: Final = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 Value = int | float | bytes
@@ -94,29 +108,27 @@ class Frame:
     """The whole frame with its signature; empty if it has none."""
 
 
-def frames(datagram: bytes) -> Iterator[Frame]:
+def frames(data: bytes) -> Iterator[Frame]:
     """The frames in a datagram whose message is understood. Other frames are skipped as a whole, other bytes
     one by one."""
     end = 0
-    while (found := _BEGIN.search(datagram, end)) and found.start() + _HEADER.size <= len(datagram):
+    while (found := _BEGIN.search(data, end)) and found.start() + _HEADER.size <= len(data):
         begin = found.start()
-        version, length, flags, _, _, system, component, number = _HEADER.unpack_from(datagram, begin)
+        version, length, flags, _, _, system, component, number = _HEADER.unpack_from(data, begin)
         checked = begin + _HEADER.size + length
         after = checked + _CHECKSUM_SIZE + (_SIGNATURE_SIZE if flags & SIGNED else 0)
         if is_other := version != _VERSION_2:
             after = begin + _VERSION_1_SIZE + length
         end = begin + 1
-        if after > len(datagram):
+        if after > len(data):
             continue
         message = _UNDERSTOOD.get(int.from_bytes(number, "little"))
         if is_other or message is None or flags & ~SIGNED:
             end = after
-        elif datagram[checked : checked + _CHECKSUM_SIZE] == _checksum(
-            datagram[begin + 1 : checked], message
-        ):
+        elif data[checked : checked + _CHECKSUM_SIZE] == _checksum(data[begin + 1 : checked], message):
             end = after
-            values = message.unpacked(datagram[begin + _HEADER.size : checked])
-            yield Frame(system, component, message, values, datagram[begin:end] if flags & SIGNED else b"")
+            values = message.unpacked(data[begin + _HEADER.size : checked])
+            yield Frame(system, component, message, values, data[begin:end] if flags & SIGNED else b"")
 
 
 def frame(
@@ -132,6 +144,48 @@ def _checksum(data: bytes, message: Message) -> bytes:
     """CRC-16/MCRF4XX, which is that of `crc_hqx` on bytes whose bits are in the other order."""
     crc = binascii.crc_hqx((data + bytes((message.seed,))).translate(_REVERSED), 0xFFFF)
     return bytes((_REVERSED[crc >> 8], _REVERSED[crc & 0xFF]))
+
+
+class Signing:
+    """Signs frames, and accepts those of others who have the key, each only once. The time is passed in."""
+
+    def __init__(self, key: bytes, kept: int = 0, now_us: int = 0) -> None:
+        """`kept` is the last timestamp before this run, or up to a minute earlier. Where the clock is not
+        later, it was set back, and the timestamps go on behind all that there were."""
+        self._key = key
+        self.last = kept + MINUTE if 0 < kept >= (now_us - _EPOCH_US) // _UNIT_US else kept
+        """The largest timestamp so far, sent or received."""
+        self._streams: dict[tuple[int, int, int], int] = {}
+        """The last timestamp of each sender; the one that was silent for the longest time is the first."""
+
+    def sign(self, frame: bytes, now_us: int) -> bytes:
+        """A frame that has the flag SIGNED, with its signature; `now_us` since the epoch."""
+        self.last = max(self.last + 1, (now_us - _EPOCH_US) // _UNIT_US)
+        stamped = frame + _LINK + self.last.to_bytes(6, "little")
+        return stamped + self._tag(stamped)
+
+    def accepts(self, frame: Frame, now_us: int) -> bool:
+        """Whether a frame is signed by the key and new: later than the last one of its sender, or, of a new
+        sender, at most a minute behind the time. Only what is accepted is remembered."""
+        stamped, tag = frame.signed[:-_TAG_SIZE], frame.signed[-_TAG_SIZE:]
+        if not stamped or not hmac.compare_digest(self._tag(stamped), tag):
+            return False
+        sender, timestamp = (
+            (frame.system, frame.component, stamped[-7]),
+            int.from_bytes(stamped[-6:], "little"),
+        )
+        now = max(self.last, (now_us - _EPOCH_US) // _UNIT_US)
+        if not self._streams.get(sender, now - MINUTE) < timestamp < LARGEST:
+            return False
+        self._streams.pop(sender, None)
+        if len(self._streams) >= MOST_STREAMS:
+            del self._streams[next(iter(self._streams))]
+        self._streams[sender] = timestamp
+        self.last = max(now, timestamp)
+        return True
+
+    def _tag(self, stamped: bytes) -> bytes:
+        return hashlib.sha256(self._key + stamped).digest()[:_TAG_SIZE]
 
 
 def text(value: str, size: int) -> bytes:

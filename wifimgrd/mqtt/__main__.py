@@ -26,7 +26,6 @@ from wifimgrd.config import configuration as config
 from wifimgrd.mqtt._settings import Settings
 from wifimgrd.runtime import process
 from wifimgrd.runtime.restart_pause import refuse
-from wifimgrd.runtime.systemd import notify
 from wifimgrd.runtime.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -54,9 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except config.ConfigError as error:
         return refuse(_NAME, error.exit_status, error)
     if settings is None:
-        _log.info("no_broker", reason="[mqtt] broker is not set: there is nothing to do")
-        notify("READY=1")  # the unit is installed with the package, and has not failed
-        return 0
+        return process.nothing_to_do("[mqtt] broker is not set")
     if not settings.broker.tls and not settings.broker.is_loopback:
         _log.warning("broker_without_tls", broker=str(settings.broker))
     try:

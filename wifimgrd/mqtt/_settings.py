@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from wifimgrd.config.configuration import Config, FileUnusable, Http
+from wifimgrd.config.secret_file import secret_in
 from wifimgrd.config.web_address import (
     BrokerAddress,
     broker_address,
@@ -59,10 +60,11 @@ class Settings:
         if not mqtt.broker:
             return None
         address = broker_address(mqtt.broker)
-        ca_file, certificate, key, password_file = (
-            None if file is None else credential(file)
-            for file in (mqtt.ca_file, mqtt.certificate, mqtt.key, mqtt.password_file)
+        ca_file, certificate, key = (
+            None if file is None else credential(file) for file in (mqtt.ca_file, mqtt.certificate, mqtt.key)
         )
+        file = mqtt.password_file
+        password = None if file is None else secret_in(file, "[mqtt] password_file", "a password")
         tls = Tls(ca_file, certificate, key) if address.tls else None
         if tls is not None:
             try:
@@ -74,7 +76,7 @@ class Settings:
             broker=address,
             topics=Topics(mqtt.prefix, mqtt.hub or derived_hub_id(machine_id), others),
             user=mqtt.user,
-            password=None if password_file is None else _read_password(password_file),
+            password=password,
             tls=tls,
             commands=mqtt.commands,
             discovery_prefix=mqtt.discovery_prefix,
@@ -100,14 +102,3 @@ def derived_hub_id(machine_id: Path) -> str:
     except (OSError, ValueError) as error:
         raise FileUnusable(f"[mqtt] hub: set one, since {machine_id} cannot be used: {error}") from None
     return hmac.new(secret, _APPLICATION, hashlib.sha256).hexdigest()[:_HUB_ID_LENGTH]
-
-
-def _read_password(file: Path) -> str:
-    try:
-        password = file.read_text("utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise FileUnusable(f"[mqtt] password_file: {file} cannot be read: {reason}") from None
-    if not password:
-        raise FileUnusable(f"[mqtt] password_file: {file} is empty; expected a password")
-    return password

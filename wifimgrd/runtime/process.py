@@ -43,6 +43,14 @@ def prepare() -> None:
     forbid_core_dumps()
 
 
+def nothing_to_do(reason: str) -> int:
+    """Say that a process is not configured. It has not failed: its unit is installed with its package.
+    Returns the exit status."""
+    _log.info("nothing_to_do", reason=reason)
+    notify("READY=1")
+    return 0
+
+
 async def run(name: str, start: Callable[[Tasks], Awaitable[Stop]]) -> None:
     """Start, tell systemd, and stop after SIGTERM or SIGINT. `start` returns what stops it, and cleans up
     itself where it fails."""

@@ -18,6 +18,7 @@ from wifimgrd.daemon.manager.settings import HubSettings
 from wifimgrd.daemon.ports import Backend
 from wifimgrd.domain import sentences
 from wifimgrd.domain.device import DeviceId, DeviceState, PowerState
+from wifimgrd.domain.device_names import members_of, unknown_of
 from wifimgrd.domain.errors import (
     BackendUnavailable,
     Busy,
@@ -28,7 +29,7 @@ from wifimgrd.domain.errors import (
     WifimgrdError,
 )
 from wifimgrd.domain.events import GroupsChanged
-from wifimgrd.domain.group import GroupPlan, Holder, Member, members_of, plan_group, unknown_of
+from wifimgrd.domain.group import GroupPlan, Holder, Member, plan_group
 from wifimgrd.runtime.tasks import Tasks
 
 _log = structlog.get_logger()
@@ -81,13 +82,13 @@ class Groups:
     def resolve(self, settings: HubSettings) -> None:
         """The configuration, or the devices or their names, may have changed."""
         names = self._state.registry.named(device for one in settings.groups for device in one.devices)
-        unknown = {(one.name, device) for one in settings.groups for device in unknown_of(one, names)}
+        unknown = {(one.name, device) for one in settings.groups for device in unknown_of(one.devices, names)}
         if self._state.entries or self._is_reloaded:  # else nothing is registered yet
             for group, device in sorted(unknown - self._unknown, key=str):
                 _log.warning("group_device_unknown", reason=sentences.not_in_group(group, device))
         self._unknown, self._is_reloaded = unknown, False
-        found = {one.name: members_of(one, names) for one in settings.groups}
-        lacking = {one.name: tuple(map(str, unknown_of(one, names))) for one in settings.groups}
+        found = {one.name: members_of(one.devices, names) for one in settings.groups}
+        lacking = {one.name: tuple(map(str, unknown_of(one.devices, names))) for one in settings.groups}
         missing = {name: those for name, those in lacking.items() if those}
         if (found, missing) != (self.all, self.missing):
             self.all, self.missing = MappingProxyType(found), MappingProxyType(missing)

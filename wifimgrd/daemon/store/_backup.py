@@ -23,11 +23,11 @@ from wifimgrd.daemon.store._schema import (
     migrate,
     open_database,
     set_aside,
-    sync_directory,
     version_of,
 )
 from wifimgrd.daemon.store.errors import StoreDamaged, plain_text
 from wifimgrd.daemon.store.transfer import end_interrupted_restore
+from wifimgrd.runtime.durable_files import sync
 
 _log: Any = structlog.get_logger(__name__)
 
@@ -82,10 +82,9 @@ def keep(connection: sqlite3.Connection, directory: Path) -> None:
         connection.backup(copy)
         # The copy is one file, complete without a log beside it.
         copy.execute("PRAGMA journal_mode = DELETE")
-    with path.open("rb") as written:
-        os.fsync(written.fileno())
+    sync(path)
     path.replace(directory / BACKUP_NAME)
-    sync_directory(directory)
+    sync(directory)
 
 
 def is_good(directory: Path) -> bool:
@@ -119,10 +118,9 @@ def restore(directory: Path) -> Path | None:
     fresh.chmod(0o600)
     with closing(sqlite3.connect(fresh)) as connection, connection:
         connection.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'device'", (_IDS_SKIPPED,))
-    with fresh.open("rb") as written:
-        os.fsync(written.fileno())
+    sync(fresh)
     was_there = (directory / FILE_NAME).exists()
     aside = set_aside(directory / FILE_NAME, "damaged")
     fresh.replace(directory / FILE_NAME)
-    sync_directory(directory)
+    sync(directory)
     return aside if was_there else None

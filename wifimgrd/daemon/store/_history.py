@@ -15,7 +15,7 @@ import structlog
 
 from wifimgrd.daemon.store import _signal_table as signal_table
 from wifimgrd.daemon.store._history_rows import PUT, SELECT, forget_expected, pass_on, row_of, values_of
-from wifimgrd.daemon.store._schema import check_integrity, migrate, refuse_newer, set_aside, sync_directory
+from wifimgrd.daemon.store._schema import check_integrity, migrate, refuse_newer, set_aside
 from wifimgrd.daemon.store._steady_clock import SteadyClock
 from wifimgrd.daemon.store._worker import Gathering, Worker
 from wifimgrd.daemon.store._writing import BACKGROUND_BUSY_MS, bad_row_dropped, transaction
@@ -23,6 +23,7 @@ from wifimgrd.daemon.store.errors import SchemaFromFuture, StoreDamaged, StoreEr
 from wifimgrd.domain.device import DeviceId
 from wifimgrd.domain.history import LARGEST_ID, HistoryFilter, HistoryKind, HistoryRow, without_expected
 from wifimgrd.domain.signal_history import MINUTE_US, Samples, SignalSample
+from wifimgrd.runtime.durable_files import sync
 
 _log: Any = structlog.get_logger(__name__)
 
@@ -193,7 +194,7 @@ class SqliteHistory:
                         raise
                     aside = set_aside(path, "damaged")
                     _log.warning("history_set_aside", reason=str(error), kept_as=aside.name)
-                sync_directory(directory)
+                sync(directory)
                 return cls(_open(path), worker, rows, days, clock)
 
         try:

@@ -12,6 +12,7 @@ from typing import Final
 
 from wifimgrd.daemon.store._writing import transaction
 from wifimgrd.daemon.store.errors import SchemaFromFuture, StoreDamaged, StoreError
+from wifimgrd.runtime.durable_files import sync
 
 FILE_NAME: Final = "wifimgrd.db"
 BACKUP_NAME: Final = FILE_NAME + ".backup"
@@ -214,12 +215,12 @@ def _prepare(directory: Path) -> Path:
     """
     if not directory.is_dir():
         directory.mkdir(mode=0o700, parents=True)
-        sync_directory(directory.parent)
+        sync(directory.parent)
     _restrict_access(directory, 0o700)
     path = directory / FILE_NAME
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        sync_directory(directory)
+        sync(directory)
     except FileExistsError:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise StoreDamaged("the state file is not a regular file") from None
@@ -246,12 +247,3 @@ def set_aside(path: Path, suffix: str) -> Path:
         if file.exists():
             file.replace(aside.with_name(aside.name + end))
     return aside
-
-
-def sync_directory(directory: Path) -> None:
-    """Make new or renamed files in a directory survive a power failure."""
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -17,14 +17,10 @@ from typing import Final
 
 from wifimgrd.daemon.store import _bonds as bonds
 from wifimgrd.daemon.store import _rows as rows
-from wifimgrd.daemon.store._schema import (
-    BACKUP_NAME,
-    FILE_NAME,
-    open_database,
-    sync_directory,
-)
+from wifimgrd.daemon.store._schema import BACKUP_NAME, FILE_NAME, open_database
 from wifimgrd.daemon.store._untrusted import checked, drop_additions
 from wifimgrd.daemon.store.errors import StoreError, plain_text
+from wifimgrd.runtime.durable_files import sync, write_new
 
 _ASIDE: Final = ".before-restore"
 """Suffix of a file of the old state, until the new one has been opened."""
@@ -85,7 +81,7 @@ def end_interrupted_restore(directory: Path) -> None:
     if _remove_remains(directory):
         # It may belong to the other state; without a backup, the daemon makes one.
         (directory / BACKUP_NAME).unlink(missing_ok=True)
-        sync_directory(directory)
+        sync(directory)
 
 
 def _remove_remains(directory: Path) -> bool:
@@ -118,20 +114,20 @@ def _put_in_place(data: bytes, directory: Path) -> None:
     _fold_log(directory)
     names = (BACKUP_NAME, FILE_NAME)
     for name in names:
-        _write(directory / (name + _FRESH), data)
+        write_new(directory / (name + _FRESH), data)
         if (directory / name).exists():
             os.link(directory / name, directory / (name + _ASIDE))
-    sync_directory(directory)
+    sync(directory)
     for name in names:
         (directory / (name + _FRESH)).replace(directory / name)
-        sync_directory(directory)
+        sync(directory)
     try:
         _open(directory)
     except BaseException:
         _put_back(directory)
         raise
     _remove_remains(directory)
-    sync_directory(directory)
+    sync(directory)
 
 
 def _fold_log(directory: Path) -> None:
@@ -156,14 +152,6 @@ def _fold_log(directory: Path) -> None:
             (directory / name).replace(directory / (name + _ASIDE))
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _open(directory: Path) -> None:
     """Open the state as the daemon does, and read each device; raises StoreError, sqlite3.Error, OSError."""
     with closing(open_database(directory)) as connection:
@@ -181,4 +169,4 @@ def _put_back(directory: Path) -> None:
             aside.replace(directory / name)
         else:
             (directory / name).unlink(missing_ok=True)
-    sync_directory(directory)
+    sync(directory)

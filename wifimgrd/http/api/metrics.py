@@ -28,6 +28,7 @@ from wifimgrd.client.hub import HubClient
 from wifimgrd.domain.camera import BatteryState, RecordingState
 from wifimgrd.domain.camera_state import UNKNOWN, is_current
 from wifimgrd.domain.device import ConnectionPhase, DeviceState, PowerState
+from wifimgrd.domain.device_names import name_of
 from wifimgrd.domain.errors import ATTEMPT_CODES, ErrorCode
 from wifimgrd.domain.events import BackendState
 from wifimgrd.domain.interface import InterfaceState
@@ -353,9 +354,7 @@ def _interfaces(client: HubClient, *, current: bool) -> Iterator[Metric]:
     )
     for interface in interfaces:
         if interface.reserved_device_id is not None:
-            device = client.devices.get(interface.reserved_device_id)
-            name = f"camera {interface.reserved_device_id}" if device is None else device.name
-            reserved.add_metric([interface.name, name], 1)
+            reserved.add_metric([interface.name, name_of(interface.reserved_device_id, client.devices)], 1)
     yield reserved
     health = GaugeMetricFamily(
         "wifimgrd_interface_health",

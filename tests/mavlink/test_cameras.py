@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tests.mavlink.scripted_hub import device
 from tests.soak import examples
-from wifimgrd.mavlink._components import COMPONENTS, Memory, assigned, wanted
-from wifimgrd.mavlink._signing import LARGEST
+from wifimgrd.mavlink._cameras import COMPONENTS, Memory, assigned, wanted
+from wifimgrd.mavlink._frames import LARGEST
 
 
 class Fleet(RuleBasedStateMachine):

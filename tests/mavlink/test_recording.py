@@ -28,8 +28,8 @@ from tests.mavlink.station import (
 from wifimgrd.client.command_rate import COMMANDS_AT_ONCE
 from wifimgrd.domain.errors import BackendUnavailable, NotAuthorized
 from wifimgrd.domain.rig import Everyone
-from wifimgrd.mavlink._captures import SAID_AGAIN_S
-from wifimgrd.mavlink._requests import Command, Result
+from wifimgrd.mavlink._recording import SAID_AGAIN_S, Asked
+from wifimgrd.mavlink._requests import Result
 
 NOSE, LEFT, TAIL = device(1, "Nose"), device(2, "Left"), device(3, "Tail")
 AWAY = device(4, "Away", connected=False)
@@ -296,7 +296,7 @@ def test_what_concerns_all_cameras_is_said_once() -> None:
 def test_an_order_for_no_camera_is_not_sent_and_says_why() -> None:
     async def play(rig: Rig) -> None:
         said = await rig.asked(0, START)
-        assert answers(said)[2:] == [(one, START, TEMPORARILY_REJECTED) for one in (100, 101)]
+        assert sorted(answers(said)[2:]) == [(one, START, TEMPORARILY_REJECTED) for one in (100, 101)]
         (component, sentence), *rest = sentences(said)
         assert {one for one, _ in rest} <= {100}
         assert component == 100
@@ -326,7 +326,8 @@ def test_of_equal_orders_the_one_that_has_ended_is_over() -> None:
         rig.hub.takes_s = 1.0
         rig.station.command(100, START)
         await rig.after(2.0)
-        assert rig.bridge._captures.told == {1: False}
+        [newest] = {one.orders[-1] for one in rig.bridge._cameras.values()}
+        assert newest.on is False
 
     run(play, NOSE)
 
@@ -344,17 +345,17 @@ def test_a_start_after_a_stop_does_not_join_the_start_before() -> None:
 
 def test_who_asks_while_the_outcome_is_told_has_an_outcome_too(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play(rig: Rig) -> None:
-        captures, late = rig.bridge._captures, Command(START, (0.0, 0.0, 0.0), 100, 77, 7)
-        kept, has_asked = captures.answer, False
+        recording, kept, has_asked = rig.bridge._recording, rig.bridge._recording.answer, False
+        late = {"command": START, "target_component": 100, "param1": 0.0, "param2": 0.0, "param3": 0.0}
 
-        def answer(component: int, command: Command, result: Result) -> None:
+        def answer(component: int, asked: Asked, result: Result) -> None:
             nonlocal has_asked
-            kept(component, command, result)
+            kept(component, asked, result)
             if result is Result.ACCEPTED and not has_asked:
                 has_asked = True
-                rig.bridge._answer(late)
+                rig.bridge._answer((77, 7), late)
 
-        monkeypatch.setattr(captures, "answer", answer)
+        monkeypatch.setattr(recording, "answer", answer)
         said = told(await rig.asked(100, START) + await rig.after(5.0), "COMMAND_ACK")
         assert [one.result for one in said if one.target_system == 77] == [IN_PROGRESS, ACCEPTED]
 
