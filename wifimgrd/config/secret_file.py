@@ -13,10 +13,10 @@ def secret_in(file: Path, key: str, what: str, shortest: int = 1) -> str:
     configuration names it, and `what` it is, is in the sentence of FileUnusable, which this raises."""
     path = credential(file)
     try:
-        lines = path.read_text("utf-8").splitlines()
+        secret = path.read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise FileUnusable(f"{key}: {path} cannot be read: {reason}") from None
-    if len(lines) != 1 or len(lines[0]) < shortest:
+    if "\n" in secret or len(secret) < shortest:
         raise FileUnusable(f"{key}: {path} must have one line, {what}")
-    return lines[0]
+    return secret
