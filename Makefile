@@ -44,7 +44,7 @@ system: ## only the tests in booted Debian 12 and 13, with the package installed
 	@tools/set-up test
 	@tests/system/run
 
-deb: ## the Debian packages, into dist/ (MAINTAINER= HOMEPAGE=)
+deb: ## the Debian packages, and lists of their contents, into dist/ (MAINTAINER= HOMEPAGE=)
 	@packaging/build_deb dist
 
 repository: deb ## a signed repository of them for apt, into dist/repository (KEY= URL= REPOSITORY= VALID_DAYS= MAINTAINER= HOMEPAGE=)
