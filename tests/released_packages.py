@@ -1,4 +1,4 @@
-"""The packages of 0.1.0, from which hubs are upgraded."""
+"""The packages of earlier versions, from which hubs are upgraded."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import Final
 
 from tests.bare_roots import made_once
 
-VERSION: Final = "0.1.0"
-_COMMIT: Final = "b22c93f"
-"""It has the tag v0.1.0, which is not in each clone."""
+COMMITS: Final = {"0.1.0": "b22c93f"}
+"""Their tags, such as v0.1.0, are not in each clone. A version is added with the next one: until then, the
+packages of the checkout have its number."""
+FIRST: Final = "0.1.0"
+LAST: Final = max(COMMITS, key=lambda version: [int(number) for number in version.split(".")])
 
 
-def first_packages() -> list[Path]:
+def released_packages(version: str) -> list[Path]:
     """As the checkout of that version builds them; kept, since that takes a while."""
 
     def make(folder: Path) -> None:
         with tempfile.TemporaryDirectory() as checkout:
-            archive = ["git", "-C", str(Path(__file__).parents[1]), "archive", _COMMIT]
+            archive = ["git", "-C", str(Path(__file__).parents[1]), "archive", COMMITS[version]]
             files = subprocess.run(archive, check=True, stdout=subprocess.PIPE).stdout
             subprocess.run(["tar", "-x", "-C", checkout], check=True, input=files)
             build = [f"{checkout}/packaging/build_deb", str(folder)]
             subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
 
-    return sorted(made_once(f"packages-{VERSION}", make).glob("*.deb"))
+    return sorted(made_once(f"packages-{version}", make).glob("*.deb"))
