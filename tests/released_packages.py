@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.bare_roots import made_once
 
-COMMITS: Final = {"0.1.0": "b22c93f"}
+COMMITS: Final = {"0.1.0": "b22c93f", "0.2.0": "0f54596"}
 """Their tags, such as v0.1.0, are not in each clone. A version is added with the next one: until then, the
 packages of the checkout have its number."""
 FIRST: Final = "0.1.0"

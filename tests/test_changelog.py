@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.released_packages import COMMITS
-from tools.changelog import changes_in, is_tagged, joined, release, release_packages
+from tools.changelog import KINDS, changes_in, is_tagged, joined, release, release_packages
 from wifimgrd import __version__
 
 CHECKOUT = Path(__file__).parents[1]
@@ -33,6 +33,13 @@ def test_the_packages_have_the_same_versions_of_the_same_days() -> None:
     versions = [(one[2], one[3]) for one in found if one and one[2]]
     assert packaged_versions(CHECKOUT) == versions
     assert versions[0][0] == __version__
+
+
+def test_the_newest_version_begins_with_what_matters_most() -> None:
+    _, _, section = CHANGELOG.read_text().partition(f"## [{__version__}]")
+    headings = re.findall("^### (.*)$", section.partition("\n## ")[0], re.MULTILINE)
+    assert headings[0] == "Highlights", "step 2 of the release in CONTRIBUTING.md"
+    assert [one.lower() for one in headings[1:]] == [one for one in KINDS if one.capitalize() in headings]
 
 
 def packaged_versions(checkout: Path) -> list[tuple[str, str]]:
