@@ -44,10 +44,10 @@ system: ## only the tests in booted Debian 12 and 13, with the package installed
 	@tools/set-up test
 	@tests/system/run
 
-deb: ## the Debian packages, into dist/
+deb: ## the Debian packages, and lists of their contents, into dist/ (MAINTAINER= HOMEPAGE=)
 	@packaging/build_deb dist
 
-repository: deb ## a signed repository of them for apt, into dist/repository (KEY= URL= REPOSITORY= VALID_DAYS=)
+repository: deb ## a signed repository of them for apt, into dist/repository (KEY= URL= REPOSITORY= VALID_DAYS= MAINTAINER= HOMEPAGE=)
 	@packaging/build_repository "$${KEY:-}" dist "$${REPOSITORY:-dist/repository}" "$${URL:-http://127.0.0.1:8000}" "$${VALID_DAYS:-}"
 
 bench: ## measurements, side by side in one run

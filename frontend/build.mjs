@@ -58,22 +58,21 @@ function neededBy(script) {
   found.delete(start);
   return [...found].map((file) => basename(file));
 }
-// The licenses of what the page is made of, as one text.
-const PARTS = ["preact", "@preact/signals", "@preact/signals-core", "leaflet", "uplot"];
-// The MQTT library comes as one file with these in it.
-const OF_MQTT = [
-  ...["mqtt", "mqtt-packet", "bl", "readable-stream", "string_decoder", "buffer", "base64-js", "ieee754", "process"],
-  ...["process-nextick-args", "events", "abort-controller", "event-target-shim", "safe-buffer", "inherits", "util-deprecate"],
-  ...["debug", "ms", "lru-cache", "rfdc", "worker-timers", "worker-timers-broker", "worker-timers-worker", "worker-factory"],
-  ...["broker-factory", "fast-unique-numbers", "@babel/runtime", "tslib"],
-];
+// The npm packages that the page is made of, and those within the one file as which a package comes.
+const within = JSON.parse(await readFile(join(here, "bundled_within.json"), "utf8"));
+const inputs = new Set(Object.values(outputs).flatMap((output) => Object.keys(output.inputs)));
+const packageOf = (file) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1];
+const bundled = [...new Set([...inputs].map(packageOf).filter((name) => name))].sort();
+const parts = bundled.flatMap((name) => [name, ...(within[name] ?? [])]);
+// For the list of the contents of the package (packaging/make_content_lists); it is not installed.
+await writeFile(join(target, ".metafile.json"), JSON.stringify({ outputs }));
 const licenseOf = async (name) => {
   const folder = join(here, "node_modules", name);
   const file = (await readdir(folder)).find((one) => /^license/i.test(one));
   if (!file) throw new Error(`${name} has no license`);
   return [name, join(folder, file)];
 };
-const licenses = [["wifimgrd", join(here, "../LICENSE")], ...(await Promise.all([...PARTS, ...OF_MQTT].map(licenseOf)))];
+const licenses = [["wifimgrd", join(here, "../LICENSE")], ...(await Promise.all(parts.map(licenseOf)))];
 const texts = await Promise.all(licenses.map(async ([name, file]) => `${name}\n\n${await readFile(file, "utf8")}`));
 const text = texts.join(`\n${"-".repeat(80)}\n\n`);
 assets.licenses = `notices-${createHash("sha256").update(text).digest("hex").slice(0, 8).toUpperCase()}.txt`;

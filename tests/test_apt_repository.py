@@ -139,6 +139,26 @@ def test_what_has_changed_without_a_version_of_its_own_is_refused(tmp_path: Path
     assert published(tmp_path / "repository") == before
 
 
+def test_the_lists_of_the_contents_are_beside_the_packages_and_signed(
+    tmp_path: Path, publish: Publish, gnupg: dict[str, str]
+) -> None:
+    pool = tmp_path / "repository" / "pool" / "main" / "w" / "wifimgrd"
+    for version in ("1.0", "1.1"):
+        package(tmp_path, version)
+        (tmp_path / "packages" / f"wifimgrd_{version}_all.cdx.json").write_text(version)
+        assert publish().returncode == 0
+        for old in (tmp_path / "packages").iterdir():
+            old.unlink()
+    package(tmp_path, "1.2")  # as versions before 0.3.0, it has none
+    assert publish().returncode == 0
+    lists = sorted(pool.glob("*.cdx.json"))
+    assert [one.read_text() for one in lists] == ["1.0", "1.1"]
+    for one in lists:
+        verify = ["gpg", "--batch", "--verify", f"{one}.asc", str(one)]
+        assert subprocess.run(verify, check=False, capture_output=True, env=gnupg).returncode == 0
+    assert len(list(pool.iterdir())) == 3 + 2 * 2
+
+
 @pytest.mark.parametrize(
     ("key", "words"),
     [

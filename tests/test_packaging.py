@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from contextlib import closing
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -54,6 +55,62 @@ def needed() -> dict[str, str]:
 def test_every_python_package_of_the_checkout_has_its_version_in_the_lock() -> None:
     assert needed() == {name: locked().get(name) for name in needed()}
     assert {"setuptools", "wheel"} <= set(locked())
+
+
+def settled(tmp_path: Path, **settings: str) -> tuple[str, Path]:
+    """What putting settings of the build into Debian's files says, and where these are."""
+    folder = tmp_path / "debian"
+    shutil.copytree(DEBIAN, folder)
+    environment = {key: value for key, value in os.environ.items() if key not in ("MAINTAINER", "HOMEPAGE")}
+    command = [CHECKOUT / "packaging" / "apply_settings", folder]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment | settings)
+    assert done.returncode == (1 if done.stderr else 0)
+    return done.stderr, folder
+
+
+def test_without_settings_the_maintainer_is_nobody_who_could_be_written_to(tmp_path: Path) -> None:
+    said, folder = settled(tmp_path)
+    assert said == ""
+    for file in sorted(DEBIAN.rglob("*")):
+        assert file.is_dir() or file.read_bytes() == (folder / file.relative_to(DEBIAN)).read_bytes()
+    addresses = {
+        address
+        for file in DEBIAN.iterdir()
+        if file.is_file()
+        for address in re.findall(r"[\w.+-]+@[\w.-]+\w", file.read_text())
+    }
+    assert addresses == {"nobody@wifimgrd.invalid"}
+
+
+def test_maintainer_and_homepage_are_settings_of_the_build(tmp_path: Path) -> None:
+    who = "Zoë O'Hara & Sons <deb+1@hub.example>"
+    said, folder = settled(tmp_path, MAINTAINER=who, HOMEPAGE="https://hub.example/wifimgrd/")
+    assert said == ""
+    assert "wifimgrd.invalid" not in "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
+    control = (folder / "control").read_text().splitlines()
+    place = control.index("Homepage: https://hub.example/wifimgrd/")
+    assert control[place + 1] == f"Maintainer: {who}"
+    changelog = ["dpkg-parsechangelog", f"-l{folder / 'changelog'}", "-SMaintainer"]
+    assert subprocess.check_output(changelog, text=True).strip() == who
+    for file in folder.glob("*.NEWS"):
+        assert re.findall("^ -- (.*?)  ", file.read_text(), re.MULTILINE)[0] == who
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MAINTAINER", "hub@hub.example"),
+        ("MAINTAINER", "Hub <root@localhost>"),
+        ("MAINTAINER", "Hub, Inc. <hub@hub.example>"),
+        ("MAINTAINER", "Hub <hub@hub.example>\nEssential: yes"),
+        ("HOMEPAGE", "hub.example"),
+        ("HOMEPAGE", "https://hub.example/\nEssential: yes"),
+    ],
+)
+def test_a_setting_that_debian_would_refuse_is_refused(tmp_path: Path, name: str, value: str) -> None:
+    said, folder = settled(tmp_path, **{name: value})
+    assert said.startswith(f"apply_settings: {name} is ")
+    assert (folder / "control").read_text() == (DEBIAN / "control").read_text()
 
 
 @pytest.mark.parametrize(

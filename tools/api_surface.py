@@ -23,6 +23,7 @@ from tools.descriptions.open_values import REFERENCE, target  # noqa: E402
 from wifimgrd import __version__  # noqa: E402
 
 RELEASED: Final = CHECKOUT / "tests" / "released"
+_UNPROMISED: Final = "org.wifimgrd1.Simulator"
 _NEEDS: Final = "needs "
 _PROBLEM: Final = "application/problem+json"
 _TYPE_OF: Final[Mapping[type, str]] = {bool: "boolean", str: "string", int: "integer", type(None): "null"}
@@ -68,11 +69,13 @@ def _json(file: Path) -> JsonObject:
 
 
 def _of_bus(introspection: Path) -> Iterator[str]:
-    for name in ("Manager", "Device", "Power", "Bluetooth", "Interface"):
-        xml = (introspection / f"org.wifimgrd1.{name}.xml").read_text(encoding="utf-8")
+    for file in sorted(introspection.glob("org.wifimgrd1.*.xml")):
+        if file.stem == _UNPROMISED:
+            continue
+        xml = file.read_text(encoding="utf-8")
         [face] = ElementTree.fromstring(xml).findall("interface")  # noqa: S314 - our own file
         for member in face:
-            at = f"dbus org.wifimgrd1.{name} {member.tag} {member.get('name')}"
+            at = f"dbus {file.stem} {member.tag} {member.get('name')}"
             if member.tag == "property":
                 constant = [one for one in member if one.get("name") == _CONST]
                 yield f"{at} {member.get('type')} {member.get('access')}{' const' * bool(constant)}"

@@ -3,7 +3,7 @@
 import sys
 from typing import Any, cast
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Modules that libraries import only if they are installed, and that no process of wifimgrd uses. dbus-next
 # imports GLib's bindings, 4 MB; structlog imports greenlet, 1.6 MB, Twisted and rich, 5 MB, and on a terminal

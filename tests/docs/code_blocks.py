@@ -19,6 +19,8 @@ DOCUMENTS: Final = (
     *(str(path.relative_to(CHECKOUT)) for path in sorted(CHECKOUT.glob("docs/*.md"))),
     "tests/lab/README.md",
 )
+HISTORY: Final = "CHANGELOG.md"
+"""What it names was there when that was written."""
 COMMANDS: Final = ("sh", "console")
 """Languages of commands: a script that succeeds, and a terminal session with `$ ` and what is printed."""
 PLACES: Final = {

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.code_blocks import CHECKOUT, COMMANDS, DOCUMENTS, Step, blocks_at, code_blocks, code_in_lines
+from tests.docs.code_blocks import (
+    CHECKOUT,
+    COMMANDS,
+    DOCUMENTS,
+    HISTORY,
+    Step,
+    blocks_at,
+    code_blocks,
+    code_in_lines,
+)
 from tests.docs.private_host import PrivateHost, private_host
 from tests.docs.terminal import Terminal, is_as_printed
 from tests.http.tiles.making import pyramid, write_pmtiles
@@ -159,7 +168,7 @@ def test_commands_of_the_checkout_are_there(where: str, command: str) -> None:
         (f"{document}:{number}", code)
         for document in DOCUMENTS
         for number, code in code_in_lines(document)
-        if code.split()[0] == "wifimgrctl"
+        if document != HISTORY and code.split()[0] == "wifimgrctl"
     ),
 )
 def test_commands_of_wifimgrctl_are_commands(where: str, command: str) -> None:

@@ -6,15 +6,13 @@ import re
 
 import pytest
 
-from tests.docs.code_blocks import CHECKOUT, DOCUMENTS
+from tests.docs.code_blocks import CHECKOUT, DOCUMENTS, HISTORY
 
 NAMED = re.compile(
     r"`((?:wifimgrd|tests|benchmarks|tools|packaging|systemd|dbus-policy|frontend|docs)/[\w./-]+)`"
 )
 MADE = {"frontend/node_modules", "tests/lab/out/"}
 """By commands."""
-HISTORY = "CHANGELOG.md"
-"""What it names was there when that was written."""
 
 
 @pytest.mark.parametrize("document", sorted({*DOCUMENTS} - {HISTORY}))

@@ -19,7 +19,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.first_packages import first_packages
+from tests.released_packages import FIRST, LAST, released_packages
 
 LAB = Path(__file__).resolve().parent
 CHECKOUT = LAB.parent.parent
@@ -113,10 +113,12 @@ def main(arguments: list[str]) -> int:
     if jobs > 1 and ENGINE != "uml":
         sys.exit(f"LAB_JOBS={jobs}: guests side by side are for LAB_ENGINE=uml")
     if any(path.endswith("/test_package.py") for path in files):
-        first = LAB / "out" / "first-packages"
-        first.mkdir(exist_ok=True)
-        for package in first_packages():
-            shutil.copy(package, first)
+        for name, version in (("first", FIRST), ("last", LAST)):
+            released = LAB / "out" / f"{name}-packages"
+            shutil.rmtree(released, ignore_errors=True)
+            released.mkdir()
+            for package in released_packages(version):
+                shutil.copy(package, released)
     out = LAB / "out" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     claims = Path(tempfile.mkdtemp(prefix="wifimgrd-lab-claims.")) if jobs > 1 else None
     guests = [

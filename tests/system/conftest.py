@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.first_packages import first_packages
+from tests.released_packages import COMMITS, released_packages
 from tests.signing_keys import with_secret_keys
 from tests.system.hub import Hub
 from tests.system.machine import Machine, image_of
@@ -54,11 +54,11 @@ def gnupg(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def repository(packages: Path, gnupg: dict[str, str]) -> Path:
-    """With 0.1.0 and the packages of this checkout; machines see it as /host/repository."""
+    """With the released versions and the packages of this checkout; machines see it as /host/repository."""
     folder = packages / "repository"
     pool = folder / "pool" / "main" / "w" / "wifimgrd"
     pool.mkdir(parents=True)
-    for package in first_packages():
+    for package in (one for version in COMMITS for one in released_packages(version)):
         shutil.copy(package, pool)
     publish: list[str | Path] = [CHECKOUT / "packaging" / "build_repository", KEY, packages, folder]
     subprocess.run(publish, check=True, env=gnupg, stdout=subprocess.DEVNULL)

@@ -10,6 +10,8 @@ from .namespace import run
 
 PACKAGES = Path("/host/tests/lab/out/packages")
 FIRST_PACKAGES = PACKAGES.with_name("first-packages")
+LAST_PACKAGES = PACKAGES.with_name("last-packages")
+"""Of the first and of the last release."""
 _BY_PIP = ("/usr/local/bin/wifimgr*", "/usr/local/lib/python3*/dist-packages/wifimgrd*")
 _BY_HAND = (
     *(
