@@ -1,0 +1,81 @@
+// The search. MkDocs' own worker (search/worker.js, with lunr) reads the index and finds; here are the field and the results.
+// Nothing of it is loaded before somebody goes to the field.
+"use strict";
+(() => {
+  const SHOWN = 20;
+  const EXCERPT = 180;
+  const base = document.documentElement.dataset.base;
+  const field = document.getElementById("site-query");
+  const results = document.getElementById("site-results");
+  const [status, list] = [results.querySelector("p"), results.querySelector("ol")];
+  let worker;
+  let isReady = false;
+
+  /** What is typed, without the characters that lunr takes for commands. */
+  const words = () => field.value.toLowerCase().split(/[\s:^~+*\-_/.,;()[\]"`=|]+/).filter(Boolean);
+
+  function search() {
+    const wanted = words();
+    results.hidden = wanted.join("").length < 2;
+    if (results.hidden) return;
+    status.textContent = isReady ? "" : "Loading the index";
+    if (!isReady) return;
+    // All words; the last one may not be finished.
+    const last = wanted[wanted.length - 1];
+    worker.postMessage({ query: [...wanted.slice(0, -1).map((word) => `+${word}`), last, `${last}*`].join(" ") });
+  }
+
+  function show(found) {
+    if (results.hidden) return;
+    status.textContent = found.length === 0 ? "Nothing was found" : found.length > SHOWN ? `The first ${SHOWN} of ${found.length} results` : found.length === 1 ? "1 result" : `${found.length} results`;
+    list.replaceChildren(...found.slice(0, SHOWN).map(entry));
+  }
+
+  function entry({ location, title, text }) {
+    const [item, link, part] = ["li", "a", "p"].map((name) => document.createElement(name));
+    link.href = `${base}/${location}`;
+    link.textContent = title;
+    part.textContent = excerpt(text);
+    item.append(link, part);
+    return item;
+  }
+
+  /** The text around the first word that stands in it. */
+  function excerpt(text) {
+    const all = text.toLowerCase();
+    const places = words().map((word) => all.indexOf(word)).filter((place) => place >= 0);
+    const begin = places.length === 0 ? 0 : Math.max(0, text.lastIndexOf(" ", Math.max(0, Math.min(...places) - EXCERPT / 3)) + 1);
+    return (begin > 0 ? "... " : "") + text.slice(begin, begin + EXCERPT) + (begin + EXCERPT < text.length ? " ..." : "");
+  }
+
+  function start() {
+    if (worker) return;
+    worker = new Worker(`${base}/search/worker.js`);
+    worker.onmessage = ({ data }) => {
+      if (data.results) show(data.results);
+      if (!data.allowSearch) return;
+      isReady = true;
+      search();
+    };
+    worker.onerror = () => { status.textContent = "The search does not work here"; };
+    worker.postMessage({ init: true });
+  }
+
+  field.addEventListener("focus", start);
+  field.addEventListener("input", search);
+  field.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    field.value = "";
+    search();
+  });
+  list.addEventListener("click", () => { results.hidden = true; });
+
+  // What scrolls sideways can be scrolled with the keyboard.
+  const seen = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  document.querySelectorAll(".table, #site-documents").forEach((one) => seen.observe(one));
+})();
