@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""build_site.py FOLDER: build the documents as a site, by MkDocs (the program `mkdocs`), into FOLDER.
+"""build_site.py FOLDER|--sources: build the documents as a site, by MkDocs (the program `mkdocs`), into
+FOLDER; or print a sum of all that it is built of.
 
 It fails if MkDocs warns of something, if a link, an anchor or a picture is not there, or if a page has a
 script or a style inline, which no page of the hub may have. The same documents make the same files, whenever
@@ -8,11 +9,14 @@ they are built.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +33,9 @@ _LICENSES: Final = {"mkdocs": "search/license-mkdocs.txt", "libjs-lunr": "search
 """Of what is part of the site, by the packages that it comes from."""
 
 
-def build(folder: Path) -> list[str]:
-    """Build it; returns what is wrong, in sentences."""
+@contextmanager
+def _staged() -> Iterator[Path]:
+    """What MkDocs reads, in a folder."""
     with tempfile.TemporaryDirectory() as scratch:
         stage = Path(scratch)
         (stage / "pages").mkdir()
@@ -38,6 +43,22 @@ def build(folder: Path) -> list[str]:
         shutil.copy(_HERE / "mkdocs.yml", stage)
         shutil.copytree(_HERE / "theme", stage / "theme")
         shutil.copy(CHECKOUT / "frontend" / "src" / "icon.svg", stage / "theme")
+        yield stage
+
+
+def sources() -> str:
+    """A sum of all that the site is built of, this program included."""
+    made = hashlib.sha256()
+    with _staged() as stage:
+        staged = sorted(one for one in stage.rglob("*") if one.is_file())
+        for file in (Path(__file__), *sorted(_HERE.glob("*.py")), *staged):
+            made.update(file.name.encode() + file.read_bytes())
+    return made.hexdigest()
+
+
+def build(folder: Path) -> list[str]:
+    """Build it; returns what is wrong, in sentences."""
+    with _staged() as stage:
         site = stage / "site"
         done = subprocess.run(
             ["mkdocs", "build", "--strict", "--site-dir", site],
@@ -64,7 +85,9 @@ def build(folder: Path) -> list[str]:
 def main() -> None:
     """Build it, or say why not."""
     [folder] = sys.argv[1:]
-    if found := build(Path(folder)):
+    if folder == "--sources":
+        print(sources())
+    elif found := build(Path(folder)):
         sys.exit("\n".join(f"build_site: {one}" for one in found))
 
 

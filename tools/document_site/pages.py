@@ -1,7 +1,7 @@
 """The pages of the site: which document each one is, and its Markdown as MkDocs takes it.
 
-The documents are written as GitHub shows them. Python-Markdown, which MkDocs uses, differs in what `_Page` changes:
-the names of anchors, lists, and what stands behind the language of a block.
+The documents are written as GitHub shows them. Python-Markdown, which MkDocs uses, differs in what `_Page`
+changes: the names of anchors, lists, and what stands behind the language of a block.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ INDEX: Final = "search/search_index.json"
 
 
 def shorten(site: Path) -> None:
-    """Keep each text once: MkDocs gives it to the page and to its section. A section's title gets that of its page."""
+    """Keep each text once: MkDocs gives it to the page and to its section. A section's title begins with
+    that of its page."""
     file = site / INDEX
     index = json.loads(file.read_text(encoding="utf-8"))
     index["docs"] = list(_entries(index["docs"]))
