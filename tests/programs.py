@@ -1,5 +1,5 @@
-"""What of the checkout is made by a command: its programs, the page, and the documents' site. A test that lacks
-one says which."""
+"""What of the checkout is made by a command: its programs, the page, and the documents' site. A test that
+lacks one says which."""
 
 from __future__ import annotations
 

@@ -113,6 +113,8 @@ def test_a_page_shows_what_the_document_shows(site: Path, document: str) -> None
     """MkDocs reads another Markdown than the one that the documents are written in."""
     text = (CHECKOUT / document).read_text(encoding="utf-8")
     expected = MarkdownIt("commonmark").enable("table").render(text)
+    # A header without words is none for a screen reader.
+    expected = expected.replace("<th></th>", "<td></td>")
     assert shown(page_of(site, document), "main") == shown(expected)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from pathlib import Path
 from typing import Any, Final
 
 INDEX: Final = "search/search_index.json"
+_NARROW: Final = re.compile(r" ([,.;:)])(?=\s|$)")
+"""What MkDocs has put a blank before, where it stands behind code or a link."""
 
 
 def shorten(site: Path) -> None:
@@ -28,5 +31,7 @@ def _entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
             continue
         heading = html.unescape(one["title"])
         title = heading if heading == titles[page] else f"{titles[page]}: {heading}"
-        shortened.append({"location": one["location"], "title": title, "text": one["text"]})
+        shortened.append(
+            {"location": one["location"], "title": title, "text": _NARROW.sub(r"\1", one["text"])}
+        )
     return shortened

@@ -10,9 +10,11 @@
   const [status, list] = [results.querySelector("p"), results.querySelector("ol")];
   let worker;
   let isReady = false;
+  /** Whether the last question was for all words. */
+  let isForAll = false;
 
-  /** What is typed, without the characters that lunr takes for commands. */
-  const words = () => field.value.toLowerCase().split(/[\s:^~+*\-_/.,;()[\]"`=|]+/).filter(Boolean);
+  /** What is typed, word by word as in the index, without the characters that lunr takes for commands. */
+  const words = () => field.value.toLowerCase().split(/[\s^~+*/,:;()[\]"`=|]+/).map((word) => word.replace(/^\W+|\W+$/g, "")).filter(Boolean);
 
   function search() {
     const wanted = words();
@@ -20,13 +22,26 @@
     if (results.hidden) return;
     status.textContent = isReady ? "" : "Loading the index";
     if (!isReady) return;
-    // All words; the last one may not be finished.
+    isForAll = true;
+    ask(wanted, "+");
+  }
+
+  /** The last word may not be finished. A word in a title counts for more. */
+  function ask(words, before) {
+    const wanted = words.map((word) => word.replace(/-/g, "\\-")); // which would separate words
     const last = wanted[wanted.length - 1];
-    worker.postMessage({ query: [...wanted.slice(0, -1).map((word) => `+${word}`), last, `${last}*`].join(" ") });
+    const all = [...wanted.slice(0, -1).map((word) => `${before}${word}`), last, `${last}*`];
+    worker.postMessage({ query: [...all, ...wanted.map((word) => `title:${word}^5`), `title:${last}*^3`].join(" ") });
   }
 
   function show(found) {
     if (results.hidden) return;
+    // Common words, such as "no", are in no index: then some of the words have to do.
+    if (found.length === 0 && isForAll) {
+      isForAll = false;
+      ask(words(), "");
+      return;
+    }
     status.textContent = found.length === 0 ? "Nothing was found" : found.length > SHOWN ? `The first ${SHOWN} of ${found.length} results` : found.length === 1 ? "1 result" : `${found.length} results`;
     list.replaceChildren(...found.slice(0, SHOWN).map(entry));
   }
