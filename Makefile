@@ -44,7 +44,7 @@ system: ## only the tests in booted Debian 12 and 13, with the package installed
 	@tools/set-up test
 	@tests/system/run
 
-site: ## the documents as a site with a search, into dist/site; the hub of this checkout serves it at /docs/, too
+site: ## the documents with a search, as a site in dist/site, which this checkout's hub serves at /docs/, too
 	@tools/set-up site
 	@rm -rf dist/site && mkdir -p dist/site && cp -r wifimgrd/http/page/site/* dist/site
 

@@ -82,6 +82,8 @@ async def test_whatever_is_typed_is_searched_for(page: Page, hub: RunningHub, ty
         await expect(results).to_be_hidden()
     else:
         await expect(results).to_contain_text(found)
+        if typed in found:  # what has the word in its title comes first
+            await expect(results.get_by_role("link").first).to_have_text(found)
 
 
 async def test_a_plain_web_server_will_do_and_so_will_any_folder(page: Page) -> None:

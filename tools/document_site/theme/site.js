@@ -26,12 +26,18 @@
     ask(wanted, "+");
   }
 
-  /** The last word may not be finished. A word in a title counts for more. */
-  function ask(words, before) {
-    const wanted = words.map((word) => word.replace(/-/g, "\\-")); // which would separate words
-    const last = wanted[wanted.length - 1];
-    const all = [...wanted.slice(0, -1).map((word) => `${before}${word}`), last, `${last}*`];
-    worker.postMessage({ query: [...all, ...wanted.map((word) => `title:${word}^5`), `title:${last}*^3`].join(" ") });
+  /** The last word may not be finished. */
+  function ask(wanted, before) {
+    const all = wanted.map((word) => word.replace(/-/g, "\\-")); // which would separate words
+    const last = all.pop();
+    worker.postMessage({ query: [...all.map((word) => before + word), last, `${last}*`].join(" ") });
+  }
+
+  /** A section whose title has the words comes before one that only speaks of them. */
+  function ranked(found) {
+    const wanted = words();
+    const rank = ({ title }) => wanted.filter((word) => title.toLowerCase().includes(word)).length;
+    return found.map((one) => [rank(one), one]).sort(([a], [b]) => b - a).map(([, one]) => one);
   }
 
   function show(found) {
@@ -43,7 +49,7 @@
       return;
     }
     status.textContent = found.length === 0 ? "Nothing was found" : found.length > SHOWN ? `The first ${SHOWN} of ${found.length} results` : found.length === 1 ? "1 result" : `${found.length} results`;
-    list.replaceChildren(...found.slice(0, SHOWN).map(entry));
+    list.replaceChildren(...ranked(found).slice(0, SHOWN).map(entry));
   }
 
   function entry({ location, title, text }) {
