@@ -12,6 +12,8 @@
   let isReady = false;
   /** Whether the last question was for all words. */
   let isForAll = false;
+  /** Questions that the worker has not answered. */
+  let asked = 0;
 
   /** What is typed, word by word as in the index, without the characters that lunr takes for commands. */
   const words = () => field.value.toLowerCase().split(/[\s^~+*/,:;()[\]"`=|]+/).map((word) => word.replace(/^\W+|\W+$/g, "")).filter(Boolean);
@@ -30,6 +32,7 @@
   function ask(wanted, before) {
     const all = wanted.map((word) => word.replace(/-/g, "\\-")); // which would separate words
     const last = all.pop();
+    asked += 1;
     worker.postMessage({ query: [...all.map((word) => before + word), last, `${last}*`].join(" ") });
   }
 
@@ -41,7 +44,8 @@
   }
 
   function show(found) {
-    if (results.hidden) return;
+    asked -= 1;
+    if (results.hidden || asked > 0) return; // more was typed meanwhile
     // Common words, such as "no", are in no index: then some of the words have to do.
     if (found.length === 0 && isForAll) {
       isForAll = false;
