@@ -13,7 +13,7 @@ MACHINES = $(addprefix tests/,daemon/manager/test_any_life.py daemon/manager/tes
 READERS = tests/faults/test_reader_fuzz.py tests/browser/test_jpeg_size.py tests/browser/test_wifi_text.py
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-all system lab bench soak lint deb repository clean
+.PHONY: help run check test test-all system lab bench soak lint site deb repository clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -44,6 +44,10 @@ system: ## only the tests in booted Debian 12 and 13, with the package installed
 	@tools/set-up test
 	@tests/system/run
 
+site: ## the documents with a search, as a site in dist/site, which this checkout's hub serves at /docs/, too
+	@tools/set-up site
+	@rm -rf dist/site && mkdir -p dist/site && cp -r wifimgrd/http/page/site/* dist/site
+
 deb: ## the Debian packages, and lists of their contents, into dist/ (MAINTAINER= HOMEPAGE=)
 	@packaging/build_deb dist
 
@@ -65,4 +69,4 @@ lint: ## ruff, mypy --strict, import rules
 	@tools/lint
 
 clean: ## remove what was installed and built here
-	rm -rf .bus .venv .node .camera-clients .ground-stations .dbus-fast .generated-clients .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .bus .venv .node .camera-clients .ground-stations .dbus-fast .generated-clients .paho-mqtt .dbus-broker frontend/node_modules frontend/src/records.ts wifimgrd/http/page/built wifimgrd/http/page/site build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

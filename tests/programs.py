@@ -1,4 +1,5 @@
-"""What of the checkout is made by a command: its programs, and the page. A test that lacks one says which."""
+"""What of the checkout is made by a command: its programs, the page, and the documents' site. A test that
+lacks one says which."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Final
 _MAKES: Final = "`tools/set-up test` makes it"
 _CHECKOUT: Final = Path(__file__).parents[1]
 _PAGE: Final = _CHECKOUT / "wifimgrd" / "http" / "page" / "built"
+_SITE: Final = _CHECKOUT / "wifimgrd" / "http" / "page" / "site"
 _FRONTEND: Final = _CHECKOUT / "frontend"
 
 
@@ -21,6 +23,11 @@ def program(name: str) -> str:
 def built_page() -> Path:
     """The folder of the page as it is served; raises FileNotFoundError."""
     return _made(_PAGE)
+
+
+def built_site() -> Path:
+    """The folder of the documents as they are served; raises FileNotFoundError."""
+    return _made(_SITE)
 
 
 def axe() -> str:

@@ -4,9 +4,6 @@ import { render } from "preact";
 import { Problem, request } from "./api";
 import { docsWords } from "./messages/docs";
 
-/** Leads to the hub's own address: this page answers with and without a slash at its end. */
-const root = document.querySelector<HTMLMetaElement>('meta[name="wifimgrd-root"]')?.content ?? "";
-
 interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -88,8 +85,9 @@ function Docs({ api }: { api: Document }) {
       </header>
       <main id="content" class="docs">
         <p>
-          {docsWords.version(api.info.version)} <Text text={api.info.description} /> {docsWords.forPrograms} <a href={`${root}openapi.json`}>{docsWords.openapi}</a>,{" "}
-          <a href={`${root}asyncapi.json`}>{docsWords.asyncapi}</a>. <a href={root || "./"}>{docsWords.back}</a>
+          {docsWords.version(api.info.version)} <Text text={api.info.description} /> {docsWords.forPrograms} <a href="openapi.json">{docsWords.openapi}</a>,{" "}
+          <a href="asyncapi.json">{docsWords.asyncapi}</a>. <a href="docs/">{docsWords.documents}</a>.{" "}
+          <a href="./">{docsWords.back}</a>
         </p>
         <nav class="index" aria-label={docsWords.index}>
           {prefix !== "" && (
@@ -215,7 +213,7 @@ function curlOf(api: Document, path: string, method: string, operation: Operatio
   const query = given
     .filter((one) => one.in === "query" && one.required)
     .map((one) => `${one.name}=${encodeURIComponent(String(one.example))}`);
-  const url = new URL(root || "./", document.baseURI).href.replace(/\/$/, "") + address + (query.length > 0 ? `?${query.join("&")}` : "");
+  const url = new URL("./", document.baseURI).href.replace(/\/$/, "") + address + (query.length > 0 ? `?${query.join("&")}` : "");
   const body = operation.requestBody && exampleIn(operation.requestBody);
   const verb = method === "GET" || (method === "POST" && body) ? "" : ` -X ${method}`;
   const token = (operation.security ?? api.security ?? []).length > 0 ? ' -H "Authorization: Bearer $TOKEN"' : "";
@@ -291,7 +289,7 @@ function Text({ text }: { text: string }) {
 
 const page = document.getElementById("page");
 if (page) {
-  request<Document>(`${root}openapi.json`)
+  request<Document>("openapi.json")
     .then((api) => {
       render(<Docs api={api} />, page);
       document.getElementById(location.hash.slice(1))?.scrollIntoView();
@@ -301,7 +299,7 @@ if (page) {
       render(
         <main class="login">
           <p>{locked ? docsWords.locked : docsWords.unreadable}</p>
-          <a href={root || "./"}>{docsWords.openPage}</a>
+          <a href="./">{docsWords.openPage}</a>
         </main>,
         page,
       );

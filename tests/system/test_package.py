@@ -59,6 +59,12 @@ def test_after_the_installation_it_runs_and_is_enabled(own_machine: Machine) -> 
     assert own_machine.sh("systemctl --failed --no-legend") == ""
 
 
+def test_the_documents_are_in_the_package(own_machine: Machine) -> None:
+    for page, title in (("", "wifimgrd"), ("operating/", "Operating guide - wifimgrd")):
+        text = own_machine.run("curl", "-fs", f"http://127.0.0.1:8080/docs/{page}").stdout
+        assert f"<title>{title}</title>" in text
+
+
 def test_a_hub_has_no_simulator_until_it_is_installed(own_machine: Machine) -> None:
     machine = own_machine
     load = "python3 -c 'import wifimgrd.simulator'"

@@ -506,6 +506,7 @@ EXAMPLES: Final[Mapping[str, Example]] = MappingProxyType(
         "end_session": Example(),
         "page": Example(),
         "docs": Example(),
+        "documents": Example(parameters={"path": "http/"}),
         "fleet": Example(),
         "asset": Example(parameters={"name": SCRIPT}),
         "icon": Example(parameters={"name": "camera.svg"}),

@@ -1,4 +1,5 @@
-"""Registration of routes: each path is served with and without its trailing slash, without a redirect."""
+"""Registration of routes: each path but those of the documents is served with and without its trailing slash,
+without a redirect."""
 
 from __future__ import annotations
 
@@ -19,8 +20,12 @@ class Routes:
     def add(self, methods: str, path: str, handler: Handler) -> None:
         """Serve `methods`, e.g. `GET HEAD`, at `path`, whose form is the one that is described."""
         for form in (path, path[:-1] if path.endswith("/") else path + "/"):
-            for method in methods.split():
-                self._app.router.add_route(method, form, handler, expect_handler=_go_on)
+            self.add_exactly(methods, form, handler)
+
+    def add_exactly(self, methods: str, path: str, handler: Handler) -> None:
+        """Serve `methods` at `path` only: with a slash at its end, or without, it is something else."""
+        for method in methods.split():
+            self._app.router.add_route(method, path, handler, expect_handler=_go_on)
 
 
 async def _go_on(request: web.Request) -> None:

@@ -14,6 +14,7 @@ const en = {
   forPrograms: "Machine-readable:",
   openapi: "openapi.json",
   asyncapi: "asyncapi.json",
+  documents: "All documents",
   back: "Back to the cameras",
   body: "Body:",
   required: "required",

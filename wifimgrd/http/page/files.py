@@ -19,13 +19,14 @@ _TYPES: Final = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
     "webmanifest": "application/manifest+json",
+    "yml": "application/yaml",
 }
 LARGE: Final = "large-"
 """Before the name of an icon: the same drawing as a picture. The platform's wizard to 0.1.29 shows
 the pictures of models in the size that they have."""
 _ICON_SIZE: Final = b'width="24" height="24"'
 _LARGE_SIZE: Final = b'width="240" height="240"'
-_COMPRESSED: Final = frozenset({"css", "html", "js", "json", "svg", "txt"})
+_COMPRESSED: Final = frozenset({"css", "html", "js", "json", "svg", "txt", "yml"})
 
 
 @dataclass(frozen=True)

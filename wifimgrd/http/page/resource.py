@@ -10,6 +10,7 @@ from wifimgrd.http._errors import NOT_FOUND, Handler, Problem
 from wifimgrd.http._operations import Operation, Parameter
 from wifimgrd.http._routes import Routes
 from wifimgrd.http.access.token import AccessToken, public
+from wifimgrd.http.page._site import DocumentSite
 from wifimgrd.http.page.files import File, Files
 from wifimgrd.http.page.sending import KNOWN, sent
 from wifimgrd.http.settings import Fleet
@@ -42,12 +43,13 @@ _DOCUMENT_HEADERS: Final = {
 }
 _ASSET_HEADERS: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 """The name of an asset contains a hash of its content."""
+_DOCUMENT_FILE_HEADERS: Final = {"Cache-Control": "no-cache"}
 _ICON_HEADERS: Final = {"Cache-Control": "public, max-age=3600"}
 _STYLE: Final = "style.html"
 
 
 class Page:
-    """The resources at `/`, `/fleet`, `/docs`, `/assets/` and `/icons/`, which need no token."""
+    """The resources at `/`, `/fleet`, `/docs`, `/docs/`, `/assets/` and `/icons/`, which need no token."""
 
     def __init__(
         self,
@@ -56,9 +58,11 @@ class Page:
         *,
         token: AccessToken | None = None,
         fleet: Fleet | None = None,
+        site: DocumentSite | None = None,
     ) -> None:
         """`prefix` is the path of the devices; `token` is the one that is required; `fleet` is for the page
         of all hubs, if there is one."""
+        self._site = site or DocumentSite()
         self._fleet = fleet
         self._token = token
         self._files = files or Files()
@@ -73,7 +77,8 @@ class Page:
     def add_to(self, routes: Routes) -> None:
         """Add the routes."""
         routes.add("GET HEAD", "/", self.page)
-        routes.add("GET HEAD", "/docs", self.docs)
+        routes.add_exactly("GET HEAD", "/docs", self.docs)
+        routes.add_exactly("GET HEAD", "/docs/{path:.*}", self.documents)
         routes.add("GET HEAD", "/fleet", self.fleet)
         routes.add("GET HEAD", "/assets/{name}", self.asset)
         routes.add("GET HEAD", "/icons/{name}", self.icon)
@@ -105,8 +110,36 @@ class Page:
     @Operation("docs", "page", media_types=("text/html",), answer=str, public=True, further=KNOWN)
     async def docs(self, request: web.Request) -> web.Response:
         """Show this description to people."""
-        root = "../" if request.path.endswith("/") else ""
-        return sent(request, self._document("docs.html", root), _DOCUMENT_HEADERS)
+        return sent(request, self._document("docs.html", ""), _DOCUMENT_HEADERS)
+
+    @public
+    @Operation(
+        "documents",
+        "page",
+        reads=(Parameter("path", str, "A page, such as `http/`, or a file of it.", "path", required=True),),
+        media_types=(
+            *("text/html", "text/css", "text/javascript", "text/plain"),
+            *("application/json", "application/yaml", "image/png", "image/svg+xml"),
+        ),
+        errors=(NOT_FOUND,),
+        public=True,
+        further={**KNOWN, 308: "The page is at this path with a slash at its end."},
+    )
+    async def documents(self, request: web.Request) -> web.Response:
+        """Get a page of the documents, or a file of one."""
+        path = request.match_info["path"]
+        file = await self._site.file(path)
+        if file is not None:
+            is_page = file.ending == "html"
+            return sent(request, file, _DOCUMENT_HEADERS if is_page else _DOCUMENT_FILE_HEADERS)
+        if self._site.is_page(f"{path}/"):
+            # Relative, as all links are: a proxy may have put something before it.
+            return web.Response(status=308, headers={"Location": f"{path.rpartition('/')[2]}/"})
+        if not self._site.is_page(""):
+            raise Problem(NOT_FOUND, "the documents were not built: `make site` in the source builds them")
+        if _is_browser(request):
+            return self._nothing_at(request)
+        raise Problem(NOT_FOUND, "there is no such document")
 
     @public
     @Operation(
