@@ -21,9 +21,10 @@ from tests.lab.guest.deadline import poll_until
 _OUT: Final = Path("/out/results.json")
 _URL: Final = "http://127.0.0.1:8080"
 _PLATFORM: Final = "/plugin-views/trial_plugin_device_manager/devices/"
+_KIB_MB: Final = 1024 / 1e6
 _LIMIT_S: Final = 300
 """An emulated machine is slow."""
-_UNITS: Final = ("wifimgrd.service", "wifimgrd-http.socket", "wifimgrd-http.service", "wifimgrd-net.service")
+_UNITS: Final = ("wifimgrd.service", "wifimgrd-http.socket", "wifimgrd-http.service")
 
 
 def run(*command: str) -> str:
@@ -56,7 +57,7 @@ def first_boot() -> dict[str, Any]:
         "state": state,
         "failed": run("systemctl", "--failed", "--plain", "--no-legend"),
         "units": {unit: run("systemctl", "is-active", unit) for unit in _UNITS},
-        "since_kernel_s": {unit: _active_s(unit) for unit in ("multi-user.target", "wifimgrd.service")},
+        "since_kernel_s": {unit: _active_s(unit) for unit in ("multi-user.target", *_UNITS)},
         "health": asked("/healthz"),
         "uptime_s": _uptime_s(),
     }
@@ -72,15 +73,15 @@ def _uptime_s() -> float:
 
 
 def memory() -> dict[str, Any]:
-    """In MB: of the machine, and of each of the hub's processes."""
+    """In MB (10^6 bytes): of the machine, and of each of the hub's processes."""
     lines = Path("/proc/meminfo").read_text().splitlines()
-    sizes = {name: int(rest.split()[0]) / 1024 for name, rest in (line.split(":") for line in lines)}
+    sizes = {name: int(rest.split()[0]) * _KIB_MB for name, rest in (line.split(":") for line in lines)}
     processes = {}
     for line in run("ps", "-eo", "rss=,args=").splitlines():
         rss, arguments = line.split(maxsplit=1)
         for word in arguments.split()[:2]:
             if Path(word).name.startswith("wifimgrd"):
-                processes[Path(word).name] = int(rss) / 1024
+                processes[Path(word).name] = int(rss) * _KIB_MB
     return {
         "total": sizes["MemTotal"],
         "not_available": sizes["MemTotal"] - sizes["MemAvailable"],
@@ -96,18 +97,23 @@ def connected() -> dict[str, Any]:
     camera.start()
     poll_until(lambda: "available" in run("wifimgrctl", "interfaces"), "the adapter at the hub", _LIMIT_S)
     Path("/run/password").write_text(camera.password)
-    began_s = time.monotonic()
-    said = run(
-        *("wifimgrctl", "add", "--ssid", camera.ssid.decode(), "--password-file", "/run/password"),
-    )
-    status = json.loads(run("wifimgrctl", "devices", "--json"))
+    network = ("--ssid", camera.ssid.decode(), "--password-file", "/run/password")
+    said = [run("wifimgrctl", "add", "--no-connect", *network)]
+    poll_until(lambda: is_connected(said), "a connected camera", _LIMIT_S)
     return {
         "adapter": adapter.interface,
         "said": said,
-        "devices": status,
-        "took_s": time.monotonic() - began_s,
         "page_of_camera": run("curl", "--silent", "--max-time", "60", f"{_URL}/cameras/1/"),
     }
+
+
+def is_connected(said: list[str]) -> bool:
+    """Whether a command to connect the camera succeeds. The first may not: it starts the helper, which an
+    emulated machine on a busy host may take longer for than its watchdog waits."""
+    began_s = time.monotonic()
+    done = subprocess.run(("wifimgrctl", "connect", "CAM_A"), check=False, capture_output=True, text=True)
+    said.append(f"{done.stdout}{done.stderr}after {time.monotonic() - began_s:.1f} s")
+    return done.returncode == 0
 
 
 def main() -> None:

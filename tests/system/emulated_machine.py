@@ -30,7 +30,7 @@ exec switch_root /new /sbin/init
 _UNIT: Final = """[Unit]
 After=multi-user.target
 [Service]
-Type=oneshot
+Type=exec
 ExecStart=/usr/bin/python3 {program}
 StandardOutput=append:/out/log
 StandardError=append:/out/log
