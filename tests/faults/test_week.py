@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 
 LASTS_S: Final = int(os.environ.get("WIFIMGRD_DAYS") or "0") * DAY_S or 3600
 GROWS_KB: Final = 2048
-"""From the end of the first day, or of the first sixth of less, until the end: answers to clients get longer
-until they have all that they may."""
+"""From the end of the first day, or of the first sixth of less, until the end. The newest recordings
+and SQLite's pages are kept, and answers to clients get longer, each up to a limit."""
 WRITTEN_AN_HOUR: Final = 2_000_000
 """Bytes: the goal of docs/benchmarks.md for a hub at work."""
 SYNCS_AN_HOUR: Final = 120

@@ -194,8 +194,11 @@ class Rig:
             )
 
     def mend(self) -> None:
+        """Each camera is well again; what was noted of commands is forgotten, since it is not the hub's."""
         self.full.clear()
         self.hot.clear()
+        for noted in (self.control.commands, self.control.clocks, self.control.asked):
+            noted.clear()
 
     async def lose(self, seconds: float) -> None:
         """A camera loses its power for a time."""
