@@ -58,11 +58,11 @@ bench: ## measurements, side by side in one run
 	@tools/set-up bench
 	@benchmarks/run
 
-soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, FUZZ= (2m) of noise through the relay, from cameras to their drivers, in MAVLink packets, in files and stills, and requests to the API; only those that are given; LAB=1: a life on real 802.11, and JOINS= there while frames are lost
+soak: ## the long version: CRASHES= (1000) kills, a random life of DURATION= (6h), and one of hubs at a broker, DAYS= (7) of a hub at work in virtual time, FUZZ= (2m) of noise through the relay, from cameras to their drivers, in MAVLink packets, in files and stills, and requests to the API; only those that are given; LAB=1: a life on real 802.11, and JOINS= there while frames are lost
 	@! command -v python3 >/dev/null || python3 tests/soak.py
 	@tools/set-up test
-	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_FUZZ='$(or $(FUZZ),2m)' WIFIMGRD_SEED='$(SEED)' $(if $(JOINS),WIFIMGRD_JOINS='$(JOINS)') $(if $(LAB)$(JOINS),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
-		$(if $(DURATION)$(CRASHES)$(FUZZ),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py tests/mqtt/fleet_life.py $(MACHINES)) $(if $(FUZZ),tests/faults/test_relay_fuzz.py tests/faults/test_driver_fuzz.py tests/mavlink/test_packet_fuzz.py $(READERS) $(REQUESTS)),tests/faults $(filter tests/browser/%,$(READERS)) $(REQUESTS) tests/mqtt/fleet_life.py tests/mavlink/test_packet_fuzz.py $(MACHINES)))
+	@WIFIMGRD_CRASHES='$(or $(CRASHES),1000)' WIFIMGRD_SOAK='$(or $(DURATION),6h)' WIFIMGRD_FUZZ='$(or $(FUZZ),2m)' WIFIMGRD_DAYS='$(or $(DAYS),7)' WIFIMGRD_SEED='$(SEED)' $(if $(JOINS),WIFIMGRD_JOINS='$(JOINS)') $(if $(LAB)$(JOINS),$(LIFE_IN_LAB),.venv/bin/python -m pytest \
+		$(if $(DURATION)$(CRASHES)$(FUZZ)$(DAYS),$(if $(CRASHES),tests/faults/test_crash_points.py) $(if $(DURATION),tests/faults/test_random_life.py tests/mqtt/fleet_life.py $(MACHINES)) $(if $(DAYS),tests/faults/test_week.py) $(if $(FUZZ),tests/faults/test_relay_fuzz.py tests/faults/test_driver_fuzz.py tests/mavlink/test_packet_fuzz.py $(READERS) $(REQUESTS)),tests/faults $(filter tests/browser/%,$(READERS)) $(REQUESTS) tests/mqtt/fleet_life.py tests/mavlink/test_packet_fuzz.py $(MACHINES)))
 
 lint: ## ruff, mypy --strict, import rules
 	@tools/set-up lint

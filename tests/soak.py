@@ -10,17 +10,23 @@ from collections.abc import Mapping
 from typing import Final
 
 IS_SOAK: Final = any(
-    name in os.environ for name in ("WIFIMGRD_SOAK", "WIFIMGRD_FUZZ", "WIFIMGRD_CRASHES", "WIFIMGRD_JOINS")
+    name in os.environ
+    for name in (
+        *("WIFIMGRD_SOAK", "WIFIMGRD_FUZZ", "WIFIMGRD_CRASHES"),
+        *("WIFIMGRD_DAYS", "WIFIMGRD_JOINS"),
+    )
 )
 
 _DURATION: Final = ("[1-9][0-9]{0,5}[smh]", "a duration with a unit, such as 30s, 2m or 6h")
 _COUNT: Final = ("[1-9][0-9]{0,8}", "a number, such as 1000")
+_DAYS: Final = ("[1-9][0-9]?", "a number of days, such as 7")
 _SEED: Final = ("[0-9]{1,9}", "the number of a life, such as 7")
 _LAB: Final = ("1", "1, for a life on real 802.11, or empty")
 OF_MAKE: Final = {
     "DURATION": _DURATION,
     "FUZZ": _DURATION,
     "CRASHES": _COUNT,
+    "DAYS": _DAYS,
     "JOINS": _COUNT,
     "SEED": _SEED,
     "LAB": _LAB,
@@ -30,6 +36,7 @@ OF_TESTS: Final = {
     "WIFIMGRD_SOAK": _DURATION,
     "WIFIMGRD_FUZZ": _DURATION,
     "WIFIMGRD_CRASHES": _COUNT,
+    "WIFIMGRD_DAYS": _DAYS,
     "WIFIMGRD_JOINS": _COUNT,
     "WIFIMGRD_SEED": _SEED,
 }

@@ -54,6 +54,8 @@ def soak(checkout: Path, *settings: str) -> subprocess.CompletedProcess[str]:
         ("CRASHES=0", 'CRASHES is "0", and must be a number, such as 1000'),
         ("CRASHES=-1", 'CRASHES is "-1", and must be a number, such as 1000'),
         ("JOINS=few", 'JOINS is "few", and must be a number, such as 1000'),
+        ("DAYS=0", 'DAYS is "0", and must be a number of days, such as 7'),
+        ("DAYS=7d", 'DAYS is "7d", and must be a number of days, such as 7'),
         ("SEED=x", 'SEED is "x", and must be the number of a life, such as 7'),
         ("LAB=no", 'LAB is "no", and must be 1, for a life on real 802.11, or empty'),
     ],
@@ -70,7 +72,14 @@ def test_a_setting_that_cannot_be_used_is_refused_in_a_sentence(
 
 @pytest.mark.parametrize(
     "settings",
-    [[], ["DURATION=30s"], ["DURATION=6h", "SEED=7", "LAB=1"], ["FUZZ=2m", "CRASHES=1000"], ["DURATION="]],
+    [
+        [],
+        ["DURATION=30s"],
+        ["DURATION=6h", "SEED=7", "LAB=1"],
+        ["FUZZ=2m", "CRASHES=1000"],
+        ["DAYS=7"],
+        ["DURATION="],
+    ],
 )
 def test_settings_that_can_be_used_start_it(tmp_path: Path, settings: list[str]) -> None:
     assert soak(tmp_path, *settings).stdout == "started\n"
@@ -78,7 +87,13 @@ def test_settings_that_can_be_used_start_it(tmp_path: Path, settings: list[str])
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("WIFIMGRD_SOAK", "60"), ("WIFIMGRD_FUZZ", "x"), ("WIFIMGRD_CRASHES", "x"), ("WIFIMGRD_SEED", "x")],
+    [
+        ("WIFIMGRD_SOAK", "60"),
+        ("WIFIMGRD_FUZZ", "x"),
+        ("WIFIMGRD_CRASHES", "x"),
+        ("WIFIMGRD_DAYS", "x"),
+        ("WIFIMGRD_SEED", "x"),
+    ],
 )
 def test_the_tests_alone_refuse_it_too(name: str, value: str) -> None:
     done = subprocess.run(

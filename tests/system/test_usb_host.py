@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
+from tests.system.emulated_machine import run_in_machine
 from tests.system.machine import Layer
-from tests.system.usb_machine import run_in_usb_machine
+from tests.system.usb_machine import USB_MACHINE
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +46,7 @@ def results(installed: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
         for program in ("usb_program.py", "usb_step.py"):
             shutil.copy(_HERE / program, root / "usr" / "local" / "lib")
         kernel = Path(built.stdout.split()[-1])
-        said = run_in_usb_machine(root, kernel, out, "/usr/local/lib/usb_program.py", _LIMIT_S)
+        said = run_in_machine(USB_MACHINE, root, kernel, out, "/usr/local/lib/usb_program.py", _LIMIT_S)
         written = out / "results.json"
         assert written.exists(), said
         yield json.loads(written.read_text())
