@@ -28,7 +28,7 @@ _BLOCK: Final = re.compile(r"^(```.*?^```\n)", re.MULTILINE | re.DOTALL)
 _INFO: Final = re.compile(r"\A```(\w*).*\n")
 _HEADING: Final = re.compile(r"#+ (?P<text>.+)")
 _ITEM: Final = re.compile(r"(?P<indent> *)(?P<mark>[-*]|\d+\.) ")
-_CODE: Final = re.compile(r"`[^`]*`")
+_LINK_OR_CODE: Final = re.compile(rf"{_LINK.pattern}|`[^`]*`")
 
 
 def documents() -> dict[str, str]:
@@ -121,13 +121,7 @@ class _Page:
 
     def _linked(self, text: str) -> str:
         """The text with the links of the site, but for what stands in code."""
-        parts, end = [], 0
-        for code in _CODE.finditer(text):
-            # A link's text may be code.
-            if not text[code.end() :].startswith("]("):
-                parts += [_LINK.sub(self._link, text[end : code.start()]), code[0]]
-                end = code.end()
-        return "".join([*parts, _LINK.sub(self._link, text[end:])])
+        return _LINK_OR_CODE.sub(lambda found: self._link(found) if found["target"] else found[0], text)
 
     def _link(self, link: re.Match[str]) -> str:
         target, hash_mark, anchor = link["target"].partition("#")
