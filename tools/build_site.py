@@ -85,9 +85,14 @@ def build(folder: Path) -> list[str]:
 def main() -> None:
     """Build it, or say why not."""
     [folder] = sys.argv[1:]
-    if folder == "--sources":
-        print(sources())
-    elif found := build(Path(folder)):
+    try:
+        if folder == "--sources":
+            print(sources())
+            return
+        found = build(Path(folder))
+    except pages.BrokenLink as error:
+        found = [str(error)]
+    if found:
         sys.exit("\n".join(f"build_site: {one}" for one in found))
 
 

@@ -31,6 +31,10 @@ _ITEM: Final = re.compile(r"(?P<indent> *)(?P<mark>[-*]|\d+\.) ")
 _LINK_OR_CODE: Final = re.compile(rf"{_LINK.pattern}|`[^`]*`")
 
 
+class BrokenLink(ValueError):
+    """A document links to what the checkout does not have."""
+
+
 def documents() -> dict[str, str]:
     """The documents, by their paths in the checkout, and the names of their pages."""
     inside = {f"docs/{one.name}": one.name for one in sorted(CHECKOUT.glob("docs/*.md"))}
@@ -38,7 +42,8 @@ def documents() -> dict[str, str]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write what MkDocs reads: the pages, and the pictures and other files that they link to."""
+    """Write what MkDocs reads: the pages, and the pictures and other files that they link to. Raises
+    BrokenLink."""
     names = documents()
     for path, name in names.items():
         page = _Page(path, names)
@@ -132,9 +137,7 @@ class _Page:
             return f"[{link['text']}]({self._names[path]}{hash_mark}{anchor})"
         if path.startswith("docs/"):
             return f"[{link['text']}]({path.removeprefix('docs/')})"
-        if not (CHECKOUT / path).exists():
-            raise FileNotFoundError(f"{self._path} links to {target}, which is not there")
         if not (CHECKOUT / path).is_file():
-            return link["text"]
+            raise BrokenLink(f"{self._path}: links to {target}, which is not there")
         self.sources.add(path)
         return f"[{link['text']}](source/{path}.txt{hash_mark}{anchor})"
