@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -44,8 +44,9 @@ _RESULTS: Final[Mapping[str | None, Result]] = dict.fromkeys(_LATER, Result.TEMP
     ErrorCode.NOT_SUPPORTED: Result.UNSUPPORTED,
 }
 """By the code of an error, None = done; FAILED for all others."""
-_MAY_RECORD: Final = (None, ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.NOT_CONNECTED, ErrorCode.UNCONFIRMED)
-"""The outcomes of an order after which a camera may record."""
+_NOT_REACHED: Final = ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.NOT_CONNECTED
+_RECORDS: Final = {True: (None, ErrorCode.UNCONFIRMED), False: (*_NOT_REACHED, ErrorCode.UNCONFIRMED)}
+"""The outcomes of a start, and of a stop, after which a camera that was idle, or recorded, may record."""
 _TOO_MANY: Final = f"At most {COMMANDS_AT_ONCE} commands a second are carried out."
 _NOT_EXPECTED: Final = "it is not expected, and only expected cameras are told"
 _NOT_RUNNING: Final = "The vehicle is armed, but wifimgrd is not running: its cameras start once it is."
@@ -101,7 +102,7 @@ class Camera:
     intervals: dict[wire.Message, int] = field(default_factory=dict)
     """After how many steps it sends a message again; 0 = never."""
     rate: int = 0
-    """The same of CAMERA_CAPTURE_STATUS while it records; 0 = no other than else."""
+    """The same of CAMERA_CAPTURE_STATUS, in addition, until its recording ends."""
 
     @property
     def is_told(self) -> bool:
@@ -114,25 +115,36 @@ class Camera:
         return self.said.recording_state == RecordingState.IDLE
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it is known not to record, and not told to."""
+        return self.is_idle and not self.is_told
+
+    @property
+    def may_record(self) -> bool:
+        """Whether it records, or the hub has told it to, and not to stop since."""
+        return is_recording(self.device) or self.said.recording_requested
+
+    @property
     def said(self) -> CameraRecord:
         """Its own report, empty if there is none."""
         return self.device.camera or CameraRecord()
 
     @property
-    def repeated(self) -> Mapping[wire.Message, int]:
-        """After how many steps it sends a message again now; 0 = never."""
-        has_rate = self.rate > 0 and is_recording(self.device)
-        return self.intervals | ({wire.CAMERA_CAPTURE_STATUS: self.rate} if has_rate else {})
+    def repeated(self) -> Sequence[tuple[wire.Message, int]]:
+        """The messages that it sends again now, and after how many steps; 0 = never."""
+        rate = self.rate if is_recording(self.device) else 0
+        return (*self.intervals.items(), (wire.CAMERA_CAPTURE_STATUS, rate))
 
     def is_meant_by_flight(self, *, on: bool) -> bool:
         """Whether arming starts it, or disarming stops it."""
-        is_meant = self.device.expected if on else self.is_of_flight and self.device.is_connected
-        return is_meant and self.is_told is not on
+        if on:
+            return self.device.expected and not self.is_told
+        may_record = self.may_record and not self.orders  # as it may not say whether it does
+        return self.is_of_flight and self.device.is_connected and (self.is_told or may_record)
 
     def is_of_rig(self, *, on: bool) -> bool:
         """Whether an order to all is for it: one that may record is told to stop in any case."""
-        may_record = is_recording(self.device) or self.said.recording_requested
-        return self.device.expected or (may_record and not on)
+        return self.device.expected or (self.may_record and not on)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,9 +181,8 @@ class Recording:
         self._said: set[str] = set()
         self._texts = 0
 
-    def command(self, asked: Asked, meant: Mapping[int, Camera], *, on: bool, is_for_all: bool) -> bool:
-        """Carry out a command for those cameras that are `meant` by the components that answer it; False if
-        there are too many."""
+    def command(self, asked: Asked, meant: Mapping[int, Camera], *, on: bool, is_for_all: bool) -> None:
+        """Carry out a command for those cameras that are `meant` by the components that answer it."""
         cameras = frozenset(one for one in meant.values() if not is_for_all or one.is_of_rig(on=on))
         for one in meant.values():
             one.is_of_flight = False
@@ -179,7 +190,7 @@ class Recording:
                 self.say(one.component, f"{one.device.name}: {_NOT_EXPECTED}")
         everyone = Everyone.RIG if is_for_all and not self._is_listed else Everyone.NOBODY
         askers = {(component, one, asked) for component, one in meant.items()}
-        return self._carry_out(Order(on, cameras, min(meant), everyone, askers))
+        self._carry_out(Order(on, cameras, min(meant), everyone, askers))
 
     def fly(self) -> None:
         """Start the cameras since the vehicle was armed, or stop its recordings, if that is due. Nobody waits
@@ -237,7 +248,7 @@ class Recording:
         results = {device: _RESULTS.get(code, Result.FAILED) for device, code in codes.items()}
         self._answer(order, results, Result.TEMPORARILY_REJECTED)  # the others are not expected
         for one in order.cameras:
-            if not one.orders and codes.get(one.device.id) not in _MAY_RECORD:
+            if not one.orders and codes.get(one.device.id) not in _RECORDS[order.on]:
                 one.is_of_flight = False
 
     async def _record(self, order: Order) -> Mapping[int, str | None]:
