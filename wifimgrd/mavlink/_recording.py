@@ -20,7 +20,7 @@ from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink import _frames as wire
 from wifimgrd.mavlink._link import Link
-from wifimgrd.mavlink._requests import Result
+from wifimgrd.mavlink._requests import ALL, Result
 from wifimgrd.runtime.tasks import Tasks
 
 PROGRESS_S: Final = 2.0
@@ -153,10 +153,9 @@ class Order:
 
     on: bool
     cameras: frozenset[Camera]
-    """Those that it is for, unless it is for `everyone`."""
+    """Those that it is for. Of an order to all also one for those that have no component."""
     speaker: int
     """The component that says what concerns all of them."""
-    everyone: Everyone = Everyone.NOBODY
     askers: set[tuple[int, Camera, Asked]] = field(default_factory=set)
     """Those who wait for it, which are more with each repetition: the component that answers, the camera
     whose outcome it tells, and who has asked."""
@@ -173,7 +172,8 @@ class Recording:
         self._hub = hub
         self._link = link
         self._cameras = cameras
-        self._is_listed = is_listed
+        self._others = None if is_listed else Camera(ALL, DeviceRecord(0))
+        """Stands in orders to all for the cameras without a component, which they are for, too."""
         self._tasks = tasks
         self._rate, self._answers = CommandRate(), CommandRate()
         """The orders, and the answers to those that only repeat one, or are too many."""
@@ -183,14 +183,15 @@ class Recording:
 
     def command(self, asked: Asked, meant: Mapping[int, Camera], *, on: bool, is_for_all: bool) -> None:
         """Carry out a command for those cameras that are `meant` by the components that answer it."""
-        cameras = frozenset(one for one in meant.values() if not is_for_all or one.is_of_rig(on=on))
+        cameras = {one for one in meant.values() if not is_for_all or one.is_of_rig(on=on)}
         for one in meant.values():
             one.is_of_flight = False
-            if self._is_listed and one not in cameras and one.device.is_connected:
+            if self._others is None and one not in cameras and one.device.is_connected:
                 self.say(one.component, f"{one.device.name}: {_NOT_EXPECTED}")
-        everyone = Everyone.RIG if is_for_all and not self._is_listed else Everyone.NOBODY
+        if is_for_all and self._others is not None:
+            cameras.add(self._others)
         askers = {(component, one, asked) for component, one in meant.items()}
-        self._carry_out(Order(on, cameras, min(meant), everyone, askers))
+        self._carry_out(Order(on, frozenset(cameras), min(meant), askers))
 
     def fly(self) -> None:
         """Start the cameras since the vehicle was armed, or stop its recordings, if that is due. Nobody waits
@@ -217,7 +218,7 @@ class Recording:
         now, answer = asyncio.get_running_loop().time(), Result.TEMPORARILY_REJECTED
         newest = {one.orders[-1] if one.orders else None for one in order.cameras}
         running = newest.pop() if len(newest) == 1 else None
-        if running and running.on is order.on and order.everyone in (running.everyone, Everyone.NOBODY):
+        if running and running.on is order.on:
             if len(running.askers | order.askers) <= MOST_WAITING:
                 running.askers.update(order.askers)
                 answer = Result.IN_PROGRESS
@@ -254,11 +255,12 @@ class Recording:
     async def _record(self, order: Order) -> Mapping[int, str | None]:
         """Carry it out, and tell people why a camera has refused. Returns the error's code of each device
         that was told, None for none."""
-        was_there, is_listed = self._hub.available, order.everyone is Everyone.NOBODY
-        ids = [one.device.id for one in order.cameras] if is_listed else ()
+        was_there, is_for_all = self._hub.available, self._others in order.cameras
+        ids = () if is_for_all else [one.device.id for one in order.cameras]
+        everyone = Everyone.RIG if is_for_all else Everyone.NOBODY
         try:
             hub = available(self._hub)
-            rows = await hub.record(ids, on=order.on, everyone=order.everyone) if ids or not is_listed else ()
+            rows = await hub.record(ids, on=order.on, everyone=everyone) if order.cameras else ()
         except WifimgrdError as error:
             self.say(order.speaker, error.message)
             # without a reply nobody knows what the cameras have done
