@@ -27,6 +27,7 @@ from tests.mavlink.station import (
     told,
 )
 from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.records import ResultRecord
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink._bridge import QUESTIONS_AT_ONCE, QUESTIONS_S
 from wifimgrd.mavlink._cameras import Memory
@@ -601,6 +602,28 @@ def test_a_camera_that_was_out_of_reach_for_a_while_is_stopped() -> None:
         await rig.armed(False)
         await asyncio.sleep(STOPS_AFTER_S + 1)
         assert orders(rig)[1:] == [((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def test_a_recording_that_has_ended_before_its_start_was_answered_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(rig: Rig) -> None:
+        start = rig.hub.record
+
+        async def start_and_see_it_end(*ids: Any, **options: Any) -> list[ResultRecord]:
+            rows = await start(*ids, **options)
+            rig.hub.set_recording(1, "idle")
+            return rows
+
+        monkeypatch.setattr(rig.hub, "record", start_and_see_it_end)
+        await rig.armed(False, True)
+        rig.hub.set_recording(1, "recording")
+        await rig.armed(True, False)
+        await asyncio.sleep(STOPS_AFTER_S + 2)
+        assert orders(rig) == [((1,), True)]
         rig.station.received()
 
     run(play, NOSE, record_while_armed=True)

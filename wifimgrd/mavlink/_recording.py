@@ -249,7 +249,9 @@ class Recording:
         results = {device: _RESULTS.get(code, Result.FAILED) for device, code in codes.items()}
         self._answer(order, results, Result.TEMPORARILY_REJECTED)  # the others are not expected
         for one in order.cameras:
-            if not one.orders and codes.get(one.device.id) not in _RECORDS[order.on]:
+            code = codes.get(one.device.id)
+            is_over = code not in _RECORDS[order.on] or (code is None and one.is_idle)
+            if is_over and not one.orders:
                 one.is_of_flight = False
 
     async def _record(self, order: Order) -> Mapping[int, str | None]:
