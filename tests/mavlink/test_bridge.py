@@ -27,6 +27,7 @@ from tests.mavlink.station import (
     told,
 )
 from wifimgrd.domain.errors import BackendUnavailable
+from wifimgrd.domain.records import ResultRecord
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink._bridge import QUESTIONS_AT_ONCE, QUESTIONS_S
 from wifimgrd.mavlink._cameras import Memory
@@ -315,6 +316,49 @@ def test_the_rate_in_a_start_lasts_while_the_camera_records() -> None:
     run(play, NOSE)
 
 
+def test_the_rate_in_a_start_is_not_that_of_the_next_recording() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.asked(100, START, 0, 1)
+        rig.hub.set_recording(1, "idle")
+        await rig.after(1.0)
+        rig.hub.set_recording(1, "recording")
+        rig.station.received()
+        assert statuses(await rig.after(30.0)) == []
+
+    run(play, NOSE)
+
+
+def test_the_rate_in_a_start_that_was_refused_is_not_that_of_a_later_recording() -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.errors[1] = "camera-refused", "no card"
+        await rig.asked(100, START, 0, 1)
+        await rig.after(1.0)
+        rig.hub.set_recording(1, "recording")
+        rig.station.received()
+        assert statuses(await rig.after(30.0)) == []
+
+    run(play, NOSE)
+
+
+def test_the_rate_in_a_start_lasts_though_a_stop_was_refused() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.asked(100, START, 0, 1)
+        rig.hub.errors[1] = "camera-refused", "it is busy"
+        await rig.asked(100, STOP)
+        assert len(statuses(await rig.after(30.0))) == 30
+
+    run(play, NOSE)
+
+
+def test_a_slow_rate_in_a_start_leaves_the_interval_that_was_asked_for() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.asked(100, EVERY, 262, 1e6)
+        await rig.asked(100, START, 0, 0.02)
+        assert len(statuses(await rig.after(20.0))) >= 20
+
+    run(play, NOSE)
+
+
 def test_a_camera_that_takes_long_to_start_with_a_rate_costs_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -512,6 +556,13 @@ async def _refused_and_started_by_a_person(rig: Rig) -> None:
     await rig.armed(True, False)
 
 
+async def _out_of_reach_and_started_by_a_person(rig: Rig) -> None:
+    rig.hub.errors[1] = "not-connected", "it is not connected"
+    await rig.armed(False, True)
+    rig.hub.set_recording(1, "recording")
+    await rig.armed(True, False)
+
+
 @pytest.mark.parametrize(
     "flight",
     [
@@ -520,6 +571,7 @@ async def _refused_and_started_by_a_person(rig: Rig) -> None:
         _stopped_and_started_by_a_person,
         _started_by_a_station_just_before,
         _refused_and_started_by_a_person,
+        _out_of_reach_and_started_by_a_person,
     ],
 )
 def test_disarming_stops_nothing_that_others_have_started(flight: Any) -> None:
@@ -549,6 +601,56 @@ def test_a_camera_that_was_out_of_reach_for_a_while_is_stopped() -> None:
         rig.hub.set_recording(1, "recording")
         await rig.armed(False)
         await asyncio.sleep(STOPS_AFTER_S + 1)
+        assert orders(rig)[1:] == [((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def test_a_recording_that_has_ended_before_its_start_was_answered_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def play(rig: Rig) -> None:
+        start = rig.hub.record
+
+        async def start_and_see_it_end(*ids: Any, **options: Any) -> list[ResultRecord]:
+            rows = await start(*ids, **options)
+            rig.hub.set_recording(1, "idle")
+            return rows
+
+        monkeypatch.setattr(rig.hub, "record", start_and_see_it_end)
+        await rig.armed(False, True)
+        rig.hub.set_recording(1, "recording")
+        await rig.armed(True, False)
+        await asyncio.sleep(STOPS_AFTER_S + 2)
+        assert orders(rig) == [((1,), True)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def test_a_camera_that_does_not_say_whether_it_records_is_stopped_once() -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True)
+        rig.hub.set_recording(1, None)
+        rig.hub.errors[1] = "unconfirmed", "it did not answer"
+        await rig.armed(False)
+        await asyncio.sleep(STOPS_AFTER_S + 10.0)
+        assert orders(rig)[1:] == [((1,), False)]
+        rig.station.received()
+
+    run(play, NOSE, record_while_armed=True)
+
+
+def test_what_disarming_has_stopped_a_person_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def play(rig: Rig) -> None:
+        await rig.armed(False, True)
+        monkeypatch.setattr(rig.hub, "set_recording", lambda *_: None)  # it does not say that it has stopped
+        await rig.armed(False)
+        await asyncio.sleep(STOPS_AFTER_S)
+        rig.hub.set_camera(1, recording_state=None)
+        rig.hub.set_camera(1, recording_state="recording", recording_requested=True)
+        await asyncio.sleep(3.0)
         assert orders(rig)[1:] == [((1,), False)]
         rig.station.received()
 
@@ -705,6 +807,24 @@ def test_with_a_key_who_has_none_is_not_heard() -> None:
         run(play, NOSE, key=KEY, record_while_armed=True)
     assert "frame_refused" in [one["event"] for one in log]
     assert KEY.hex() not in str(log)
+
+
+def test_timestamps_go_on_after_a_restart_behind_those_of_a_clock_that_is_ahead(tmp_path: Path) -> None:
+    used: list[int] = []
+
+    async def play(rig: Rig) -> None:
+        signing = rig.bridge._signing
+        assert signing is not None
+        used.append(signing.last)
+        rig.station.mav.signing.timestamp += MINUTE // 2
+        rig.station.beat()
+        await rig.after()
+        used.append(signing.last)
+
+    for _ in range(2):
+        run(play, NOSE, key=KEY, memory=Memory(str(tmp_path)))
+    assert used == sorted(used)
+    assert used[1] - used[0] >= MINUTE // 2
 
 
 def test_the_last_timestamp_is_on_disk_within_a_minute(tmp_path: Path) -> None:

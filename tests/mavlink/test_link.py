@@ -68,8 +68,11 @@ def test_what_is_repeated_ends_with_the_last_receiver(port: int) -> None:
     async def play(rig: Rig) -> None:
         station = Station(port)
         station.command(100, 511, 259, 1e6)
+        station.command(100, START, 0, 1)
         await asyncio.sleep(3.0)
-        assert told(station.received(), "CAMERA_INFORMATION")
+        received = station.received()
+        assert told(received, "CAMERA_INFORMATION")
+        assert len(told(received, "CAMERA_CAPTURE_STATUS")) > 1
         await asyncio.sleep(PEER_S + 2)
         station.received()
         station.beat()

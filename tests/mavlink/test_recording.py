@@ -478,3 +478,19 @@ def test_those_who_wait_are_bounded() -> None:
         assert Counter(heard.values()) == {ACCEPTED: 48, TEMPORARILY_REJECTED: 53}
 
     run(play, NOSE)
+
+
+def test_a_broadcast_for_cameras_without_a_component_is_joined_too() -> None:
+    async def play(rig: Rig) -> None:
+        rig.hub.takes_s = 5.0
+        await rig.asked(0, START)
+        await rig.asked(0, START)
+        assert rig.hub.orders == [((), True, Everyone.RIG)]
+        await rig.asked(0, STOP)
+        assert rig.hub.orders[1:] == [((), False, Everyone.RIG)]
+        assert [one for one, _, result in answers(await rig.after(20.0)) if result != IN_PROGRESS] == [
+            100,
+            100,
+        ]
+
+    run(play, SPARE)

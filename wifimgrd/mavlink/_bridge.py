@@ -85,6 +85,8 @@ class Bridge:
     async def stop(self) -> None:
         """Close the link, and end."""
         await self._tasks.stop()
+        if self._signing is not None:
+            self._memory.write(self._memory.components, self._signing.last)
         await self._hub.stop()
 
     async def _send(self) -> None:
@@ -93,7 +95,7 @@ class Bridge:
             if step % _STEPS == 0:
                 self._beat()
             self._repeat(step)
-            is_asked = any(steps for camera in self._cameras.values() for steps in camera.repeated.values())
+            is_asked = any(steps for camera in self._cameras.values() for _, steps in camera.repeated)
             passed = 1 if is_asked else _STEPS - step % _STEPS
             step += passed
             await asyncio.sleep(passed * requests.STEP_S)
@@ -110,7 +112,9 @@ class Bridge:
         for camera in self._cameras.values():
             if not self._link.has_receiver:
                 camera.intervals.clear()
-            for message, steps in camera.repeated.items():
+            if not self._link.has_receiver or camera.has_ended:
+                camera.rate = 0
+            for message, steps in camera.repeated:
                 if steps and step % steps == 0:
                     self._tell(camera, message)
 
@@ -129,7 +133,7 @@ class Bridge:
         for camera in self._cameras.values():
             was, known = camera.device, self._hub.devices
             camera.device = known[was.id] if self._hub.available else _as_away(was)
-            if camera.device is not was and camera.is_idle and not camera.is_told:
+            if camera.device is not was and camera.has_ended:
                 camera.is_of_flight = False
             if is_recording(was) is not is_recording(camera.device):
                 self._tell(camera, wire.CAMERA_CAPTURE_STATUS)
@@ -176,9 +180,9 @@ class Bridge:
             return  # it is for others, such as the autopilot, which answers
         if isinstance(meaning, requests.Capture):
             cameras = {one: self._cameras[of] for one, of in meant.items()}
-            if self._recording.command(asked, cameras, on=meaning.on, is_for_all=target == camera == ALL):
-                for one in cameras.values():
-                    one.rate = meaning.steps
+            self._recording.command(asked, cameras, on=meaning.on, is_for_all=target == camera == ALL)
+            for one in cameras.values() if meaning.on else ():
+                one.rate = meaning.steps
             return
         for component in meant:
             if self._questions.admits(_now()):

@@ -170,10 +170,8 @@ class Signing:
         stamped, tag = frame.signed[:-_TAG_SIZE], frame.signed[-_TAG_SIZE:]
         if not stamped or not hmac.compare_digest(self._tag(stamped), tag):
             return False
-        sender, timestamp = (
-            (frame.system, frame.component, stamped[-7]),
-            int.from_bytes(stamped[-6:], "little"),
-        )
+        sender = frame.system, frame.component, stamped[-7]
+        timestamp = int.from_bytes(stamped[-6:], "little")
         now = max(self.last, (now_us - _EPOCH_US) // _UNIT_US)
         if not self._streams.get(sender, now - MINUTE) < timestamp < LARGEST:
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,7 +20,7 @@ from wifimgrd.domain.records import CameraRecord, DeviceRecord
 from wifimgrd.domain.rig import Everyone
 from wifimgrd.mavlink import _frames as wire
 from wifimgrd.mavlink._link import Link
-from wifimgrd.mavlink._requests import Result
+from wifimgrd.mavlink._requests import ALL, Result
 from wifimgrd.runtime.tasks import Tasks
 
 PROGRESS_S: Final = 2.0
@@ -44,8 +44,9 @@ _RESULTS: Final[Mapping[str | None, Result]] = dict.fromkeys(_LATER, Result.TEMP
     ErrorCode.NOT_SUPPORTED: Result.UNSUPPORTED,
 }
 """By the code of an error, None = done; FAILED for all others."""
-_MAY_RECORD: Final = (None, ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.NOT_CONNECTED, ErrorCode.UNCONFIRMED)
-"""The outcomes of an order after which a camera may record."""
+_NOT_REACHED: Final = ErrorCode.BACKEND_UNAVAILABLE, ErrorCode.NOT_CONNECTED
+_RECORDS: Final = {True: (None, ErrorCode.UNCONFIRMED), False: (*_NOT_REACHED, ErrorCode.UNCONFIRMED)}
+"""The outcomes of a start, and of a stop, after which a camera that was idle, or recorded, may record."""
 _TOO_MANY: Final = f"At most {COMMANDS_AT_ONCE} commands a second are carried out."
 _NOT_EXPECTED: Final = "it is not expected, and only expected cameras are told"
 _NOT_RUNNING: Final = "The vehicle is armed, but wifimgrd is not running: its cameras start once it is."
@@ -101,7 +102,7 @@ class Camera:
     intervals: dict[wire.Message, int] = field(default_factory=dict)
     """After how many steps it sends a message again; 0 = never."""
     rate: int = 0
-    """The same of CAMERA_CAPTURE_STATUS while it records; 0 = no other than else."""
+    """The same of CAMERA_CAPTURE_STATUS, in addition, until its recording ends."""
 
     @property
     def is_told(self) -> bool:
@@ -114,25 +115,36 @@ class Camera:
         return self.said.recording_state == RecordingState.IDLE
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it is known not to record, and not told to."""
+        return self.is_idle and not self.is_told
+
+    @property
+    def may_record(self) -> bool:
+        """Whether it records, or the hub has told it to, and not to stop since."""
+        return is_recording(self.device) or self.said.recording_requested
+
+    @property
     def said(self) -> CameraRecord:
         """Its own report, empty if there is none."""
         return self.device.camera or CameraRecord()
 
     @property
-    def repeated(self) -> Mapping[wire.Message, int]:
-        """After how many steps it sends a message again now; 0 = never."""
-        has_rate = self.rate > 0 and is_recording(self.device)
-        return self.intervals | ({wire.CAMERA_CAPTURE_STATUS: self.rate} if has_rate else {})
+    def repeated(self) -> Sequence[tuple[wire.Message, int]]:
+        """The messages that it sends again now, and after how many steps; 0 = never."""
+        rate = self.rate if is_recording(self.device) else 0
+        return (*self.intervals.items(), (wire.CAMERA_CAPTURE_STATUS, rate))
 
     def is_meant_by_flight(self, *, on: bool) -> bool:
         """Whether arming starts it, or disarming stops it."""
-        is_meant = self.device.expected if on else self.is_of_flight and self.device.is_connected
-        return is_meant and self.is_told is not on
+        if on:
+            return self.device.expected and not self.is_told
+        may_record = self.may_record and not self.orders  # as it may not say whether it does
+        return self.is_of_flight and self.device.is_connected and (self.is_told or may_record)
 
     def is_of_rig(self, *, on: bool) -> bool:
         """Whether an order to all is for it: one that may record is told to stop in any case."""
-        may_record = is_recording(self.device) or self.said.recording_requested
-        return self.device.expected or (may_record and not on)
+        return self.device.expected or (self.may_record and not on)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,10 +153,9 @@ class Order:
 
     on: bool
     cameras: frozenset[Camera]
-    """Those that it is for, unless it is for `everyone`."""
+    """Those that it is for. Of an order to all also one for those that have no component."""
     speaker: int
     """The component that says what concerns all of them."""
-    everyone: Everyone = Everyone.NOBODY
     askers: set[tuple[int, Camera, Asked]] = field(default_factory=set)
     """Those who wait for it, which are more with each repetition: the component that answers, the camera
     whose outcome it tells, and who has asked."""
@@ -161,7 +172,8 @@ class Recording:
         self._hub = hub
         self._link = link
         self._cameras = cameras
-        self._is_listed = is_listed
+        self._others = None if is_listed else Camera(ALL, DeviceRecord(0))
+        """Stands in orders to all for the cameras without a component, which they are for, too."""
         self._tasks = tasks
         self._rate, self._answers = CommandRate(), CommandRate()
         """The orders, and the answers to those that only repeat one, or are too many."""
@@ -169,17 +181,17 @@ class Recording:
         self._said: set[str] = set()
         self._texts = 0
 
-    def command(self, asked: Asked, meant: Mapping[int, Camera], *, on: bool, is_for_all: bool) -> bool:
-        """Carry out a command for those cameras that are `meant` by the components that answer it; False if
-        there are too many."""
-        cameras = frozenset(one for one in meant.values() if not is_for_all or one.is_of_rig(on=on))
+    def command(self, asked: Asked, meant: Mapping[int, Camera], *, on: bool, is_for_all: bool) -> None:
+        """Carry out a command for those cameras that are `meant` by the components that answer it."""
+        cameras = {one for one in meant.values() if not is_for_all or one.is_of_rig(on=on)}
         for one in meant.values():
             one.is_of_flight = False
-            if self._is_listed and one not in cameras and one.device.is_connected:
+            if self._others is None and one not in cameras and one.device.is_connected:
                 self.say(one.component, f"{one.device.name}: {_NOT_EXPECTED}")
-        everyone = Everyone.RIG if is_for_all and not self._is_listed else Everyone.NOBODY
+        if is_for_all and self._others is not None:
+            cameras.add(self._others)
         askers = {(component, one, asked) for component, one in meant.items()}
-        return self._carry_out(Order(on, cameras, min(meant), everyone, askers))
+        self._carry_out(Order(on, frozenset(cameras), min(meant), askers))
 
     def fly(self) -> None:
         """Start the cameras since the vehicle was armed, or stop its recordings, if that is due. Nobody waits
@@ -206,7 +218,7 @@ class Recording:
         now, answer = asyncio.get_running_loop().time(), Result.TEMPORARILY_REJECTED
         newest = {one.orders[-1] if one.orders else None for one in order.cameras}
         running = newest.pop() if len(newest) == 1 else None
-        if running and running.on is order.on and order.everyone in (running.everyone, Everyone.NOBODY):
+        if running and running.on is order.on:
             if len(running.askers | order.askers) <= MOST_WAITING:
                 running.askers.update(order.askers)
                 answer = Result.IN_PROGRESS
@@ -237,17 +249,20 @@ class Recording:
         results = {device: _RESULTS.get(code, Result.FAILED) for device, code in codes.items()}
         self._answer(order, results, Result.TEMPORARILY_REJECTED)  # the others are not expected
         for one in order.cameras:
-            if not one.orders and codes.get(one.device.id) not in _MAY_RECORD:
+            code = codes.get(one.device.id)
+            is_over = code not in _RECORDS[order.on] or (code is None and one.is_idle)
+            if is_over and not one.orders:
                 one.is_of_flight = False
 
     async def _record(self, order: Order) -> Mapping[int, str | None]:
         """Carry it out, and tell people why a camera has refused. Returns the error's code of each device
         that was told, None for none."""
-        was_there, is_listed = self._hub.available, order.everyone is Everyone.NOBODY
-        ids = [one.device.id for one in order.cameras] if is_listed else ()
+        was_there, is_for_all = self._hub.available, self._others in order.cameras
+        ids = () if is_for_all else [one.device.id for one in order.cameras]
+        everyone = Everyone.RIG if is_for_all else Everyone.NOBODY
         try:
             hub = available(self._hub)
-            rows = await hub.record(ids, on=order.on, everyone=order.everyone) if ids or not is_listed else ()
+            rows = await hub.record(ids, on=order.on, everyone=everyone) if order.cameras else ()
         except WifimgrdError as error:
             self.say(order.speaker, error.message)
             # without a reply nobody knows what the cameras have done

@@ -127,3 +127,17 @@ async def test_a_first_start_restores_nothing(tmp_path: Path) -> None:
     store = await SqliteStore.open(tmp_path)
     assert (await store.add(draft(), SECRET)).id == DeviceId(1)
     await store.close()
+
+
+async def test_what_an_interrupted_repair_has_left_is_not_written_to(tmp_path: Path) -> None:
+    """Others may have opened it, or it may be a link."""
+    devices = await filled(tmp_path)
+    left = tmp_path / "left"
+    left.write_bytes(b"half")
+    (tmp_path / (FILE_NAME + ".restored")).symlink_to(left)
+    gone(tmp_path / FILE_NAME)
+    store = await SqliteStore.open(tmp_path)
+    assert list((await store.load()).values()) == devices
+    await store.close()
+    assert left.read_bytes() == b"half"
+    assert (tmp_path / FILE_NAME).lstat().st_mode == 0o100600

@@ -27,7 +27,7 @@ from wifimgrd.daemon.store._schema import (
 )
 from wifimgrd.daemon.store.errors import StoreDamaged, plain_text
 from wifimgrd.daemon.store.transfer import end_interrupted_restore
-from wifimgrd.runtime.durable_files import sync
+from wifimgrd.runtime.durable_files import sync, write_new
 
 _log: Any = structlog.get_logger(__name__)
 
@@ -114,8 +114,8 @@ def restore(directory: Path) -> Path | None:
     if there was none. Raises sqlite3.Error, OSError.
     """
     fresh = directory / (FILE_NAME + ".restored")
-    fresh.write_bytes((directory / BACKUP_NAME).read_bytes())
-    fresh.chmod(0o600)
+    fresh.unlink(missing_ok=True)
+    write_new(fresh, (directory / BACKUP_NAME).read_bytes())
     with closing(sqlite3.connect(fresh)) as connection, connection:
         connection.execute("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'device'", (_IDS_SKIPPED,))
     sync(fresh)
