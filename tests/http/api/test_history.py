@@ -165,6 +165,8 @@ async def test_a_session_that_ended_outlives_a_kill_of_the_daemon(
     history = daemon.state / "history.db-wal"
     while not (history.exists() and b"Disconnected by a command" in history.read_bytes()):
         await rows(shim)
+    # All before it is on disk, too: after a crash in between, the camera would be connected again.
+    await hub.update_device(device_id, {"name": "Nose"})
     await daemon.end(signal.SIGKILL)
     await daemon.start()
     await hub.wait_until(lambda client: client.available, 10)

@@ -239,8 +239,9 @@ class WholeHub:
         )
 
     async def await_daemon(self, seconds: float = 20) -> None:
-        """Wait until the daemon is back after a restart."""
+        """Wait until the daemon is back after a restart, and the shim follows it."""
         await self.dbus.wait_until(lambda dbus: dbus.available, seconds)
+        await async_poll_until(self.is_served, "the shim following the daemon", seconds)
 
 
 @asynccontextmanager
