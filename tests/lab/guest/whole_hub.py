@@ -6,7 +6,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +15,7 @@ import aiohttp
 
 from wifimgrd.client.changes import AttemptFailed, Change
 from wifimgrd.client.hub import HubClient
+from wifimgrd.domain.errors import WifimgrdError
 
 from .access_point import Camera
 from .deadline import async_poll_until, poll_until
@@ -179,7 +180,10 @@ class WholeHub:
 
     async def is_served(self) -> bool:
         """Whether the shim has what the daemon has."""
-        return (await self.ask("GET", "/"))[0] == 200
+        try:
+            return (await self.ask("GET", "/"))[0] == 200
+        except aiohttp.ClientError:  # it is being restarted, too
+            return False
 
     async def agree(self) -> None:
         """Wait until HTTP and D-Bus report the same: each client of the bus receives a change by itself."""
@@ -239,7 +243,12 @@ class WholeHub:
         )
 
     async def await_daemon(self, seconds: float = 20) -> None:
-        """Wait until the daemon is back after a restart, and the shim follows it."""
+        """Wait until the daemon that runs now is there, on D-Bus and for the shim. The answer to a call comes
+        after the news that the one before has left."""
+        with suppress(WifimgrdError, TimeoutError):
+            await self.dbus.history(limit=1)
+        with suppress(aiohttp.ClientError):
+            await self.ask("GET", "/history?limit=1")
         await self.dbus.wait_until(lambda dbus: dbus.available, seconds)
         await async_poll_until(self.is_served, "the shim following the daemon", seconds)
 
