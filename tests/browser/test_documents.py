@@ -148,6 +148,7 @@ async def test_the_keyboard_is_enough(page: Page, hub: RunningHub) -> None:
     await page.keyboard.press("Escape")
     await expect(results).to_be_hidden()
     await page.keyboard.insert_text("rfkill")  # at once: each letter has results of its own
+    await expect(results.get_by_role("status")).to_contain_text("result")
     first = results.get_by_role("link").first
     target = await first.get_attribute("href")
     await page.keyboard.press("Tab")

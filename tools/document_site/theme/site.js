@@ -53,6 +53,7 @@
       return;
     }
     status.textContent = found.length === 0 ? "Nothing was found" : found.length > SHOWN ? `The first ${SHOWN} of ${found.length} results` : found.length === 1 ? "1 result" : `${found.length} results`;
+    if (list.contains(document.activeElement)) field.focus(); // a result that goes takes the focus along
     list.replaceChildren(...ranked(found).slice(0, SHOWN).map(entry));
   }
 
