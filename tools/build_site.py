@@ -24,8 +24,10 @@ CHECKOUT: Final = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from tools.document_site import check, pages, search  # noqa: E402
+from tools.document_site.colours import colours  # noqa: E402
 
 _HERE: Final = CHECKOUT / "tools" / "document_site"
+_PAGE: Final = CHECKOUT / "frontend" / "src"
 _DATED: Final = ("sitemap.xml", "sitemap.xml.gz")
 _UNUSED: Final = ("search/main.js",)
 """The theme has a script of its own, which needs nothing inline."""
@@ -42,7 +44,9 @@ def _staged() -> Iterator[Path]:
         pages.write_pages(stage / "pages")
         shutil.copy(_HERE / "mkdocs.yml", stage)
         shutil.copytree(_HERE / "theme", stage / "theme")
-        shutil.copy(CHECKOUT / "frontend" / "src" / "icon.svg", stage / "theme")
+        shutil.copy(_PAGE / "icon.svg", stage / "theme")
+        sheet = stage / "theme" / "site.css"
+        sheet.write_text(colours(_PAGE / "style.css") + sheet.read_text("utf-8"), "utf-8")
         yield stage
 
 

@@ -2,6 +2,7 @@
 
 - `pages.py`: which documents are pages of it, and their Markdown as MkDocs takes it
 - `search.py`: the index that the search reads
+- `colours.py`: the colours of the hub's page, whose style sheet has them
 - `check.py`: each link, anchor and picture is there, and nothing is inline
 - `mkdocs.yml`: the order of the pages; `theme/`: how they look, and their search field
 
